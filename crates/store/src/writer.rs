@@ -1,4 +1,4 @@
-//! The writer thread: all changes pass through it, and everything that is queued is written in one transaction.
+//! The writer thread: all writes pass through it, and queued journal entries share a transaction.
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#sqlite-with-one-writer-thread).
 
@@ -31,17 +31,17 @@ pub(crate) struct AppendRequest {
 /// The progress of a run's journal. It owns the lease, so the run stays leased as long as an entry of it may still be written.
 #[derive(Debug)]
 pub(crate) struct JournalProgress {
-    /// The key of the run.
+    /// The row id of the run.
     pub(crate) run: i64,
     /// The id of the run.
     pub(crate) id: String,
-    state: Mutex<BatchState>,
+    state: Mutex<JournalPosition>,
     _lease: Lease,
 }
 
-/// The state of a journal, which changes with each entry.
+/// The number and totals of the entries that a journal has so far.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BatchState {
+pub(crate) struct JournalPosition {
     /// The number of the next entry.
     pub(crate) next: i64,
     /// The totals of all entries.
@@ -51,7 +51,7 @@ pub(crate) struct BatchState {
 }
 
 impl JournalProgress {
-    pub(crate) fn new(run: i64, id: String, lease: Lease, state: BatchState) -> Self {
+    pub(crate) fn new(run: i64, id: String, lease: Lease, state: JournalPosition) -> Self {
         Self {
             run,
             id,
@@ -60,7 +60,7 @@ impl JournalProgress {
         }
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, BatchState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, JournalPosition> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,12 +87,13 @@ const MAX_GROUP_SIZE: usize = 4096;
 /// A change other than an append to a journal.
 type Change = Box<dyn FnOnce(&mut Connection) + Send>;
 
+/// A job of the writer thread.
 enum Job {
     Append(AppendRequest),
     /// A change that is made after all earlier jobs.
     Change(Change),
     /// A change that is made before queued appends, since it is independent of them.
-    Unsynced(Change),
+    UnsyncedChange(Change),
 }
 
 /// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends.
@@ -114,7 +115,7 @@ impl StoreWriter {
             let (path, file) = (path.clone(), Arc::clone(&file));
             thread::Builder::new()
                 .name("planwright-store".to_owned())
-                .spawn(move || run(&path, &file, connection, &receiver))
+                .spawn(move || write_until_closed(&path, &file, connection, &receiver))
         };
         let thread = thread.map_err(|error| StoreError::File {
             path: path.clone(),
@@ -147,7 +148,7 @@ impl StoreWriter {
         &self,
         change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(Job::Unsynced, move |connection| {
+        self.submit(Job::UnsyncedChange, move |connection| {
             connection.execute_batch("PRAGMA synchronous = NORMAL")?;
             let result = in_transaction(connection, change);
             // `synchronous` cannot be changed within a transaction; here none is open.
@@ -174,6 +175,7 @@ impl StoreWriter {
         self.send(job(Box::new(move |connection| {
             // Otherwise a change to a removed file would be lost silently.
             let in_place = file.check_in_place();
+            // A send fails if the caller has stopped waiting.
             let _ = sender.send(in_place.and_then(|()| work(connection)));
         })));
         match receiver.recv() {
@@ -187,6 +189,7 @@ impl StoreWriter {
 
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
+            // Callers notice a dead thread when the channel of their result closes.
             let _ = jobs.send(job);
         }
     }
@@ -211,13 +214,13 @@ impl fmt::Debug for StoreWriter {
 }
 
 /// Writes the queued entries, and sends the results.
-fn write(to: &WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
+fn write_group(to: &WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
     let mut ready = Vec::with_capacity(group.len());
     for append in group.drain(..) {
         match append.batch {
             Err(reason) => {
                 // Earlier entries of the same run must be written before it fails.
-                commit(to, std::mem::take(&mut ready));
+                commit_or_split(to, std::mem::take(&mut ready));
                 let error = JournalError::new(reason);
                 append.progress.state().failure.get_or_insert(error.clone());
                 let _ = append.done.send(Err(error));
@@ -229,55 +232,55 @@ fn write(to: &WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
             }),
         }
     }
-    commit(to, ready);
+    commit_or_split(to, ready);
 }
 
-/// Writes `group` in one transaction. If that fails and one request may be the reason, each is written in its own.
-fn commit(to: &WriteTarget<'_>, group: Vec<EncodedAppend>) {
-    let group: Vec<EncodedAppend> = group.into_iter().filter_map(unless_failed).collect();
+/// Writes `group` in one transaction. If it fails for a reason that one request may have, each request gets its own transaction.
+fn commit_or_split(to: &WriteTarget<'_>, group: Vec<EncodedAppend>) {
+    let group: Vec<EncodedAppend> = group.into_iter().filter_map(refuse_if_failed).collect();
     if group.is_empty() {
         return;
     }
-    match insert(to, &group) {
+    match insert_in_transaction(to, &group) {
         Ok(()) => {
             // The leases are dropped before the results are sent: a receiver may lease the run again at once.
-            let waiting: Vec<_> = group.into_iter().map(|ready| ready.done).collect();
+            let waiting: Vec<_> = group.into_iter().map(|append| append.done).collect();
             for done in waiting {
                 let _ = done.send(Ok(()));
             }
         }
         Err(error) if error.is_local() && 1 < group.len() => {
             // One run's large output may not fit, for example. The other runs must not fail with it.
-            for ready in group {
-                commit(to, vec![ready]);
+            for append in group {
+                commit_or_split(to, vec![append]);
             }
         }
         Err(error) => {
             let error = JournalError::new(error.at(to.path).to_string());
-            for ready in group {
-                let mut state = ready.progress.state();
+            for append in group {
+                let mut state = append.progress.state();
                 state.failure.get_or_insert_with(|| error.clone());
                 drop(state);
-                let _ = ready.done.send(Err(error.clone()));
+                let _ = append.done.send(Err(error.clone()));
             }
         }
     }
 }
 
 /// Refuses entries of a journal that has failed before: a journal has no gaps.
-fn unless_failed(ready: EncodedAppend) -> Option<EncodedAppend> {
-    let failure = ready.progress.state().failure.clone();
+fn refuse_if_failed(append: EncodedAppend) -> Option<EncodedAppend> {
+    let failure = append.progress.state().failure.clone();
     match failure {
-        None => Some(ready),
+        None => Some(append),
         Some(error) => {
-            let _ = ready.done.send(Err(error));
+            let _ = append.done.send(Err(error));
             None
         }
     }
 }
 
 /// Inserts all entries in one transaction, or none.
-fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
+fn insert_in_transaction(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
     let connection = to.connection;
     // Takes the write lock at once: a transaction that upgrades its lock later can fail halfway.
     connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -286,15 +289,15 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
     let result = to
         .file
         .check_in_place()
-        .and_then(|()| insert_all(connection, group, &mut before))
+        .and_then(|()| insert_entries(connection, group, &mut before))
         .and_then(|()| {
             connection.prepare_cached("COMMIT")?.execute([])?;
             Ok(())
         });
     if result.is_err() {
         // In reverse order: a run may have several requests in the group, and its first state must win.
-        for (ready, state) in group.iter().zip(before).rev() {
-            *ready.progress.state() = state;
+        for (append, state) in group.iter().zip(before).rev() {
+            *append.progress.state() = state;
         }
         // SQLite rolls back by itself after some failures.
         if !connection.is_autocommit() {
@@ -304,16 +307,16 @@ fn insert(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryErro
     result
 }
 
-fn insert_all(
+fn insert_entries(
     connection: &Connection,
     group: &[EncodedAppend],
-    before: &mut Vec<BatchState>,
+    before: &mut Vec<JournalPosition>,
 ) -> Result<(), QueryError> {
-    for ready in group {
-        let (run, batch) = (ready.progress.run, &ready.batch);
-        let mut state = ready.progress.state();
+    for append in group {
+        let (run, batch) = (append.progress.run, &append.batch);
+        let mut state = append.progress.state();
         before.push(state.clone());
-        let id = || ready.progress.id.clone();
+        let id = || append.progress.id.clone();
         // The lease may be lost, for example on a file system without locks. These checks keep the journal consistent anyway.
         if !run_exists(connection, run)? {
             return Err(QueryError::Store(StoreError::Removed { run: id() }));
@@ -346,8 +349,13 @@ fn in_transaction<T>(
     Ok(result)
 }
 
-/// Writes until the queue is closed.
-fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receiver<Job>) {
+/// Runs the jobs until the queue is closed.
+fn write_until_closed(
+    path: &Path,
+    file: &StoreFile,
+    mut connection: Connection,
+    jobs: &Receiver<Job>,
+) {
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
         // All jobs that were queued while the disk was busy share the next commit: waiting for the disk costs far more than the rows.
@@ -355,7 +363,7 @@ fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receive
             match job {
                 Job::Append(append) => group.push(append),
                 Job::Change(change) => {
-                    write(
+                    write_group(
                         &WriteTarget {
                             path,
                             file,
@@ -366,10 +374,10 @@ fn run(path: &Path, file: &StoreFile, mut connection: Connection, jobs: &Receive
                     change(&mut connection);
                 }
                 // Without flushing the group: it waits for no disk, and the entries still share one commit.
-                Job::Unsynced(change) => change(&mut connection),
+                Job::UnsyncedChange(change) => change(&mut connection),
             }
         }
-        write(
+        write_group(
             &WriteTarget {
                 path,
                 file,

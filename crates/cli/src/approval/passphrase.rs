@@ -1,6 +1,6 @@
 //! `planwright passphrase`, and the question for it before a decision from the command line counts.
 //!
-//! A program with a shell of the same user can start `planwright` and a terminal for it, but it does not know the passphrase.
+//! A program that runs as the same user could start `planwright` in a pseudo-terminal and approve its own calls, but it does not know the passphrase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,40 +16,44 @@ use crate::runs::store;
 use crate::setup::settings;
 use crate::view::printer::Printer;
 
-/// The shortest passphrase that is taken, in characters.
-const SHORTEST: usize = 8;
+/// The minimum length of a passphrase, in characters.
+const MIN_CHARS: usize = 8;
+
+/// The hint if `planwright passphrase` cannot ask.
+const AT_TERMINAL: &str = "run it at a terminal";
 
 /// The passphrase that decisions from the command line require, if one is set.
 #[derive(Clone, Debug)]
 pub(crate) struct PassphraseCheck {
-    /// The hashes that a passphrase has to match, all of them.
+    /// The hashes of the required passphrases. One passphrase has to match them all.
     hashes: Vec<String>,
-    /// True if it was given in this process.
+    /// True if it was entered in this process.
     is_confirmed: Arc<AtomicBool>,
 }
 
 impl PassphraseCheck {
     /// The check for decisions about runs of `store`; `None` for runs that are not stored.
     ///
-    /// The passphrase of the store itself holds wherever the settings are looked for. With `[approvals] passphrase` the one of the
-    /// user's own store holds as well, so that another store is no way around it.
+    /// The passphrase of the store is always required. With `[approvals] passphrase`, that of the user's own store is required as well, so
+    /// a decision cannot avoid it by naming another store.
     pub(crate) fn open(store: Option<&Store>) -> Result<Self, CommandError> {
         let hash = |store: &Store| store.passphrase().map_err(store::explain);
         let mut hashes: Vec<String> = Vec::new();
         if let Some(store) = store {
             hashes.extend(hash(store)?);
         }
-        if settings::own()?.wants_passphrase() {
+        if settings::own()?.requires_passphrase() {
             if let Some(own) = store::open_if_there(&StoreArguments::default())? {
                 hashes.extend(hash(&own)?);
             }
             if hashes.is_empty() {
                 return Err(
-                    CommandError::new("decisions want a passphrase, and none is set")
+                    CommandError::new("decisions require a passphrase, and none is set")
                         .hint("set one: `planwright passphrase`"),
                 );
             }
         }
+        // Both may be the same store.
         hashes.dedup();
         Ok(Self {
             hashes,
@@ -57,14 +61,17 @@ impl PassphraseCheck {
         })
     }
 
-    /// Asks for the passphrase, if one is set and was not given before in this process. Blocks.
+    /// Asks for the passphrase, if one is set and was not entered before in this process. Blocks.
     pub(crate) fn confirm(&self) -> Result<(), CommandError> {
         if self.hashes.is_empty() || self.is_confirmed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let given = prompt("passphrase for decisions: ")?;
+        let entered = prompt(
+            "passphrase for decisions: ",
+            "decide at a terminal, or in the form of an MCP client",
+        )?;
         for hash in &self.hashes {
-            verify(hash, &given)?;
+            verify(hash, &entered)?;
         }
         self.is_confirmed.store(true, Ordering::Relaxed);
         Ok(())
@@ -78,24 +85,24 @@ pub(crate) fn passphrase(
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     if let Some(hash) = store.passphrase().map_err(store::explain)? {
-        verify(&hash, &prompt("passphrase so far: ")?)?;
+        verify(&hash, &prompt("current passphrase: ", AT_TERMINAL)?)?;
     } else if arguments.remove {
         return Err(CommandError::new("no passphrase is set"));
     }
     if arguments.remove {
         store.set_passphrase(None).map_err(store::explain)?;
-        printer.status("decisions want no passphrase any more");
+        printer.status("decisions no longer require a passphrase");
         return Ok(Exit::Success);
     }
-    let new = prompt("new passphrase: ")?;
-    if new.chars().count() < SHORTEST {
+    let new = prompt("new passphrase: ", AT_TERMINAL)?;
+    if new.chars().count() < MIN_CHARS {
         return Err(CommandError::new(format!(
-            "a passphrase has at least {SHORTEST} characters"
+            "a passphrase has at least {MIN_CHARS} characters"
         )));
     }
-    if prompt("the same again: ")? != new {
+    if prompt("repeat the new passphrase: ", AT_TERMINAL)? != new {
         return Err(CommandError::new(
-            "the two are not the same; nothing has changed",
+            "the passphrases differ; nothing was changed",
         ));
     }
     let hash = Argon2::default()
@@ -104,19 +111,19 @@ pub(crate) fn passphrase(
     store
         .set_passphrase(Some(&hash.to_string()))
         .map_err(store::explain)?;
-    printer.status("decisions from the command line want the passphrase from now on");
+    printer.status("decisions from the command line now require the passphrase");
     Ok(Exit::Success)
 }
 
-fn verify(hash: &str, given: &str) -> Result<(), CommandError> {
+fn verify(hash: &str, entered: &str) -> Result<(), CommandError> {
     let parsed = PasswordHash::new(hash)
         .map_err(|error| CommandError::new(format!("the stored passphrase is damaged: {error}")))?;
-    let verified = Argon2::default().verify_password(given.as_bytes(), &parsed);
-    verified.map_err(|_| CommandError::new("that is not the passphrase; nothing was decided"))
+    let verified = Argon2::default().verify_password(entered.as_bytes(), &parsed);
+    verified.map_err(|_| CommandError::new("the passphrase is wrong; nothing was changed"))
 }
 
 /// Reads a line from the terminal without showing it.
-fn prompt(text: &str) -> Result<String, CommandError> {
+fn prompt(text: &str, hint: &str) -> Result<String, CommandError> {
     // `rpassword` turns the echo off only after the prompt, so early input would be visible.
     #[cfg(unix)]
     let _no_echo = echo::EchoOff::new();
@@ -125,7 +132,7 @@ fn prompt(text: &str) -> Result<String, CommandError> {
             "the passphrase cannot be read from a terminal: {}",
             reason(&error)
         ))
-        .hint("decide at a terminal, or in the form of an MCP client")
+        .hint(hint)
     })
 }
 
@@ -142,7 +149,7 @@ mod echo {
     }
 
     impl EchoOff {
-        /// Returns `None` without a terminal.
+        /// Turns the echo off; `None` without a terminal.
         pub(super) fn new() -> Option<Self> {
             let terminal = File::open("/dev/tty").ok()?;
             let before = tcgetattr(&terminal).ok()?;

@@ -1,4 +1,5 @@
-//! `--protocol acts`: the model answers with solutions, and the loop continues until there is an output.
+//! `--protocol acts`: the model replies with solutions, which are lists of calls with an output, and the loop continues until a
+//! solution has an output.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,23 +23,23 @@ use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::system::text_file;
 
-/// The name of the dialect.
+/// The dialect of solutions.
 const ACTS: &str = "acts";
 
-/// Takes a turn that begins with `words`.
-pub(super) async fn take(
+/// Runs the turn that `message` begins.
+pub(super) async fn run_turn(
     context: &ChatContext<'_>,
     chat: &mut Chat,
     config: &Config,
-    words: String,
+    message: String,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
-    chat.name(&words);
-    let day = context.known.day(&words);
-    let mut state = begin(context, chat)?;
+    chat.name(&message);
+    let day = context.known.day(&message);
+    let mut state = restore_state(context, chat)?;
     state.say(Value::object([
         ("type", Value::from("user")),
-        ("text", Value::from(words)),
+        ("text", Value::from(message)),
     ]));
     let schema = output_schema(context)?;
     let policy = config.restrict(Policy::new());
@@ -47,28 +48,29 @@ pub(super) async fn take(
         .with_exposed_planner()
         .restrict(Policy::new());
     let bounds = bounds(context, &state);
-    let stored = StoringListener {
+    let listener = ChatListener {
         context,
         chat: std::sync::Mutex::new(chat.clone()),
     };
-    let running = ChatSolutionRunner { context };
+    let runner = ChatSolutionRunner { context };
     let agent = Agent {
         model: context.model.as_ref(),
-        runner: &running,
+        runner: &runner,
         check: CheckContext::new(&context.toolbox.catalog)
-            .with_library(&context.delegates.library)
+            .with_library(&context.chat_library.library)
             .with_policy(&policy),
         policy_after_results: &policy_after_results,
         output: schema.as_ref(),
         moment: day.moment(),
         bounds: &bounds,
-        listener: &stored,
+        listener: &listener,
     };
     let outcome = tokio::select! {
-        outcome = agent.go_on(state) => Some(outcome),
+        outcome = agent.resume(state) => Some(outcome),
         () = signals.next() => None,
     };
-    *chat = stored
+    // After a signal, the conversation is as the listener last stored it.
+    *chat = listener
         .chat
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -81,11 +83,12 @@ pub(super) async fn take(
     };
     chat.usage = state.usage();
     chat.conversation = Conversation::Acts(Some(state.to_json()));
-    if context.keeps() {
-        chat.keep()?;
+    if context.is_stored() {
+        chat.save()?;
     }
     let exit = exit(&end);
-    let message = (exit != Exit::Success).then(|| explained(&end));
+    let explanation = (exit != Exit::Success).then(|| message_of(&end));
+    // The reply of a failed request is shown, since the error alone rarely says what the model did.
     let reply = match &end {
         AgentEnd::Model(error) => error.reply.to_string(),
         _ => String::new(),
@@ -93,28 +96,32 @@ pub(super) async fn take(
     context.shown.ended(TurnEnd {
         end: end.as_str(),
         answer: output,
-        message,
+        message: explanation,
         reply,
         ..TurnEnd::of(&chat.id, chat.usage)
     })?;
     Ok(exit)
 }
 
-/// Returns the state of the loop, or a new one.
-fn begin(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
+/// Restores the agent's state from the conversation, or creates it for a new one.
+fn restore_state(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandError> {
     if let Conversation::Acts(Some(json)) = &chat.conversation {
-        return AgentState::read(json)
-            .map_err(|error| CommandError::new(format!("the conversation cannot go on: {error}")));
+        return AgentState::read(json).map_err(|error| {
+            CommandError::new(format!("the conversation cannot be continued: {error}"))
+        });
     }
     let mut entries = Vec::new();
     if let Some(input) = &context.arguments.acts.input {
-        let wrong = |why: String| {
+        let invalid_input = |why: String| {
             CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
         };
-        let input =
-            Value::from_json(input).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+        let input = Value::from_json(input)
+            .map_err(|error| invalid_input(format!("is not JSON: {error}")))?;
         if input.as_object().is_none() {
-            return Err(wrong(format!("is a {}, not an object", input.kind())));
+            return Err(invalid_input(format!(
+                "is a {}, not an object",
+                input.kind()
+            )));
         }
         entries.push(Value::object([
             ("type", Value::from("input")),
@@ -132,7 +139,7 @@ fn begin(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, CommandEr
     Ok(AgentState::new(chat.id.as_str(), entries))
 }
 
-/// The form of the output: a schema of it, or of a whole solution.
+/// Reads `--output-schema`. It may also be the schema of a whole solution, with `properties.calls`; then its `properties.output` is used.
 fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandError> {
     let Some(path) = &context.arguments.acts.output_schema else {
         return Ok(None);
@@ -161,7 +168,8 @@ fn json(path: &Path) -> Result<Value, CommandError> {
         .map_err(|error| CommandError::new(format!("`{}` is not JSON: {error}", path.display())))
 }
 
-/// Rounds count for each turn, everything else for the whole conversation.
+/// Returns the limits of this turn. The rounds of earlier turns are added, since `--rounds` counts for each turn; the other limits hold
+/// for the conversation.
 fn bounds(context: &ChatContext<'_>, state: &AgentState) -> AgentLimits {
     let limits = &context.arguments.bounds;
     let mut bounds = AgentLimits::default();
@@ -179,11 +187,13 @@ fn exit(end: &AgentEnd) -> Exit {
         AgentEnd::Waiting(_) => Exit::Waiting,
         AgentEnd::Cancelled => Exit::Interrupted,
         AgentEnd::Unsound(_) | AgentEnd::Declined(_) => Exit::Rejected,
-        _ => Exit::Failed,
+        AgentEnd::Bound(_) | AgentEnd::Stuck | AgentEnd::Model(_) | AgentEnd::NotStored(_) => {
+            Exit::Failed
+        }
     }
 }
 
-fn explained(end: &AgentEnd) -> String {
+fn message_of(end: &AgentEnd) -> String {
     match end {
         AgentEnd::Unsound(diagnostics) => format!("{end}\n{diagnostics}"),
         end => end.to_string(),
@@ -191,13 +201,13 @@ fn explained(end: &AgentEnd) -> String {
 }
 
 /// Stores and shows the conversation during the loop.
-struct StoringListener<'a> {
+struct ChatListener<'a> {
     context: &'a ChatContext<'a>,
     chat: std::sync::Mutex<Chat>,
 }
 
-impl AgentListener for StoringListener<'_> {
-    fn hear(&self, event: AgentEvent<'_>) {
+impl AgentListener for ChatListener<'_> {
+    fn on_event(&self, event: AgentEvent<'_>) {
         let shown = &self.context.shown;
         match event {
             AgentEvent::Asked { round } => shown.event("asked", [("round", Value::from(round))]),
@@ -220,7 +230,7 @@ impl AgentListener for StoringListener<'_> {
         }
     }
 
-    fn keep(&self, state: &AgentState) -> Result<(), String> {
+    fn save(&self, state: &AgentState) -> Result<(), String> {
         let mut chat = self
             .chat
             .lock()
@@ -228,34 +238,35 @@ impl AgentListener for StoringListener<'_> {
         chat.usage = state.usage();
         chat.calls = self.context.backend.made();
         chat.conversation = Conversation::Acts(Some(state.to_json()));
-        if self.context.keeps() {
-            chat.keep().map_err(|error| error.to_string())
+        if self.context.is_stored() {
+            chat.save().map_err(|error| error.to_string())
         } else {
             Ok(())
         }
     }
 }
 
-/// Runs solutions as all runs are run.
+/// Runs solutions like other plans of the chat: after a review if that is required, and stored.
 struct ChatSolutionRunner<'a> {
     context: &'a ChatContext<'a>,
 }
 
 impl ChatSolutionRunner<'_> {
-    async fn runs(&self, run: AgentRun) -> Result<SolutionOutcome, CommandError> {
+    async fn review_and_run(&self, run: AgentRun) -> Result<SolutionOutcome, CommandError> {
         let context = self.context;
         let mut text: Arc<str> = Arc::clone(&run.text);
         let mut is_approved = false;
-        let judge = |text: &str| {
+        let check_text = |text: &str| {
             let loaded = ChatContext::read("solution", text, Some(ACTS));
-            let (plan, loaded) = context.check(context.delegates.hand_to(loaded));
+            let (plan, loaded) = context.check(context.chat_library.add_to(loaded));
             (loaded, plan)
         };
         let mut changed = None;
         if matches!(context.arguments.consent.approve, Approve::Plan(_)) {
-            match review(context, &run.plan, &run.text, &judge).await {
+            match review(context, &run.plan, &run.text, &check_text).await {
                 Reviewed::Run => {}
                 Reviewed::Edited(edited) => {
+                    // An edited text that is not JSON has no calls; the check below refuses it.
                     let value = Value::from_json(&edited).unwrap_or_default();
                     let calls = value.get("calls").and_then(Value::as_list);
                     changed = Some(calls.unwrap_or_default().to_vec());
@@ -268,24 +279,24 @@ impl ChatSolutionRunner<'_> {
                 }
                 Reviewed::No => {
                     return Ok(SolutionOutcome::Refused(
-                        "the person did not want this".to_owned(),
+                        "the person rejected the solution".to_owned(),
                     ));
                 }
             }
             is_approved = true;
         }
-        let (loaded, plan) = judge(&text);
+        let (loaded, plan) = check_text(&text);
         let Some(plan) = plan else {
             return Ok(SolutionOutcome::Refused(
                 "the changed solution is not sound".to_owned(),
             ));
         };
         let summary = context.run(&run.id, &loaded, &plan, is_approved).await?;
-        let is_good = summary.status == RunStatus::Succeeded;
+        let is_success = summary.status == RunStatus::Succeeded;
         context.shown.called(
             "solution",
             &Value::from(&*run.id),
-            is_good,
+            is_success,
             summary.duration,
         );
         let summary = Box::new(summary);
@@ -299,8 +310,8 @@ impl ChatSolutionRunner<'_> {
 impl SolutionRunner for ChatSolutionRunner<'_> {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
-            match self.runs(run).await {
-                Ok(ran) => ran,
+            match self.review_and_run(run).await {
+                Ok(outcome) => outcome,
                 Err(error) => {
                     self.context.printer.quote(&format!("error: {error}"));
                     SolutionOutcome::Aborted
@@ -311,17 +322,18 @@ impl SolutionRunner for ChatSolutionRunner<'_> {
 
     fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
         Box::pin(async move {
-            if !self.context.keeps() {
+            // Without storage there is no earlier run to resume.
+            if !self.context.is_stored() {
                 return ResumeOutcome::Unknown;
             }
             match self.context.resume(&run.id).await {
                 Ok(Some(summary)) => {
-                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Ended(Box::new(summary)))
+                    ResumeOutcome::Resumed(SolutionOutcome::Ended(Box::new(summary)))
                 }
                 Ok(None) => ResumeOutcome::NotStarted,
                 Err(error) => {
                     self.context.printer.quote(&format!("error: {error}"));
-                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Aborted)
+                    ResumeOutcome::Resumed(SolutionOutcome::Aborted)
                 }
             }
         })

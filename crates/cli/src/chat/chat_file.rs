@@ -101,7 +101,7 @@ impl Chat {
     }
 
     /// Writes it down.
-    pub(super) fn keep(&self) -> Result<(), CommandError> {
+    pub(super) fn save(&self) -> Result<(), CommandError> {
         let folder = folder()?;
         std::fs::create_dir_all(&folder).map_err(|error| {
             CommandError::new(format!(

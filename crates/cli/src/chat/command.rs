@@ -62,7 +62,7 @@ pub(crate) async fn command(
     let exit = converse(&context, &mut chat, &config, &mut signals).await;
     telemetry::close(context.telemetry.clone()).await;
     context.toolbox.close().await;
-    if context.keeps() && chat.is_begun() {
+    if context.is_stored() && chat.is_begun() {
         printer.quote(&format!(
             "go on with `planwright chat --resume {}`",
             chat.short()
@@ -88,7 +88,7 @@ async fn converse(
         };
         exit = match context.arguments.protocol {
             Protocol::Tools => super::turn::take(context, chat, words, signals).await?,
-            Protocol::Acts => super::acts::take(context, chat, config, words, signals).await?,
+            Protocol::Acts => super::acts::run_turn(context, chat, config, words, signals).await?,
         };
         if exit == Exit::Interrupted && !std::io::stdin().is_terminal() {
             return Ok(exit);

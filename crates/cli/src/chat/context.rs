@@ -22,7 +22,7 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, terminal_text};
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::calls::{self, CallCounter, Delegates};
+use super::calls::{self, CallCounter, ChatLibrary};
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
 use crate::error::CommandError;
@@ -48,7 +48,7 @@ pub(super) struct ChatContext<'a> {
     pub(super) model: Arc<dyn Model>,
     pub(super) known: Known,
     /// Plans that the model may call.
-    pub(super) delegates: Delegates,
+    pub(super) chat_library: ChatLibrary,
     pub(super) store: Option<Store>,
     pub(super) shown: ChatOutput,
     pub(super) printer: Printer,
@@ -72,8 +72,8 @@ impl<'a> ChatContext<'a> {
     ) -> Result<Self, CommandError> {
         let known = Known::read(&arguments.planning)?;
         let library = arguments.acts.library.as_deref();
-        let delegates = library
-            .map(Delegates::open)
+        let chat_library = library
+            .map(ChatLibrary::open)
             .transpose()?
             .unwrap_or_default();
         let store = if arguments.no_store {
@@ -95,7 +95,7 @@ impl<'a> ChatContext<'a> {
             toolbox,
             model,
             known,
-            delegates,
+            chat_library,
             store,
             shown: ChatOutput::new(arguments.format, printer),
             printer,
@@ -108,7 +108,7 @@ impl<'a> ChatContext<'a> {
     }
 
     /// Returns true if the conversation is stored.
-    pub(super) fn keeps(&self) -> bool {
+    pub(super) fn is_stored(&self) -> bool {
         self.store.is_some()
     }
 
@@ -419,12 +419,12 @@ impl ChatOutput {
     }
 
     /// A call of the model was answered.
-    pub(super) fn called(&self, name: &str, arguments: &Value, is_good: bool, took: Duration) {
+    pub(super) fn called(&self, name: &str, arguments: &Value, is_success: bool, took: Duration) {
         let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let fields = [
             ("tool", Value::from(name)),
             ("arguments", arguments.clone()),
-            ("ok", Value::from(is_good)),
+            ("ok", Value::from(is_success)),
             ("milliseconds", Value::from(milliseconds)),
         ];
         self.event("called", fields.clone());

@@ -16,7 +16,7 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::PlanResponse;
 use planwright::service::random_id;
 
-use super::calls::{CallHandler, CallOutcome, trimmed, wrong};
+use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
 use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use crate::approval::approver::show;
@@ -57,12 +57,12 @@ impl CallHandler<'_> {
     pub(super) async fn execute(&self, id: &str) -> Result<CallOutcome, CommandError> {
         for _ in 0..CHANGES {
             let Some(stored) = self.plan(id) else {
-                return Ok(CallOutcome::bad(self.no_plan(id)));
+                return Ok(CallOutcome::failure(self.no_plan(id)));
             };
             let loaded = ChatContext::read(id, &stored.text, Some(Native.name()));
             let (plan, loaded) = self.context.check(loaded);
             let Some(plan) = plan else {
-                return Ok(CallOutcome::bad(wrong(&loaded.diagnostics)));
+                return Ok(CallOutcome::failure(error_lines(&loaded.diagnostics)));
             };
             if !matches!(self.context.arguments.consent.approve, Approve::Plan(_)) {
                 return self.run(id, &loaded, &plan, false).await;
@@ -75,7 +75,7 @@ impl CallHandler<'_> {
                     self.put(id, ChatPlan { text, ..stored });
                     return match plan {
                         Some(plan) => self.run(id, &loaded, &plan, true).await,
-                        None => Ok(CallOutcome::bad(wrong(&loaded.diagnostics))),
+                        None => Ok(CallOutcome::failure(error_lines(&loaded.diagnostics))),
                     };
                 }
                 Reviewed::Change(change) => {
@@ -89,13 +89,15 @@ impl CallHandler<'_> {
                     }
                 }
                 Reviewed::No => {
-                    return Ok(CallOutcome::bad(
+                    return Ok(CallOutcome::failure(
                         "the person looked at the plan and did not want it",
                     ));
                 }
             }
         }
-        Ok(CallOutcome::bad("the person asked for too many changes"))
+        Ok(CallOutcome::failure(
+            "the person asked for too many changes",
+        ))
     }
 
     /// Reads and checks a text that a person wrote.
@@ -172,8 +174,8 @@ impl CallHandler<'_> {
     pub(super) fn outcome_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
         let most = self.context.arguments.bounds.result;
         CallOutcome {
-            text: outcome(id, summary, most, self.context.keeps()).to_json(),
-            is_good: summary.status == RunStatus::Succeeded,
+            text: outcome(id, summary, most, self.context.is_stored()).to_json(),
+            is_success: summary.status == RunStatus::Succeeded,
         }
     }
 
@@ -203,7 +205,7 @@ impl CallHandler<'_> {
             .line(&format!("  {id}: {} steps, not run", plan.steps.len()));
         CallOutcome {
             text: steps(id, &plan).to_json(),
-            is_good: true,
+            is_success: true,
         }
     }
 }
@@ -217,13 +219,13 @@ pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
 /// Returns the reason why there is no plan, for the model.
 pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
     let diagnostics = created.attempts.last();
-    CallOutcome::bad(match (&created.failure, &created.declined, diagnostics) {
+    CallOutcome::failure(match (&created.failure, &created.declined, diagnostics) {
         (Some(error), ..) if error.reply.is_empty() => error.to_string(),
         (Some(error), ..) => format!("{error}; it said: {}", error.reply),
         (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
         (None, None, last) => format!(
             "no sound plan was found; the last had these faults:\n{}",
-            last.map(|last| wrong(&last.diagnostics))
+            last.map(|last| error_lines(&last.diagnostics))
                 .unwrap_or_default()
         ),
     })

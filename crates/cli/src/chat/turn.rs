@@ -55,7 +55,7 @@ pub(super) async fn take(
     chat.name(&words);
     let day = context.known.day(&words);
     say(chat, Message::User(words));
-    keep(context, chat)?;
+    save(context, chat)?;
     let end = rounds(context, chat, &day, signals).await?;
     let ended = TurnEnd::of(&chat.id, chat.usage);
     let (ended, exit) = match end {
@@ -146,7 +146,7 @@ async fn rounds(
         chat.usage += reply.usage;
         say(chat, reply.message());
         if reply.calls.is_empty() {
-            keep(context, chat)?;
+            save(context, chat)?;
             return Ok(End::Answer {
                 text: reply.text,
                 is_shown,
@@ -156,10 +156,10 @@ async fn rounds(
             context.shown.aside(&reply.text);
         }
         // Calls in flight are stored, so that a resumed conversation knows them after a crash.
-        keep(context, chat)?;
+        save(context, chat)?;
         let is_interrupted = call(context, chat, &reply.calls, signals).await;
         chat.calls = context.backend.made();
-        keep(context, chat)?;
+        save(context, chat)?;
         if is_interrupted {
             return Ok(End::Interrupted);
         }
@@ -233,8 +233,12 @@ fn say(chat: &mut Chat, message: Message) {
     }
 }
 
-fn keep(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
-    if context.keeps() { chat.keep() } else { Ok(()) }
+fn save(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
+    if context.is_stored() {
+        chat.save()
+    } else {
+        Ok(())
+    }
 }
 
 /// The words of the model, and whether they are on the screen already.

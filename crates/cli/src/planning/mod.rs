@@ -1,4 +1,4 @@
-//! Commands that ask a model: for a plan, for an answer.
+//! Commands that ask a model for a plan or an answer, and `planwright dates`.
 
 pub(crate) mod answer;
 pub(crate) mod ask;

@@ -46,7 +46,7 @@ impl AdaptArguments {
         self.with(&model, config, &moment)
     }
 
-    /// The same, by a model that is at hand.
+    /// The same, with an open model.
     pub(crate) fn with<'c>(
         &self,
         model: &Arc<dyn Model>,
@@ -138,7 +138,7 @@ impl Adaptation<'_> {
         let Some(old) = session.loaded.to_stored() else {
             return Ok(None);
         };
-        let Some(situation) = FailedRun::of(before, summary) else {
+        let Some(failed_run) = FailedRun::of(before, summary) else {
             session.printer.status("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
             return Ok(None);
         };
@@ -146,11 +146,11 @@ impl Adaptation<'_> {
         let mut history = adapting.history(session)?;
         let pinned = stored::called_steps(&history, before);
         let is_failed = |pinned: &&CalledStep| {
-            let mut failed = situation.failed.iter();
-            failed.any(|trouble| *trouble.step == *pinned.step.as_str())
+            let mut failed = failed_run.failed.iter();
+            failed.any(|failed_call| *failed_call.step == *pinned.step.as_str())
         };
         if let Some(pinned) = pinned.iter().find(is_failed) {
-            keep_to(pinned, "no other plan was asked for", session);
+            report_pinned_call(pinned, "no other plan was asked for", session);
             return Ok(None);
         }
         // The model has read the failure and the results of the steps before it.
@@ -161,11 +161,11 @@ impl Adaptation<'_> {
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
             (plan, loaded.diagnostics)
         };
-        let goal = situation.goal.as_deref().unwrap_or_default();
+        let goal = failed_run.goal.as_deref().unwrap_or_default();
         let day = adapting.day(goal, before);
         let revision = ReplanRequest {
             model: self.adapting.model.as_ref(),
-            situation: &situation,
+            failed_run: &failed_run,
             before,
             moment: day.moment(),
             catalog: &session.toolbox.catalog,
@@ -176,7 +176,7 @@ impl Adaptation<'_> {
             Some(written) => Some(written),
             None => self.replanned(&revision, session).await,
         };
-        let Some((text, kind, trouble)) = written else {
+        let Some((text, kind, failed_call)) = written else {
             return Ok(None);
         };
         let loaded = AdaptationSettings::read(&old, &text, session);
@@ -185,7 +185,7 @@ impl Adaptation<'_> {
         };
         let changed = stored::changed(before, &plan);
         if let Some(pinned) = pinned.iter().find(|pinned| changed.contains(&pinned.step)) {
-            keep_to(
+            report_pinned_call(
                 pinned,
                 "the new plan, which would forget that, does not run",
                 session,
@@ -212,8 +212,8 @@ impl Adaptation<'_> {
         };
         let revision = RevisionV1 {
             kind: kind.to_owned(),
-            step: trouble.step.to_string(),
-            error: trouble.message.clone(),
+            step: failed_call.step.to_string(),
+            error: failed_call.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
         let mut process = stored::process(&plan, options, store::now());
@@ -256,52 +256,52 @@ impl Adaptation<'_> {
         if !self.adapting.repairs {
             return None;
         }
-        for trouble in revision.situation.correctable(revision.before) {
-            if !self.corrected.insert(Arc::clone(&trouble.step)) {
+        for failed_call in revision.failed_run.correctable(revision.before) {
+            if !self.corrected.insert(Arc::clone(&failed_call.step)) {
                 continue;
             }
             let waiting = progress::Waiting::new(&format!(
                 "{} looks at the arguments of `{}`",
                 self.adapting.model.name(),
-                trouble.step
+                failed_call.step
             ));
-            let correction = correct(revision, trouble).await;
+            let correction = correct(revision, failed_call).await;
             waiting.end();
             self.usage += correction.usage;
             if let Some(error) = &correction.failure {
-                fail(error, session);
+                report_model_error(error, session);
                 return None;
             }
-            if let Some(fruitless) = &correction.fruitless {
+            if let Some(correction_failure) = &correction.correction_failure {
                 session.printer.quote(&format!(
-                    "the arguments of `{}` stay as they are: {} {fruitless}",
-                    trouble.step,
+                    "the arguments of `{}` stay as they are: {} {correction_failure}",
+                    failed_call.step,
                     self.adapting.model.name()
                 ));
-                if let CorrectionFailure::Unsound(diagnostics) = fruitless {
-                    tell(diagnostics, session);
+                if let CorrectionFailure::Unsound(diagnostics) = correction_failure {
+                    report_diagnostics(diagnostics, session);
                 }
             }
             if let Some((text, _)) = correction.plan {
                 session.printer.quote(&format!(
                     "`{}` was refused ({}); {} corrected its arguments",
-                    trouble.step,
-                    trouble.message,
+                    failed_call.step,
+                    failed_call.message,
                     self.adapting.model.name()
                 ));
-                return Some((text, "repaired", trouble));
+                return Some((text, "repaired", failed_call));
             }
         }
         None
     }
 
-    /// A plan that goes another way.
+    /// A plan with other next steps.
     async fn replanned<'t>(
         &mut self,
         revision: &ReplanRequest<'t>,
         session: &RunSession<'_>,
     ) -> Option<(String, &'static str, &'t FailedCall)> {
-        let trouble = revision.situation.failed.first()?;
+        let failed_call = revision.failed_run.failed.first()?;
         self.replans_left = self.replans_left.checked_sub(1)?;
         let (model, number) = (
             self.adapting.model.name(),
@@ -317,10 +317,10 @@ impl Adaptation<'_> {
                 return None;
             }
             if let Some(last) = revised.attempts.last() {
-                tell(&last.diagnostics, session);
+                report_diagnostics(&last.diagnostics, session);
             }
             match &revised.failure {
-                Some(error) => fail(error, session),
+                Some(error) => report_model_error(error, session),
                 None => session
                     .printer
                     .quote(&format!("{model} found no sound plan to go on with")),
@@ -329,14 +329,14 @@ impl Adaptation<'_> {
         };
         session.printer.quote(&format!(
             "`{}` failed ({}); the run goes on with a new plan of {model} ({number} of {})",
-            trouble.step, trouble.message, self.adapting.replans
+            failed_call.step, failed_call.message, self.adapting.replans
         ));
-        Some((text, "replanned", trouble))
+        Some((text, "replanned", failed_call))
     }
 }
 
 /// Returns the message that another plan must not repeat a call.
-fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
+fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
     let happened = if pinned.happened {
         "was made"
     } else {
@@ -361,11 +361,11 @@ fn keep_to(pinned: &CalledStep, therefore: &str, session: &RunSession<'_>) {
     session.printer.quote(&format!("  hint: {advice}"));
 }
 
-fn fail(error: &ModelError, session: &RunSession<'_>) {
+fn report_model_error(error: &ModelError, session: &RunSession<'_>) {
     progress::failure("the plan was not revised", error, true, session.printer);
 }
 
-fn tell(diagnostics: &Diagnostics, session: &RunSession<'_>) {
+fn report_diagnostics(diagnostics: &Diagnostics, session: &RunSession<'_>) {
     for diagnostic in diagnostics {
         session.printer.quote(&format!("  {diagnostic}"));
     }

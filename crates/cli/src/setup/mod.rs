@@ -1,4 +1,4 @@
-//! Setup: the starting files of a project, its settings, and the clients that use the gateway.
+//! Setup: the first files of a project, its settings, and the clients that use the gateway.
 
 pub(crate) mod settings;
 pub(crate) mod wrap;

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::diagnostics;
 use super::live::Live;
-use super::printer as written;
 use super::printer::Printer;
+use super::printer::indented;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
 use crate::planning::progress;
@@ -101,7 +101,7 @@ pub(crate) fn json(
 ) -> Result<(), CommandError> {
     let text = match format {
         RunFormat::Events => None,
-        RunFormat::Text | RunFormat::Json => written::indented(value).map_err(|error| {
+        RunFormat::Text | RunFormat::Json => indented(value).map_err(|error| {
             CommandError::new(format!("the report cannot be written: {error}")).internal(error)
         })?,
     };

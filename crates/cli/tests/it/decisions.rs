@@ -727,7 +727,7 @@ fn settings_that_want_a_passphrase_want_one_to_be_set() {
     let output = approve(folder.path(), &id, "pay", &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("decisions want a passphrase, and none is set"),
+        stderr(&output).contains("decisions require a passphrase, and none is set"),
         "{}",
         stderr(&output)
     );

@@ -195,7 +195,7 @@ fn a_file_of_servers_that_was_found() {
 fn a_passphrase() {
     const SET: [(&str, &str); 2] = [
         ("new passphrase: ", "correct horse\n"),
-        ("the same again: ", "correct horse\n"),
+        ("repeat the new passphrase: ", "correct horse\n"),
     ];
     let folder = tempfile::tempdir().unwrap();
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
@@ -208,7 +208,7 @@ fn a_passphrase() {
         let exchange = [("[y]es", "y\n"), ("passphrase for decisions: ", passphrase)];
         assert_screen(name, &screen(folder.path(), &line, &exchange));
     }
-    let so_far = [("passphrase so far: ", "correct horse\n")];
+    let so_far = [("current passphrase: ", "correct horse\n")];
     let exchange = [&so_far[..], &SET].concat();
     assert_screen(
         "passphrase-changed",

@@ -62,7 +62,7 @@ impl Functions {
     }
 
     /// Adds a function. It replaces an earlier one of the same name; the name is then among the
-    /// [`duplicates`](Self::duplicates), and an embedding program is refused for it when it opens its tools.
+    /// [`duplicates`](Self::duplicates), and the builder of `planwright` rejects the server.
     pub fn with(mut self, function: Function) -> Self {
         let (tool, body) = function.into_parts(&self.name);
         let name = Arc::clone(&tool.name);
@@ -122,8 +122,8 @@ impl fmt::Debug for Functions {
 
 /// A parameter, or a part of one, that may receive data of other steps.
 ///
-/// Some dialects, such as Concierge's, let references stand only where the tool's schema says `"x-sharable": true`, so
-/// that a tool decides which data of others it takes. In all other dialects it means nothing. Values are read and
+/// Some dialects, such as Concierge's, allow references only in parameters whose schema has `"x-sharable": true`, so the
+/// tool decides which parameters take results of other steps. Other dialects ignore the marker. Values are read and
 /// written as those of `T`.
 ///
 /// ```
@@ -230,9 +230,9 @@ type Body = Arc<
 
 /// A function that plans call as a tool.
 ///
-/// Its annotations are trusted, since it is part of the program. By default it may change things, and a second call
-/// may do harm.
-#[must_use = "a function is no tool before it is among the functions of a server"]
+/// Its annotations are trusted, since it is part of the program. By default it counts as neither read-only
+/// nor idempotent.
+#[must_use = "a function becomes a tool only when it is added to `Functions`"]
 pub struct Function {
     tool: Tool,
     body: Body,
@@ -252,11 +252,11 @@ impl Function {
         T: Serialize + JsonSchema,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        Self::opaque(name, function).output(of_result::<T>())
+        Self::opaque(name, function).output(result_schema::<T>())
     }
 
-    /// Creates the function `name` as [`new`](Self::new) does, on the parameters and the [context](CallContext) of the call: the run, the step, the
-    /// idempotency key, and [data](crate::RunOptions::data) of the caller.
+    /// Creates the function `name`. Like [`new`](Self::new), but the function also receives the [context](CallContext) of the call: the run, the
+    /// step, the idempotency key, and [data](crate::RunOptions::data) of the caller.
     pub fn with_context<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema,
@@ -265,10 +265,10 @@ impl Function {
         T: Serialize + JsonSchema,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        Self::typed(name, function).output(of_result::<T>())
+        Self::typed(name, function).output(result_schema::<T>())
     }
 
-    /// Creates the function `name` with an unspecified output schema.
+    /// Creates the function `name` with an unspecified output schema, for results whose type has no `JsonSchema`.
     pub fn opaque<A, F, R, T, E>(name: impl Into<Arc<str>>, function: F) -> Self
     where
         A: DeserializeOwned + JsonSchema,
@@ -288,7 +288,7 @@ impl Function {
         T: Serialize,
         E: Into<Box<dyn Error + Send + Sync>>,
     {
-        let parameters = of_parameters::<A>();
+        let parameters = describe_parameters::<A>();
         let takes_nothing = parameters.is_unit;
         let body: Body = Arc::new(move |args, context| {
             // serde reads `()` from `null`, but tools are called with an object.
@@ -296,7 +296,7 @@ impl Function {
             match serde_json::from_value::<A>(args.into()) {
                 Ok(args) => {
                     let call = function(args, context);
-                    Box::pin(async move { finish(call.await) })
+                    Box::pin(async move { to_output(call.await) })
                 }
                 Err(error) => {
                     let error = ToolError::new(ErrorKind::Arguments, error.to_string());
@@ -394,14 +394,14 @@ impl Function {
     }
 
     fn into_parts(self, server: &Arc<str>) -> (Tool, Body) {
-        let stated = self.tool.annotations;
+        let annotations = self.tool.annotations;
         let tool = Tool {
             server: Arc::clone(server),
             hints: Hints {
-                read_only: Some(stated.read_only),
-                destructive: Some(stated.destructive),
-                idempotent: Some(stated.idempotent),
-                open_world: Some(stated.open_world),
+                read_only: Some(annotations.read_only),
+                destructive: Some(annotations.destructive),
+                idempotent: Some(annotations.idempotent),
+                open_world: Some(annotations.open_world),
             },
             ..self.tool
         };
@@ -418,7 +418,7 @@ impl fmt::Debug for Function {
 }
 
 /// The parameters described by the fields of `A`.
-fn of_parameters<A: JsonSchema>() -> Parameters {
+fn describe_parameters<A: JsonSchema>() -> Parameters {
     let mut schema = root_schema::<A>(SchemaSettings::draft2020_12().for_deserialize());
     let description = schema
         .remove("description")
@@ -436,7 +436,7 @@ fn of_parameters<A: JsonSchema>() -> Parameters {
 }
 
 /// The schema of a result.
-fn of_result<T: JsonSchema>() -> Schema {
+fn result_schema<T: JsonSchema>() -> Schema {
     close_and_convert(root_schema::<T>(
         SchemaSettings::draft2020_12().for_serialize(),
     ))
@@ -461,18 +461,19 @@ fn close_and_convert(schema: schemars::Schema) -> Schema {
     Schema::from_value(Value::from(text))
 }
 
-/// Forbids additional properties on every object with fields, unless the schema describes it elsewhere, too: serde
-/// writes no others and rejects unknown ones. So a misspelt name is found before the run.
+/// Forbids additional properties on every object whose fields are all known: serde writes no others, and would silently
+/// ignore a misspelt optional one. So a wrong name is found before the run.
 fn forbid_additional(schema: &mut Json, position: SchemaPosition) {
     const BRANCHES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-    const OTHERS: [&str; 3] = ["$ref", "additionalProperties", "unevaluatedProperties"];
+    // Keywords that describe or allow further fields.
+    const OPENERS: [&str; 3] = ["$ref", "additionalProperties", "unevaluatedProperties"];
     let Some(fields) = schema.as_object_mut() else {
         return;
     };
     let has_more = |words: &[&str]| words.iter().any(|word| fields.contains_key(*word));
     // The branches of a combination describe one object together: closing one would forbid the fields of the others.
     let is_complete =
-        position == SchemaPosition::Whole && !has_more(&BRANCHES) && !has_more(&OTHERS);
+        position == SchemaPosition::Whole && !has_more(&BRANCHES) && !has_more(&OPENERS);
     if is_complete && fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), false.into());
     }
@@ -501,12 +502,12 @@ fn forbid_additional(schema: &mut Json, position: SchemaPosition) {
     }
 }
 
-fn finish<T, E>(result: Result<T, E>) -> Result<ToolOutput, ToolError>
+fn to_output<T, E>(result: Result<T, E>) -> Result<ToolOutput, ToolError>
 where
     T: Serialize,
     E: Into<Box<dyn Error + Send + Sync>>,
 {
-    let result = result.map_err(|error| failure(error.into()))?;
+    let result = result.map_err(|error| to_tool_error(error.into()))?;
     match serde_json::to_value(result) {
         Ok(value) => Ok(ToolOutput::value(value.into())),
         Err(error) => Err(ToolError {
@@ -521,15 +522,15 @@ where
 }
 
 /// Returns a [`ToolError`] unchanged; any other error becomes its message followed by those of its sources.
-fn failure(error: Box<dyn Error + Send + Sync>) -> ToolError {
+fn to_tool_error(error: Box<dyn Error + Send + Sync>) -> ToolError {
     match error.downcast::<ToolError>() {
         Ok(failure) => *failure,
         Err(error) => {
             let mut message = error.to_string();
-            let mut behind = error.source();
-            while let Some(cause) = behind {
+            let mut source = error.source();
+            while let Some(cause) = source {
                 message = format!("{message}: {cause}");
-                behind = cause.source();
+                source = cause.source();
             }
             ToolError::tool(message, Value::Null)
         }

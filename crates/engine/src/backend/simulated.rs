@@ -24,7 +24,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// Reads a script: `{"tools": {NAME: {…}}}`. A name with a dot is `server.tool`. What a tool can do is in the
+    /// Reads a script: `{"tools": {NAME: {…}}}`. A name with a dot is `server.tool`. All fields are in the
     /// [description of the format](https://github.com/planwright/planwright/blob/main/docs/formats/simulated-tools.md).
     ///
     /// ```
@@ -42,7 +42,13 @@ impl Simulated {
     ///
     /// Every fault of the script, each with a JSON pointer to its place.
     pub fn from_script(script: &Value) -> Result<Self, Vec<ScriptError>> {
-        read(script)
+        let mut reader = ScriptReader::default();
+        let simulated = reader.script(script);
+        if reader.errors.is_empty() {
+            Ok(simulated)
+        } else {
+            Err(reader.errors)
+        }
     }
 
     /// The tools, for a [`Catalog`](planwright_core::Catalog).
@@ -50,7 +56,7 @@ impl Simulated {
         self.tools.iter()
     }
 
-    /// Call durations from the `sleep_ms` of the script. Special cases are ignored.
+    /// Call durations from the `sleep_ms` of the script. `cases` are ignored, since they depend on the arguments.
     pub fn durations(&self) -> Durations {
         let mut durations = Durations::new();
         for tool in &self.tools {
@@ -109,6 +115,7 @@ impl fmt::Display for ScriptError {
     }
 }
 
+/// Fields that define a tool.
 const TOOL_FIELDS: &[&str] = &[
     "description",
     "input_schema",
@@ -118,6 +125,7 @@ const TOOL_FIELDS: &[&str] = &[
     "title",
 ];
 
+/// Fields that define its behaviour, also in a case.
 const BEHAVIOUR_FIELDS: &[&str] = &[
     "returns",
     "echo",
@@ -224,14 +232,14 @@ impl ScriptReader {
         tool.hints = self.hints(fields.get("annotations"));
         tool.annotations = tool.hints.annotations(true);
         let approval = self.flag(fields, "approval");
-        // Without an explicit choice, a destructive tool asks first, as one of a server would.
+        // Without an explicit choice, a destructive tool needs approval, as that of a real server does.
         tool.approval = approval.unwrap_or(tool.hints.destructive == Some(true));
         tool.approval_reason = match (tool.approval, approval) {
             (true, None) => Some(Arc::from("the script says that it may destroy something")),
             (true, Some(_)) => Some(Arc::from("the script says that it asks first")),
             (false, _) => None,
         };
-        // A tool that needs no approval is taken as one that destroys nothing.
+        // `"approval": false` is an explicit choice, so rules about tools without a destructive hint must not apply.
         if approval == Some(false) && tool.hints.is_destructive_by_default() {
             tool.hints.destructive = Some(false);
         }
@@ -260,7 +268,7 @@ impl ScriptReader {
     }
 
     fn behaviour(&mut self, fields: &Object) -> Behaviour {
-        let times = self.whole(fields, "times");
+        let times = self.whole_number(fields, "times");
         let fault = match (fields.get("fails"), fields.get("unavailable")) {
             (Some(_), Some(_)) => {
                 self.error("`fails` and `unavailable` exclude each other");
@@ -281,7 +289,7 @@ impl ScriptReader {
         };
         Behaviour {
             cases: self.cases(fields.get("cases")),
-            sleep: Duration::from_millis(self.whole(fields, "sleep_ms").unwrap_or(0)),
+            sleep: Duration::from_millis(self.whole_number(fields, "sleep_ms").unwrap_or(0)),
             answer: self.answer(fields, times.is_some()),
             fault,
             times,
@@ -290,7 +298,7 @@ impl ScriptReader {
         }
     }
 
-    fn answer(&mut self, fields: &Object, after_fault: bool) -> ScriptedOutput {
+    fn answer(&mut self, fields: &Object, fails_first: bool) -> ScriptedOutput {
         let answers = ["returns", "echo", "result"]
             .iter()
             .filter(|field| fields.contains_key(**field))
@@ -300,7 +308,7 @@ impl ScriptReader {
         }
         if let Some(value) = fields.get("returns") {
             // After a limited number of failures, `returns` may also describe the behaviour that follows.
-            if after_fault
+            if fails_first
                 && let Some(next) = value.as_object()
                 && next.len() == 1
                 && next.contains_key("returns")
@@ -372,7 +380,7 @@ impl ScriptReader {
         value.as_bool()
     }
 
-    fn whole(&mut self, fields: &Object, key: &str) -> Option<u64> {
+    fn whole_number(&mut self, fields: &Object, key: &str) -> Option<u64> {
         let value = fields.get(key)?;
         if value.as_u64().is_none() {
             self.key(key, |reader| {
@@ -393,6 +401,7 @@ struct Behaviour {
     /// The number of attempts that fail; all if unset.
     times: Option<u64>,
     answer: ScriptedOutput,
+    /// The branch that the output selects.
     route: Option<Arc<str>>,
     attempts: AtomicU64,
 }
@@ -445,7 +454,7 @@ impl Behaviour {
             if behaviour.times.is_none_or(|times| attempt < times)
                 && let Some(fault) = &behaviour.fault
             {
-                return Err(fault.as_error());
+                return Err(fault.to_error());
             }
             let mut output = match &behaviour.answer {
                 ScriptedOutput::Nothing => ToolOutput::default(),
@@ -464,7 +473,7 @@ impl Behaviour {
 }
 
 impl ScriptedFault {
-    fn as_error(&self) -> ToolError {
+    fn to_error(&self) -> ToolError {
         match self {
             Self::Unavailable(message) => ToolError::unavailable(message.clone()),
             Self::Fails(Value::Text(message)) => ToolError::tool(message.to_string(), Value::Null),
@@ -476,16 +485,6 @@ impl ScriptedFault {
                 ToolError::tool(message, data.clone())
             }
         }
-    }
-}
-
-fn read(script: &Value) -> Result<Simulated, Vec<ScriptError>> {
-    let mut reader = ScriptReader::default();
-    let simulated = reader.script(script);
-    if reader.errors.is_empty() {
-        Ok(simulated)
-    } else {
-        Err(reader.errors)
     }
 }
 

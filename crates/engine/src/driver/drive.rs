@@ -1,6 +1,7 @@
 //! The driver: the loop that feeds calls, timers, decisions and commands of the caller into a run.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +11,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use super::handle::RunCommand;
-use super::in_flight;
-use super::in_flight::{ExpiredTimer, InFlightCalls, OpenQuestions, Timers};
-use super::journal_gate::{JournalGate, PendingCall, ReleasedWork};
-use crate::approval::{ApprovalRequest, Approver};
+use super::in_flight::{ExpiredTimer, InFlightCalls, OpenQuestions, Timers, panic_message};
+use super::journal_gate::{JournalGate, PendingCall, ReleasedWork, next_commit_of};
+use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;
 use crate::engine::SharedDurations;
@@ -234,7 +234,7 @@ impl Driver {
                 None if self.run.is_provisional() => Some(RunInput::Cancel),
                 Some(RunCommand::Close) | None => Some(RunInput::Close),
             },
-            released = next_commit(self.journal.as_mut()) => self.on_commit(released),
+            released = next_commit_of(self.journal.as_mut()) => self.on_commit(released),
             ended = self.calls.next(), if !self.calls.is_empty() => ended.map(RunInput::from),
             decided = self.questions.next(), if !self.questions.is_empty() => {
                 decided.map(|(task, decision)| RunInput::Decided { task, decision })
@@ -363,7 +363,7 @@ impl Driver {
 
     fn ask(&mut self, task: TaskId, request: ApprovalRequest) {
         let approver = Arc::clone(&self.approver);
-        let decision = in_flight::request_decision(approver, request);
+        let decision = request_decision(approver, request);
         self.questions.ask(task, decision.boxed());
     }
 
@@ -462,10 +462,10 @@ impl Driver {
     }
 }
 
-/// Waits for the next commit; pending forever without a journal or an open commit.
-async fn next_commit(journal: Option<&mut JournalGate>) -> Result<ReleasedWork, JournalError> {
-    match journal {
-        Some(journal) if journal.has_open_commits() => journal.next_commit().await,
-        _ => std::future::pending().await,
-    }
+/// Requests one decision. A panic of the approver counts as a rejection.
+async fn request_decision(approver: Arc<dyn Approver>, request: ApprovalRequest) -> Decision {
+    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
+    decided.await.unwrap_or_else(|panic| Decision::Reject {
+        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
+    })
 }

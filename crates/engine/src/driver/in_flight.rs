@@ -7,8 +7,8 @@
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::future::{poll_fn, ready};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -24,44 +24,12 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::{Expired, Key};
 use tracing::Instrument;
 
-use crate::approval::{ApprovalRequest, Approver, Decision};
+use crate::approval::Decision;
 use crate::backend::{
     CallClock, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
-use crate::journal::{Entry, Journal, JournalError};
 use crate::run::RunInput;
 use crate::schedule::{TaskId, Timer};
-
-/// Requests one decision. A panic of the approver counts as a rejection.
-pub(crate) async fn request_decision(
-    approver: Arc<dyn Approver>,
-    request: ApprovalRequest,
-) -> Decision {
-    let decided = AssertUnwindSafe(async move { approver.decide(request).await }).catch_unwind();
-    decided.await.unwrap_or_else(|panic| Decision::Reject {
-        because: Some(format!("the approver panicked: {}", panic_message(&*panic))),
-    })
-}
-
-/// Appends entries to a journal, which accepts them before this returns. A panic of the journal means that they are
-/// not stored.
-pub(crate) fn append_entries(
-    journal: &Arc<dyn Journal>,
-    entries: Vec<Entry>,
-) -> BoxFuture<'static, Result<(), JournalError>> {
-    let failed = |panic: Box<dyn Any + Send>| {
-        JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
-    };
-    match catch_unwind(AssertUnwindSafe(|| journal.append(entries))) {
-        Ok(stored) => {
-            let stored = AssertUnwindSafe(stored).catch_unwind();
-            stored
-                .map(move |stored| stored.unwrap_or_else(|panic| Err(failed(panic))))
-                .boxed()
-        }
-        Err(panic) => ready(Err(failed(panic))).boxed(),
-    }
-}
 
 /// The maximum time of a call that counts as immediate.
 const MAX_IMMEDIATE: Duration = Duration::from_micros(50);
@@ -457,7 +425,7 @@ async fn call_tool(backend: Arc<dyn ToolBackend>, call: ToolCall) -> Result<Tool
 }
 
 /// The message of a panic.
-fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned())

@@ -2,16 +2,19 @@
 //!
 //! Design: [A call waits for the journal, the step before it does not](https://github.com/planwright/planwright/blob/main/docs/design/journal.md#a-call-waits-for-the-journal-the-step-before-it-does-not).
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::future::ready;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesOrdered, StreamExt};
 use planwright_core::Hashing;
 use tokio::time::{Instant, sleep_until};
 
-use super::in_flight;
+use super::in_flight::panic_message;
 use crate::approval::ApprovalRequest;
 use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
@@ -156,7 +159,7 @@ impl JournalGate {
     fn flush(&mut self) {
         self.flush_at = None;
         let waiters = std::mem::take(&mut self.waiters);
-        let result = in_flight::append_entries(&self.journal, std::mem::take(&mut self.batch));
+        let result = append_entries(&self.journal, std::mem::take(&mut self.batch));
         self.commits
             .push_back(Box::pin(async move { (waiters, result.await) }));
     }
@@ -231,5 +234,35 @@ async fn wait_until(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
+    }
+}
+
+/// Appends entries to a journal, which accepts them before this returns. A panic of the journal means that they are
+/// not stored.
+fn append_entries(
+    journal: &Arc<dyn Journal>,
+    entries: Vec<Entry>,
+) -> BoxFuture<'static, Result<(), JournalError>> {
+    let failed = |panic: Box<dyn Any + Send>| {
+        JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
+    };
+    match catch_unwind(AssertUnwindSafe(|| journal.append(entries))) {
+        Ok(stored) => {
+            let stored = AssertUnwindSafe(stored).catch_unwind();
+            stored
+                .map(move |stored| stored.unwrap_or_else(|panic| Err(failed(panic))))
+                .boxed()
+        }
+        Err(panic) => ready(Err(failed(panic))).boxed(),
+    }
+}
+
+/// Waits for the next commit; pending forever without a journal or an open commit.
+pub(super) async fn next_commit_of(
+    journal: Option<&mut JournalGate>,
+) -> Result<ReleasedWork, JournalError> {
+    match journal {
+        Some(journal) if journal.has_open_commits() => journal.next_commit().await,
+        _ => std::future::pending().await,
     }
 }

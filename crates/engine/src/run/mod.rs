@@ -4,12 +4,13 @@
 
 pub(super) mod budgets;
 mod calls;
+mod command_queue;
 mod journaling;
 mod lifecycle;
 mod outcome;
 mod redaction;
 mod report;
-mod state;
+mod run_machine;
 mod tasks;
 mod values;
 
@@ -21,4 +22,4 @@ pub use redaction::redactor::{
 };
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
-pub use state::{Effect, RunInput, RunMachine};
+pub use run_machine::{Effect, RunInput, RunMachine};

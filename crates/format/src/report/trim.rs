@@ -46,10 +46,32 @@ impl Trim {
     /// The event with no value larger than that.
     #[must_use]
     pub fn event(self, mut event: EventV1) -> EventV1 {
-        if let Some(output) = &mut event.output {
+        // All fields are named, so that no new value stays untrimmed.
+        let EventV1 {
+            output,
+            args,
+            schema: _,
+            at_ms: _,
+            event: _,
+            address: _,
+            step: _,
+            tool: _,
+            items: _,
+            attempt: _,
+            status: _,
+            error: _,
+            reason: _,
+            pause_ms: _,
+            approved: _,
+            run: _,
+            plan: _,
+            digest: _,
+            steps: _,
+        } = &mut event;
+        if let Some(output) = output {
             self.value(output);
         }
-        if let Some(args) = &mut event.args {
+        if let Some(args) = args {
             self.fields(args);
         }
         event

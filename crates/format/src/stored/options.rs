@@ -71,19 +71,44 @@ impl From<&RunOptions> for OptionsV1 {
             listed.sort();
             listed
         };
+        // All fields are named, so that a new option cannot be forgotten here.
+        let RunOptions {
+            limits,
+            attempts,
+            retry_delay,
+            attempt_timeout,
+            step_timeout,
+            on_failure,
+            max_tasks,
+            guards,
+            // Journal records tell how the plan grew.
+            plan_state: _,
+            // Secrets are never stored.
+            secrets: _,
+            secret_values: _,
+            seal_key: _,
+            // Only the order of ready calls depends on them; the journal has that order.
+            durations: _,
+            // The same for all runs of a build.
+            evaluation: _,
+            computed_bytes: _,
+            // Of this process.
+            meter: _,
+            data: _,
+        } = options;
         Self {
-            max_parallel: options.limits.total,
-            max_per_server: options.limits.per_server,
-            servers: listed(&options.limits.servers),
-            max_per_tool: options.limits.per_tool,
-            tools: listed(&options.limits.tools),
-            attempts: options.attempts,
-            retry_delay_ns: nanos(options.retry_delay),
-            attempt_timeout_ns: options.attempt_timeout.map(nanos),
-            step_timeout_ns: options.step_timeout.map(nanos),
-            fail_fast: options.on_failure == FailurePolicy::Stop,
-            max_tasks: options.max_tasks,
-            guards: GuardsV1::from(&options.guards),
+            max_parallel: limits.total,
+            max_per_server: limits.per_server,
+            servers: listed(&limits.servers),
+            max_per_tool: limits.per_tool,
+            tools: listed(&limits.tools),
+            attempts: *attempts,
+            retry_delay_ns: nanos(*retry_delay),
+            attempt_timeout_ns: attempt_timeout.map(nanos),
+            step_timeout_ns: step_timeout.map(nanos),
+            fail_fast: *on_failure == FailurePolicy::Stop,
+            max_tasks: *max_tasks,
+            guards: GuardsV1::from(guards),
         }
     }
 }

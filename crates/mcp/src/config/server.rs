@@ -61,6 +61,16 @@ pub enum ServerTransport {
     Http(HttpConfig),
 }
 
+impl ServerTransport {
+    /// Returns true if one connection may serve several clients, each in a session of its own.
+    pub(crate) fn has_sessions_per_client(&self) -> bool {
+        match self {
+            Self::Program(_) => false,
+            Self::Http(_) => true,
+        }
+    }
+}
+
 /// The command line and environment of a program.
 #[derive(Clone, Default)]
 pub struct ProgramConfig {

@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use planwright_core::Value;
 use planwright_engine::backend::{RetryAdvice, ToolError};
 
-use super::lifecycle::{ServerStartError, Session};
+use super::open_session::{ServerStartError, Session};
 use crate::object::with;
 
 /// The client that a request is made for. It receives the requests and notifications that the server sends while the

@@ -8,7 +8,7 @@ use planwright_core::text::{is_visible, visible, without_hidden_texts};
 use planwright_core::{Hints, Schema, Tool, Value};
 
 use super::caller::UpstreamError;
-use super::lifecycle::{ServerStartError, Session};
+use super::open_session::{ServerStartError, Session};
 use super::router::RequestError;
 use crate::config::ServerConfig;
 use crate::object::{text_field, with};

@@ -3,10 +3,11 @@
 //! Design: [Sessions and transports](https://github.com/planwright/planwright/blob/main/docs/design/transports.md).
 
 pub(crate) mod caller;
+pub(crate) mod decode;
 pub(crate) mod envelope;
 pub(crate) mod handshake;
-pub(crate) mod lifecycle;
 pub(crate) mod lists;
+pub(crate) mod open_session;
 pub(crate) mod request;
 pub(crate) mod router;
 pub(crate) mod server_requests;

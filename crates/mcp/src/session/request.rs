@@ -12,7 +12,7 @@ use rmcp::model::{
 };
 
 use super::caller::Caller;
-use super::lifecycle::Session;
+use super::open_session::Session;
 use super::router::RequestError;
 use crate::object::without;
 

@@ -1,5 +1,4 @@
-//! The task that sends and receives the messages of a connection, the entrance of incoming messages (most of them
-//! bypass `rmcp`), and the state of a transport besides its messages.
+//! The task that sends and receives the messages of a connection, and the state of a transport besides its messages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,67 +6,14 @@ use std::time::Duration;
 
 use futures::stream::{FuturesUnordered, StreamExt};
 use rmcp::RoleClient;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, CustomNotification, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage, ServerNotification, ServerResult,
-};
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
 #[cfg(feature = "http")]
 use super::http::{HttpFailure, HttpHandle};
-use super::stdio::pipe::repair_text;
 use super::stdio::process::Process;
-use crate::session::envelope;
-use crate::session::router::{RequestError, ResponseRouter, RouteResult};
-
-/// Records an outgoing handshake request at the router. Must be called in the order of the messages.
-pub(crate) fn record_outgoing(router: &ResponseRouter, message: &TxJsonRpcMessage<RoleClient>) {
-    if let JsonRpcMessage::Request(request) = message
-        && let ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_) =
-            request.request
-    {
-        router.capture_handshake(request.id.clone());
-    }
-}
-
-/// Routes an incoming message and returns the message for `rmcp`, or `None` if it is not a message. A transport on
-/// which each request has its own response channel passes the `related` request.
-pub(crate) fn decode(
-    router: &ResponseRouter,
-    bytes: &[u8],
-    related: Option<&RequestId>,
-) -> Option<ServerJsonRpcMessage> {
-    // Most messages are valid, so the repair runs only after a failure.
-    decode_valid(router, bytes, related)
-        .or_else(|| decode_valid(router, repair_text(bytes)?.as_bytes(), related))
-        .or_else(|| Some(empty_response(router.fail_unreadable(bytes, related)?)))
-}
-
-fn decode_valid(
-    router: &ResponseRouter,
-    bytes: &[u8],
-    related: Option<&RequestId>,
-) -> Option<ServerJsonRpcMessage> {
-    match router.route(envelope::read(bytes)?, related) {
-        RouteResult::Routed(Some(id)) => Some(empty_response(id)),
-        RouteResult::Routed(None) => Some(empty_notification()),
-        RouteResult::ForRmcp => serde_json::from_slice(bytes).ok(),
-        RouteResult::Invalid => None,
-    }
-}
-
-/// Returns the placeholder of a routed response.
-fn empty_response(id: RequestId) -> ServerJsonRpcMessage {
-    JsonRpcMessage::response(ServerResult::empty(()), id)
-}
-
-/// Returns the placeholder of any other routed message.
-fn empty_notification() -> ServerJsonRpcMessage {
-    let nothing = CustomNotification::new("", None);
-    JsonRpcMessage::notification(ServerNotification::CustomNotification(nothing))
-}
+use crate::session::router::{RequestError, ResponseRouter};
 
 const EXIT_STATUS_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -135,6 +81,15 @@ impl TransportHandle {
         }
     }
 
+    /// Returns true if requests have headers besides their messages.
+    pub(crate) fn has_headers(&self) -> bool {
+        match self {
+            Self::Process { .. } => false,
+            #[cfg(feature = "http")]
+            Self::Http(_) => true,
+        }
+    }
+
     /// Returns the consequence of a message that could not be sent.
     pub(crate) fn send_failure(&self) -> SendFailure {
         match self {
@@ -189,7 +144,7 @@ impl Connection {
     {
         let (queue, outgoing) = mpsc::unbounded_channel();
         let is_closed = Arc::new(AtomicBool::new(false));
-        tokio::spawn(run(
+        tokio::spawn(forward_messages(
             transport,
             outgoing,
             router,
@@ -228,7 +183,8 @@ impl WeakSender {
     }
 }
 
-async fn run<T>(
+/// Sends the queued messages and receives those of the server, until either side closes the connection.
+async fn forward_messages<T>(
     mut transport: T,
     mut outgoing: mpsc::UnboundedReceiver<QueueItem>,
     router: Arc<ResponseRouter>,

@@ -13,7 +13,7 @@ use super::entry::Upstream;
 use super::server::Server;
 use crate::object::{with, without};
 use crate::session::caller::{Caller, UpstreamClient, UpstreamError};
-use crate::session::lifecycle::Session;
+use crate::session::open_session::Session;
 use crate::session::router::RequestError;
 use crate::session::server_requests::ServerRequestHandler;
 
@@ -40,19 +40,16 @@ impl ServerBackend {
         Self { server, caller }
     }
 
-    async fn run(&self, call: ToolCall) -> Result<ToolOutput, ToolError> {
-        let session = self.server.session().await?;
-        let result = self.exchange(&session, &call).await?;
-        self.server.record_success();
-        ToolOutput::from_call_result(&result)
-    }
-
     /// Repeats the call until the result is complete. The caller answers input requests in between.
-    async fn exchange(&self, session: &Session, call: &ToolCall) -> Result<Value, ToolError> {
-        let mut params = params(call)?;
+    async fn call_until_complete(
+        &self,
+        session: &Session,
+        call: &ToolCall,
+    ) -> Result<Value, ToolError> {
+        let mut params = call_params(call)?;
         let mut pause = INITIAL_PAUSE;
         for _ in 0..MAX_ROUNDS {
-            let result = self.send(session, call, &params).await?;
+            let result = self.send_once(session, call, &params).await?;
             match result_kind(&result, session.server_info.is_stateless) {
                 ResultKind::Complete => return self.complete(result),
                 ResultKind::InputRequired => {}
@@ -90,7 +87,7 @@ impl ServerBackend {
     }
 
     /// Sends the call once. Progress restarts the clock of the call, requests to people pause it.
-    async fn send(
+    async fn send_once(
         &self,
         session: &Session,
         call: &ToolCall,
@@ -187,11 +184,16 @@ pub(crate) fn requests_input(result: &Value) -> bool {
 
 impl ToolBackend for ServerBackend {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        Box::pin(self.run(call))
+        Box::pin(async move {
+            let session = self.server.session().await?;
+            let result = self.call_until_complete(&session, &call).await?;
+            self.server.record_success();
+            ToolOutput::from_call_result(&result)
+        })
     }
 }
 
-fn params(call: &ToolCall) -> Result<Value, ToolError> {
+fn call_params(call: &ToolCall) -> Result<Value, ToolError> {
     if call.args.as_object().is_none() {
         let message = format!(
             "the arguments of `{}` must be an object, not a {}",

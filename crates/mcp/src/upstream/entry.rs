@@ -11,10 +11,9 @@ use tokio::sync::mpsc;
 use super::monitor::{MonitorEvent, SessionMonitor, SubscribedUris};
 use super::server::{AbortOnDrop, Server};
 use super::upstreams::{UpstreamNotification, UpstreamState, ViewPublisher};
-use crate::config::ServerTransport;
 use crate::session::caller::{Caller, UpstreamClient};
 use crate::session::caller::{ClientContext, ListKind, ServerObserver};
-use crate::session::lifecycle::{ServerStartError, Session};
+use crate::session::open_session::{ServerStartError, Session};
 
 /// A server and its index in the published view.
 #[derive(Debug)]
@@ -64,7 +63,7 @@ impl Upstream {
     ) -> Result<Arc<Server>, ToolError> {
         let session = self.session(client).await?;
         let upstream_client = caller.and_then(|caller| caller.upstream_client());
-        let has_variants = matches!(self.server.config.reach, ServerTransport::Http(_))
+        let has_variants = self.server.config.reach.has_sessions_per_client()
             && client.get().is_some_and(|client| client.shares_servers);
         let Some(upstream_client) = upstream_client.filter(|_| has_variants) else {
             return Ok(Arc::clone(&self.server));
@@ -106,7 +105,7 @@ impl Upstream {
     pub(crate) fn set_client(self: &Arc<Self>, client: Option<&UpstreamClient>) {
         let observer: Weak<Self> = Arc::downgrade(self);
         let mut client = client.cloned().unwrap_or_default();
-        if client.shares_servers && matches!(self.server.config.reach, ServerTransport::Http(_)) {
+        if client.shares_servers && self.server.config.reach.has_sessions_per_client() {
             // Clients of earlier revisions get sessions of their own (see [`SessionVariants`]).
             client.receives_requests = false;
         }

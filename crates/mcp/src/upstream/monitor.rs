@@ -15,8 +15,8 @@ use super::entry::Upstream;
 use super::server::{AbortOnDrop, Server};
 use super::upstreams::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
 use crate::session::caller::{ListKind, UpstreamError};
-use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::{ToolList, limit_warnings, remove_hidden_names, strip_hidden_text};
+use crate::session::open_session::{ServerStartError, Session};
 use crate::session::router::RequestError;
 
 /// The time to wait for the acknowledgement of a subscription before the lists are requested anyway.

@@ -17,8 +17,8 @@ use super::connections::ServerFailure;
 use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
 use crate::session::caller::{ClientContext, ServerObserver};
-use crate::session::lifecycle::{ServerStartError, Session};
 use crate::session::lists::ToolList;
+use crate::session::open_session::{ServerStartError, Session};
 use crate::session::router::RequestError;
 use crate::transport::stdio::process::StderrLog;
 

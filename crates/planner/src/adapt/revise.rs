@@ -33,7 +33,7 @@ pub struct ReplanRequest<'a> {
     /// The model that writes the steps.
     pub model: &'a dyn Model,
     /// The failed run.
-    pub situation: &'a FailedRun,
+    pub failed_run: &'a FailedRun,
     /// The plan that failed.
     pub before: &'a CheckedPlan,
     /// Date of the revision, and phrases of time in the goal.
@@ -66,18 +66,18 @@ pub struct ReplanOutcome {
 pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
     let ReplanRequest {
         model,
-        situation,
+        failed_run,
         moment,
         catalog,
         settings,
         ..
     } = *revision;
-    let goal = situation.goal.as_deref().unwrap_or_default();
+    let goal = failed_run.goal.as_deref().unwrap_or_default();
     let tools = tool_signatures(catalog, goal, settings.tool_tokens);
     let text = format!(
         "{}\n{}\nTools:\n{tools}\nWrite the steps that are to come now.",
         moment.text(),
-        situation.text()
+        failed_run.text()
     );
     let mut messages = vec![Message::User(text)];
     let mut outcome = ReplanOutcome::default();
@@ -156,7 +156,7 @@ fn evaluate(
         return rejected("the answer is too long");
     }
     let json = extract(reply).and_then(|text| serde_json::from_str(text).ok());
-    let Some(merged) = json.and_then(|json| merge(revision.situation, revision.before, &json))
+    let Some(merged) = json.and_then(|json| merge(revision.failed_run, revision.before, &json))
     else {
         return rejected("the answer holds no steps");
     };
@@ -182,7 +182,7 @@ fn evaluate(
 
 /// Returns the completed steps that `plan` changes and would therefore run again.
 fn changed_completed_steps(revision: &ReplanRequest<'_>, plan: &CheckedPlan) -> Vec<String> {
-    let completed = revision.situation.completed_ids();
+    let completed = revision.failed_run.completed_ids();
     let is_same = |id: &str| {
         let before = revision.before.step_index(id).map(|index| index as usize);
         let now = plan.step_index(id).map(|index| index as usize);
@@ -226,11 +226,11 @@ impl MergedPlan {
 
 /// Merges the completed steps with the steps of `reply`. A completed step stays as it was even if the reply repeats it. Returns `None`
 /// unless `reply` is an object with `steps`.
-fn merge(situation: &FailedRun, before: &CheckedPlan, reply: &Json) -> Option<MergedPlan> {
+fn merge(failed_run: &FailedRun, before: &CheckedPlan, reply: &Json) -> Option<MergedPlan> {
     let new = reply.as_object()?;
     let new_steps = new.get("steps")?.as_array()?;
-    let retained = retained_ids(situation, before);
-    let old: Json = serde_json::from_str(&situation.plan.to_json()).ok()?;
+    let retained = retained_ids(failed_run, before);
+    let old: Json = serde_json::from_str(&failed_run.plan.to_json()).ok()?;
     let mut plan: Map<String, Json> = old.as_object()?.clone();
     let old_steps = plan.get("steps")?.as_array()?.clone();
     let is_retained = |step: &&Json| id(step).is_some_and(|id| retained.contains(&id));
@@ -261,8 +261,8 @@ fn merge(situation: &FailedRun, before: &CheckedPlan, reply: &Json) -> Option<Me
 }
 
 /// Returns the ids of the completed steps and of the steps they depend on.
-fn retained_ids(situation: &FailedRun, before: &CheckedPlan) -> BTreeSet<String> {
-    let completed = situation.completed_ids();
+fn retained_ids(failed_run: &FailedRun, before: &CheckedPlan) -> BTreeSet<String> {
+    let completed = failed_run.completed_ids();
     let mut retained = BTreeSet::new();
     let mut open: Vec<usize> = Vec::new();
     for (index, step) in before.plan().steps.iter().enumerate() {
@@ -317,7 +317,7 @@ pub struct Correction {
     /// Text and check result of the corrected plan, if it is valid.
     pub plan: Option<(String, CheckedPlan)>,
     /// The reason why the reply corrects nothing.
-    pub fruitless: Option<CorrectionFailure>,
+    pub correction_failure: Option<CorrectionFailure>,
     /// The error of the model, if it did not reply.
     pub failure: Option<ModelError>,
     /// Tokens and cost.
@@ -400,7 +400,7 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Corr
             });
             match corrected {
                 Ok(plan) => correction.plan = Some(plan),
-                Err(fruitless) => correction.fruitless = Some(fruitless),
+                Err(correction_failure) => correction.correction_failure = Some(correction_failure),
             }
         }
         Err(error) => {
@@ -414,7 +414,7 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Corr
 fn question(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Option<String> {
     let index = revision.before.step_index(&trouble.step)? as usize;
     let tool = revision.before.steps().get(index)?.tool.as_ref()?;
-    let steps = revision.situation.plan.get("steps")?.as_list()?;
+    let steps = revision.failed_run.plan.get("steps")?.as_list()?;
     let step = steps.get(index)?;
     let args = trouble
         .args
@@ -447,7 +447,7 @@ fn correct_args(
         Some(new @ Json::Object(_)) => new.clone(),
         _ => return Err(CorrectionFailure::Unreadable),
     };
-    let mut plan = Json::from(&revision.situation.plan);
+    let mut plan = Json::from(&revision.failed_run.plan);
     let index = revision.before.step_index(&trouble.step);
     let step = index.and_then(|index| {
         plan.get_mut("steps")?

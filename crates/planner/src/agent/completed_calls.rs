@@ -1,5 +1,4 @@
-//! Calls of a round: the status, result and error of each, and the completed ones. A call with side effects is not repeated
-//! with the same arguments.
+//! Completed calls: their results are reused instead of repeating a side effect; and the results of a round.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use super::state::{AgentState, CallStatus, SolutionCall};
 
 /// A call that has returned its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct AgentCall {
+pub(super) struct CompletedAgentCall {
     /// The qualified name of the tool, or the name of the plan.
     #[serde(rename = "what")]
     pub(super) callee: Arc<str>,
@@ -33,7 +32,8 @@ pub(super) struct AgentCall {
     pub(super) path: Option<Value>,
 }
 
-/// Returns the callee of a step that may have side effects. Reads may be repeated, since their results may have changed.
+/// Returns the callee of a step that may have side effects. Reading calls have none: they may be
+/// repeated, since their results may have changed.
 pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
     match &step.action {
         Action::Tool(name) => match catalog.find(&name.text) {
@@ -53,16 +53,16 @@ pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
 
 /// Returns for each step of `plan` its earlier results, one for each instance it would run in.
 ///
-/// A step counts as completed only if its arguments are already known: what another step will write is not.
+/// A step counts as completed only if its arguments are known before the run; values that another step will write are not.
 pub(super) fn completed_results<'a>(
     plan: &Plan,
     repeat: &[bool],
     paths: &[Option<Value>],
     memory: &WorkingMemory,
-    completed: &'a [AgentCall],
+    completed: &'a [CompletedAgentCall],
     catalog: &Catalog,
-) -> Vec<Option<Vec<&'a AgentCall>>> {
-    let mut results: Vec<Option<Vec<&AgentCall>>> = plan
+) -> Vec<Option<Vec<&'a CompletedAgentCall>>> {
+    let mut results: Vec<Option<Vec<&CompletedAgentCall>>> = plan
         .steps
         .iter()
         .enumerate()
@@ -105,9 +105,9 @@ fn earlier_results<'a>(
     callee: &str,
     step: &Step,
     memory: &WorkingMemory,
-    completed: &'a [AgentCall],
+    completed: &'a [CompletedAgentCall],
     writers: &[&Step],
-) -> Option<Vec<&'a AgentCall>> {
+) -> Option<Vec<&'a CompletedAgentCall>> {
     let instances: Vec<Option<&Arc<str>>> = match &step.instance {
         Some(instance) => vec![Some(instance)],
         None if memory.instances.is_empty() => vec![None],
@@ -122,7 +122,7 @@ fn earlier_results<'a>(
                 writers,
             },
         )?;
-        // The latest result counts.
+        // Latest first: a call may have been repeated on request.
         let mut latest = completed.iter().rev();
         latest.find(|call| {
             *call.callee == *callee && call.instance.as_ref() == instance && call.args == args
@@ -208,6 +208,7 @@ fn is_written(read: &Read, writers: &[&Step]) -> bool {
     })
 }
 
+/// Returns whether a write to `keys` may change what `path` reads: an index may be any key.
 fn overlaps(keys: &[Arc<str>], path: &[Segment]) -> bool {
     keys.iter().zip(path).all(|(key, segment)| match segment {
         Segment::Key(name) => name == key,
@@ -245,7 +246,7 @@ pub(super) fn apply_results(
             .flat_map(|summary| &summary.steps)
             .filter(|step| step.at.step == *id)
             .collect();
-        let mut record = SolutionCall::new(call.clone(), status(&summaries));
+        let mut record = SolutionCall::new(call.clone(), worst_status(&summaries));
         errors.extend(
             summaries
                 .iter()
@@ -297,8 +298,8 @@ fn previous_result(state: &AgentState, call: &Value) -> Option<Value> {
 }
 
 /// Returns the most severe status of a call over all instances.
-fn status(steps: &[&StepSummary]) -> CallStatus {
-    let statuses: Vec<CallStatus> = steps.iter().map(|step| status_of(step)).collect();
+fn worst_status(steps: &[&StepSummary]) -> CallStatus {
+    let statuses: Vec<CallStatus> = steps.iter().map(|step| call_status(step)).collect();
     let by_severity = [
         CallStatus::Unknown,
         CallStatus::Waiting,
@@ -313,7 +314,7 @@ fn status(steps: &[&StepSummary]) -> CallStatus {
     worst.unwrap_or(CallStatus::Blocked)
 }
 
-fn status_of(step: &StepSummary) -> CallStatus {
+fn call_status(step: &StepSummary) -> CallStatus {
     let is_refused = step
         .error
         .as_ref()
@@ -339,11 +340,15 @@ fn failure_message(call: &Value, step: &StepSummary) -> Option<Value> {
     Some(call_error_message(&call.into(), error.as_value()))
 }
 
-fn completed_call(callee: &Arc<str>, call: &Value, step: &StepSummary) -> Option<AgentCall> {
+fn completed_call(
+    callee: &Arc<str>,
+    call: &Value,
+    step: &StepSummary,
+) -> Option<CompletedAgentCall> {
     if step.status != StepStatus::Succeeded {
         return None;
     }
-    Some(AgentCall {
+    Some(CompletedAgentCall {
         callee: Arc::clone(callee),
         instance: step.at.instance.clone(),
         args: step.args.clone().unwrap_or_else(Value::empty_object),

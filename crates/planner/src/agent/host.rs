@@ -194,7 +194,7 @@ pub enum AgentEvent<'a> {
 /// Observer and storage of a loop.
 pub trait AgentListener: Send + Sync {
     /// Handles an event.
-    fn hear(&self, event: AgentEvent<'_>) {
+    fn on_event(&self, event: AgentEvent<'_>) {
         let _ = event;
     }
 
@@ -203,7 +203,7 @@ pub trait AgentListener: Send + Sync {
     /// # Errors
     ///
     /// The reason why the state cannot be stored. The loop then ends, and makes no call that was not stored before.
-    fn keep(&self, state: &AgentState) -> Result<(), String> {
+    fn save(&self, state: &AgentState) -> Result<(), String> {
         let _ = state;
         Ok(())
     }
@@ -251,7 +251,7 @@ pub enum SolutionOutcome {
 #[derive(Debug)]
 pub enum ResumeOutcome {
     /// The run has ended, now or before.
-    SolutionOutcome(SolutionOutcome),
+    Resumed(SolutionOutcome),
     /// The run never started.
     NotStarted,
     /// The run may or may not have started.

@@ -282,7 +282,7 @@ impl SolutionRequest<'_> {
                 Ok(solution) => return SolutionReply::Valid(solution),
                 Err(diagnostics) => diagnostics,
             };
-            agent.listener.hear(AgentEvent::Unsound {
+            agent.listener.on_event(AgentEvent::Unsound {
                 diagnostics: &diagnostics,
             });
             messages.push(Message::Assistant {

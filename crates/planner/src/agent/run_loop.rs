@@ -58,7 +58,7 @@ impl<'a> Agent<'a> {
     }
 
     /// Starts or continues a loop and runs it to its end. Completed calls are not repeated.
-    pub async fn go_on(&self, mut state: AgentState) -> AgentOutcome {
+    pub async fn resume(&self, mut state: AgentState) -> AgentOutcome {
         let begin = Instant::now();
         let before = state.time;
         let catalog = select_tools(self.check.catalog, state.tools.as_deref());
@@ -77,7 +77,7 @@ impl<'a> Agent<'a> {
         let (end, output) = loop {
             let round = agent_loop.round(&mut state).await;
             state.time = before + begin.elapsed();
-            let stored = self.listener.keep(&state);
+            let stored = self.listener.save(&state);
             match (round, stored) {
                 // Without a stored state, a restarted process would repeat calls.
                 (_, Err(reason)) => break (AgentEnd::NotStored(reason), None),
@@ -119,7 +119,7 @@ impl AgentLoop<'_> {
             return Round::End(AgentEnd::Bound(limit), None);
         }
         state.rounds += 1;
-        self.agent.listener.hear(AgentEvent::Asked {
+        self.agent.listener.on_event(AgentEvent::Asked {
             round: state.rounds,
         });
         let request = SolutionRequest {
@@ -134,7 +134,7 @@ impl AgentLoop<'_> {
                 return Round::End(end, None);
             }
         };
-        self.agent.listener.hear(AgentEvent::Solution {
+        self.agent.listener.on_event(AgentEvent::Solution {
             calls: &valid.solution.calls,
             output: &valid.solution.output,
             plan: valid.plan.as_ref().map(|(plan, _)| plan),
@@ -250,7 +250,7 @@ impl AgentLoop<'_> {
             ResumeOutcome::NotStarted
         };
         match resumed {
-            ResumeOutcome::SolutionOutcome(ran) => self.end(state, valid, ran),
+            ResumeOutcome::Resumed(ran) => self.end(state, valid, ran),
             ResumeOutcome::Unknown if !valid.is_repeatable => {
                 // Without a record of the run, its calls may or may not have happened.
                 mark_unknown(state, &valid);
@@ -271,7 +271,7 @@ impl AgentLoop<'_> {
         if let Some(pending) = &mut state.pending {
             pending.is_begun = true;
         }
-        self.agent.listener.keep(state)
+        self.agent.listener.save(state)
     }
 
     fn validator<'a>(&'a self, state: &'a AgentState) -> SolutionValidator<'a> {

@@ -1,5 +1,5 @@
-//! Solutions as written by a model, and their validation: a solution is parsed in the dialect of the Acts, loses its
-//! completed calls, and is checked as a plan.
+//! Solutions as written by a model, and their validation: a solution is parsed in the dialect `acts`, stripped of its completed
+//! calls, and checked as a plan.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use planwright_core::{
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 
-use super::completed_calls::{AgentCall, completed_results, side_effect};
+use super::completed_calls::{CompletedAgentCall, completed_results, side_effect};
 use super::memory::WorkingMemory;
 use crate::create::extract;
 use crate::model::{FinishReason, Reply};
 
-/// Fields that we add to calls in the plan message, and that the dialect does not know.
+/// Fields that the plan message adds to calls; the dialect has no such fields.
 const ADDED_FIELDS: [&str; 2] = ["_status", "_result"];
 
 /// Field that requests a completed call once more.
@@ -57,7 +57,7 @@ impl Solution {
         Self::parse(&value)
     }
 
-    /// Interprets a value as a solution. Accepts a wrapped solution, a list of calls, and a single call.
+    /// Interprets a value as a solution. Accepts a wrapped solution, a list of calls, and a single call: models write all three.
     fn parse(value: &Value) -> Result<Self, Box<Diagnostic>> {
         let value = value
             .get("solution")
@@ -173,11 +173,11 @@ pub(super) struct ValidSolution {
     pub(super) is_repeatable: bool,
 }
 
-/// The inputs of validation.
+/// Validates solutions against the memory, the completed calls and the output schema.
 #[derive(Clone, Copy)]
 pub(super) struct SolutionValidator<'a> {
     pub(super) memory: &'a WorkingMemory,
-    pub(super) completed: &'a [AgentCall],
+    pub(super) completed: &'a [CompletedAgentCall],
     pub(super) check: CheckContext<'a>,
     pub(super) output: Option<&'a Schema>,
 }
@@ -203,7 +203,7 @@ impl SolutionValidator<'_> {
         let earlier = self.earlier_results(&plan, &solution);
         let to_run = calls_to_run(&solution, &earlier);
         if to_run.is_empty() {
-            return finish(diagnostics, || ValidSolution {
+            return unless_errors(diagnostics, || ValidSolution {
                 steps: vec![None; solution.calls.len()],
                 solution,
                 plan: None,
@@ -211,14 +211,14 @@ impl SolutionValidator<'_> {
             });
         }
         let calls: Vec<Value> = to_run.iter().map(|(_, call)| call.clone()).collect();
-        // Without the completed calls, steps and dependencies are different ones.
+        // Removing completed calls changes the steps and their dependencies, so the rest is parsed again.
         let (plan, _) = self.parse(&calls, &solution.output);
         let plan = plan.unwrap_or_default();
         let is_repeatable = plan.steps.iter().all(|step| self.is_repeatable(step));
         let mut steps = vec![None; solution.calls.len()];
-        for ((origin, _), step) in to_run.iter().zip(&plan.steps) {
-            if let Some(slot) = steps.get_mut(*origin)
-                && earlier.get(*origin).is_some_and(Option::is_none)
+        for ((index, _), step) in to_run.iter().zip(&plan.steps) {
+            if let Some(slot) = steps.get_mut(*index)
+                && earlier.get(*index).is_some_and(Option::is_none)
             {
                 *slot = Some((step.id.clone(), side_effect(step, self.check.catalog)));
             }
@@ -229,7 +229,7 @@ impl SolutionValidator<'_> {
             return Err(diagnostics);
         };
         let text = plan_text(self.memory, &calls, &solution.output).into();
-        finish(diagnostics, || ValidSolution {
+        unless_errors(diagnostics, || ValidSolution {
             solution,
             steps,
             plan: Some((checked, text)),
@@ -243,7 +243,11 @@ impl SolutionValidator<'_> {
         (result.plan, result.diagnostics)
     }
 
-    fn earlier_results(&self, plan: &Plan, solution: &Solution) -> Vec<Option<Vec<&AgentCall>>> {
+    fn earlier_results(
+        &self,
+        plan: &Plan,
+        solution: &Solution,
+    ) -> Vec<Option<Vec<&CompletedAgentCall>>> {
         let paths: Vec<Option<Value>> = solution.calls.iter().map(output_path).collect();
         completed_results(
             plan,
@@ -271,14 +275,17 @@ impl SolutionValidator<'_> {
 
 /// Returns the calls to run, each with its index in the solution. Completed calls are removed, or replaced by calls that only copy
 /// their results to a new destination.
-fn calls_to_run(solution: &Solution, earlier: &[Option<Vec<&AgentCall>>]) -> Vec<(usize, Value)> {
+fn calls_to_run(
+    solution: &Solution,
+    earlier: &[Option<Vec<&CompletedAgentCall>>],
+) -> Vec<(usize, Value)> {
     let mut to_run = Vec::new();
-    for (origin, (call, earlier)) in solution.calls.iter().zip(earlier).enumerate() {
+    for (index, (call, earlier)) in solution.calls.iter().zip(earlier).enumerate() {
         let calls = match earlier {
             None => vec![call.clone()],
             Some(results) => copy_calls(call, results),
         };
-        to_run.extend(calls.into_iter().map(|call| (origin, call)));
+        to_run.extend(calls.into_iter().map(|call| (index, call)));
     }
     if to_run.is_empty() && has_reference(&solution.output) {
         // A reference in the output is resolved by a run, so one must take place.
@@ -291,7 +298,7 @@ fn calls_to_run(solution: &Solution, earlier: &[Option<Vec<&AgentCall>>]) -> Vec
     to_run
 }
 
-fn finish(
+fn unless_errors(
     diagnostics: Diagnostics,
     valid: impl FnOnce() -> ValidSolution,
 ) -> Result<ValidSolution, Diagnostics> {
@@ -312,15 +319,15 @@ pub(super) fn output_path(call: &Value) -> Option<Value> {
 }
 
 /// Replaces a completed call by calls that write its results to a new destination.
-fn copy_calls(call: &Value, results: &[&AgentCall]) -> Vec<Value> {
+fn copy_calls(call: &Value, results: &[&CompletedAgentCall]) -> Vec<Value> {
     let Some(path) = output_path(call) else {
         return Vec::new();
     };
-    // The other results are at this destination already.
-    let elsewhere = results
+    // A result that already is at this destination is not copied.
+    let to_copy = results
         .iter()
         .filter(|completed| completed.path.as_ref() != Some(&path) && !completed.result.is_null());
-    elsewhere
+    to_copy
         .map(|completed| {
             let mut fields = Object::default();
             for name in ["_tool", "_outputPath", "_outputMethod"] {
@@ -348,8 +355,8 @@ fn map_pointers(found: Diagnostics, to_run: &[(usize, Value)]) -> Diagnostics {
                 .parse()
                 .ok()
                 .and_then(|index: usize| to_run.get(index));
-            if let Some((origin, _)) = call {
-                diagnostic.pointer = format!("/calls/{origin}{below}");
+            if let Some((index, _)) = call {
+                diagnostic.pointer = format!("/calls/{index}{below}");
             }
         }
         diagnostic

@@ -6,7 +6,7 @@ use std::time::Duration;
 use planwright_core::Value;
 use serde::{Deserialize, Serialize};
 
-use super::completed_calls::AgentCall;
+use super::completed_calls::CompletedAgentCall;
 use super::completed_calls::error_message;
 use super::memory::AgentContext;
 use super::memory::{MemoryKind, WorkingMemory};
@@ -24,7 +24,7 @@ pub struct AgentState {
     pub(super) memory: WorkingMemory,
     pub(super) plan: Vec<SolutionCall>,
     pub(super) errors: Vec<Value>,
-    pub(super) completed: Vec<AgentCall>,
+    pub(super) completed: Vec<CompletedAgentCall>,
     pub(super) pending: Option<PendingSolution>,
     pub(super) last: Option<Value>,
     pub(super) rounds: u32,
@@ -255,7 +255,7 @@ struct AgentV1 {
     plan: Vec<SolutionCall>,
     errors: Vec<Value>,
     #[serde(rename = "done")]
-    completed: Vec<AgentCall>,
+    completed: Vec<CompletedAgentCall>,
     pending: Option<PendingSolution>,
     last: Option<Value>,
     rounds: u32,

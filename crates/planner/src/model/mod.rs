@@ -1,4 +1,4 @@
-//! Models: one form of request and reply for all providers, scripts, and clients that sample for us.
+//! Models: one type of request and reply for providers, scripts, and MCP clients with sampling.
 
 mod language_model;
 #[cfg(feature = "providers")]
@@ -6,9 +6,9 @@ pub mod providers;
 mod script;
 
 pub use language_model::{
-    AnswerSchema, DEFAULT_TEMPERATURE, DeclineReason, DeclineReason as Declined, Delivery,
-    FinishReason, Message, Model, ModelCall, ModelError, ModelErrorKind, ModelRequest, Reply,
-    ReplyChunk, ToolDefinition, Usage, answer,
+    AnswerSchema, DEFAULT_TEMPERATURE, DeclineReason, Delivery, FinishReason, Message, Model,
+    ModelCall, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk, ToolDefinition, Usage,
+    answer,
 };
 pub(crate) use language_model::{excerpt, prefix_within};
 pub use script::{ModelScriptError, RecordingModel, ScriptSink, ScriptedModel};

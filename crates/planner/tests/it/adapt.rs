@@ -38,13 +38,13 @@ async fn check(file: &Path) {
     let before = before.unwrap_or_else(|| panic!("{}: {diagnostics}", file.display()));
     let summary = Engine::new(simulated).run("run", before.clone()).await;
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
-    let situation = FailedRun::of(&before, &summary).unwrap();
+    let failed_run = FailedRun::of(&before, &summary).unwrap();
     let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let now = Now::parse("2025-10-12T09:00:00Z", &Zone::utc()).unwrap();
-    let times = TimePhrase::all(situation.goal.as_deref().unwrap_or_default(), &now);
+    let times = TimePhrase::all(failed_run.goal.as_deref().unwrap_or_default(), &now);
     let revision = ReplanRequest {
         model: &model,
-        situation: &situation,
+        failed_run: &failed_run,
         before: &before,
         moment: TimeContext {
             today: "2025-10-12 (Sunday), UTC",
@@ -57,12 +57,12 @@ async fn check(file: &Path) {
     let mut found = String::new();
     let plan = match case["correct"].as_str() {
         Some(step) => {
-            let mut troubles = situation.correctable(&before).into_iter();
+            let mut troubles = failed_run.correctable(&before).into_iter();
             let trouble = troubles.find(|trouble| &*trouble.step == step);
             let trouble = trouble.unwrap_or_else(|| panic!("`{step}` cannot be corrected"));
             let correction = correct(&revision, trouble).await;
-            if let Some(fruitless) = &correction.fruitless {
-                writeln!(found, "--- fruitless\nthe model {fruitless}").unwrap();
+            if let Some(correction_failure) = &correction.correction_failure {
+                writeln!(found, "--- correction_failure\nthe model {correction_failure}").unwrap();
             }
             if let Some(failure) = &correction.failure {
                 writeln!(found, "--- failed\n{failure}").unwrap();

@@ -63,9 +63,7 @@ impl SolutionRunner for ResumableRunner {
         let ended = self.ended.lock().unwrap().get(&run.id).cloned();
         Box::pin(async move {
             match ended {
-                Some(summary) => {
-                    ResumeOutcome::SolutionOutcome(SolutionOutcome::Ended(Box::new(summary)))
-                }
+                Some(summary) => ResumeOutcome::Resumed(SolutionOutcome::Ended(Box::new(summary))),
                 None => ResumeOutcome::NotStarted,
             }
         })
@@ -79,7 +77,7 @@ struct StateRecorder<'a> {
 }
 
 impl AgentListener for StateRecorder<'_> {
-    fn keep(&self, state: &AgentState) -> Result<(), String> {
+    fn save(&self, state: &AgentState) -> Result<(), String> {
         let stored = (state.to_json(), self.model.asked());
         self.states.lock().unwrap().push(stored);
         Ok(())
@@ -151,7 +149,7 @@ impl Case {
         runner: &dyn SolutionRunner,
         state: AgentState,
     ) -> AgentOutcome {
-        self.agent(model, runner, &NoopListener).go_on(state).await
+        self.agent(model, runner, &NoopListener).resume(state).await
     }
 
     fn agent<'a>(
@@ -199,7 +197,7 @@ async fn check(file: &Path) {
     };
     let outcome = case
         .agent(&model, &runner, &listener)
-        .go_on(case.begin())
+        .resume(case.begin())
         .await;
     expect(&case, &outcome, file);
     let left = case.replies().len() - model.asked();
@@ -214,13 +212,13 @@ async fn check(file: &Path) {
     for (state, asked) in &states {
         let state = AgentState::read(state).unwrap();
         // Continue as a process that knows the outcome of the run.
-        go_on(&case, state, *asked, &runner, file).await;
+        resume(&case, state, *asked, &runner, file).await;
     }
     assert_golden(file, &shown(&model.requests(), &calls, &outcome));
 }
 
 /// Continues from `state`, after `asked` requests to the model.
-async fn go_on(
+async fn resume(
     case: &Case,
     state: AgentState,
     asked: usize,
@@ -279,7 +277,7 @@ async fn calls_with_an_unknown_outcome_are_not_repeated() {
         states: Mutex::default(),
     };
     case.agent(&model, &engine, &listener)
-        .go_on(case.begin())
+        .resume(case.begin())
         .await;
     let states = listener.states.into_inner().unwrap();
     let before_run = AgentState::read(&states[0].0).unwrap();
@@ -308,17 +306,17 @@ async fn lazy_plans_are_shown_before_they_run() {
     let model = RecordedModel::new(case.replies());
     let (engine, calls) = case.engine();
     let agent = case.agent(&model, &engine, &NoopListener);
-    let outcome = agent.go_on(case.begin()).await;
+    let outcome = agent.resume(case.begin()).await;
     assert!(matches!(outcome.end, AgentEnd::Shown), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);
     let mut state = outcome.state;
     state.accept();
-    let outcome = agent.go_on(state).await;
+    let outcome = agent.resume(state).await;
     assert!(matches!(outcome.end, AgentEnd::Shown), "{outcome:?}");
     assert_eq!(*calls.lock().unwrap(), ["processPayment {\"amount\":50.0}"]);
     let mut state = outcome.state;
     state.refuse("tell the customer first");
-    let outcome = agent.go_on(state).await;
+    let outcome = agent.resume(state).await;
     assert!(matches!(outcome.end, AgentEnd::Model(_)), "{outcome:?}");
     let requests = model.requests();
     assert!(format!("{:?}", requests.last()).contains("tell the customer first"));
@@ -402,7 +400,7 @@ async fn cost_is_limited() {
 struct FailingListener;
 
 impl AgentListener for FailingListener {
-    fn keep(&self, _: &AgentState) -> Result<(), String> {
+    fn save(&self, _: &AgentState) -> Result<(), String> {
         Err("the disk is full".to_owned())
     }
 }
@@ -414,7 +412,7 @@ async fn nothing_runs_unless_the_state_is_stored() {
     let (engine, calls) = case.engine();
     let outcome = case
         .agent(&model, &engine, &FailingListener)
-        .go_on(case.begin())
+        .resume(case.begin())
         .await;
     assert!(matches!(outcome.end, AgentEnd::NotStored(_)), "{outcome:?}");
     assert_eq!(calls.lock().unwrap().len(), 0);

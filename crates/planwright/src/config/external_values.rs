@@ -7,7 +7,7 @@ use planwright_core::plan::ExternalValue;
 use toml::Spanned;
 
 use super::source::{ConfigSource, Origin};
-use super::words::Pattern;
+use super::value_syntax::Pattern;
 
 /// The place of an external value.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard, OnViolatio
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::settled::List;
+use super::effective::List;
 use super::source::{ConfigSource, Origin};
-use super::words::is_tool_pattern;
+use super::value_syntax::is_tool_pattern;
 
 /// The text that stands for the built-in guards in a list.
 const BUILTIN: &str = "builtin";

@@ -1,26 +1,26 @@
 //! `planwright.toml`: allowed calls, their limits and rates, the display of values, and access to the gateway.
 //!
-//! Pure: from texts to settings, each with its place. Callers read the files.
+//! Without IO: parses texts to settings, each with its place; callers read the files.
 
+mod effective;
 pub(crate) mod external_values;
 mod flow;
 mod model;
 #[cfg(test)]
 mod reference;
 mod serve;
-mod settled;
 mod source;
 mod telemetry;
 mod tools;
-mod words;
+mod value_syntax;
 
 pub use self::external_values::ConfigPlace;
+pub use effective::Config;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use serve::{Retention, Serve, Stage};
-pub use settled::Config;
 pub use source::{ConfigFault, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;
-pub use words::{is_tool_pattern, rate, size, time};
+pub use value_syntax::{is_tool_pattern, rate, size, time};
 
 #[cfg(test)]
 mod tests;

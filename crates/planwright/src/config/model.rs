@@ -8,10 +8,10 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::effective::{List, shown_time};
 use super::external_values::ConfigPlace;
-use super::settled::{List, shown_time};
 use super::source::{ConfigSource, Origin};
-use super::words::{HttpUrl, TimeLimit};
+use super::value_syntax::{HttpUrl, TimeLimit};
 
 /// The model that writes plans. Only in your own file.
 #[derive(Debug, Default, Deserialize)]

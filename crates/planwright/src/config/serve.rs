@@ -13,9 +13,9 @@ use planwright_engine::{Bound, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::settled::{List, shown_rate, shown_time};
+use super::effective::{List, shown_rate, shown_time};
 use super::source::{ConfigSource, Origin, StageTable};
-use super::words::{HttpUrl, RateLimit, Size, Time, TimeLimit};
+use super::value_syntax::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
 /// The limits of `serve` for its clients, and its HTTP server with `--listen`. Without this table it serves this machine alone.
 #[derive(Debug, Default, Deserialize)]
@@ -279,7 +279,7 @@ fn lower<T, U: Ord>(
     let bound = value.map(|value| Bound::set_in(most(value.get_ref()), source.place(value)));
     let is_free = source.origin == Origin::User || known.is_some();
     let bound = bound.filter(|bound| is_free || bound.most <= usual);
-    super::settled::lower(known, bound);
+    super::effective::lower(known, bound);
 }
 
 /// The faults of a file's settings of serving: place, fault, way out.

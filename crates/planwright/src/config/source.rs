@@ -15,7 +15,7 @@ use super::model::ModelTable;
 use super::serve::{ServeTable, StoreTable};
 use super::telemetry::TelemetryTable;
 use super::tools::{PinWord, Unannotated};
-use super::words::{Pattern, RateLimit, Size, TimeLimit};
+use super::value_syntax::{Pattern, RateLimit, Size, TimeLimit};
 
 /// The owner of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::settled::List;
+use super::effective::List;
 use super::source::{ConfigSource, Origin};
-use super::words::HttpUrl;
+use super::value_syntax::HttpUrl;
 
 /// The collector of spans and metrics, over OTLP. Only in your own file.
 #[derive(Debug, Default, Deserialize)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::source::{ConfigSource, Origin};
-use super::words::Pattern;
+use super::value_syntax::Pattern;
 use crate::pins::PinPolicy;
 
 /// The reason why a tool asks that does not declare whether it is destructive.

@@ -7,7 +7,7 @@ use planwright_core::check::DependencyKind;
 
 use super::Mark;
 use super::graph::{
-    Does, Edge, Graph, GraphStep, action_text, condition, marked_id, notes_beside_condition,
+    ActionLabel, Edge, Graph, GraphStep, action_text, condition, marked_id, notes_beside_condition,
 };
 use crate::terminal_text;
 
@@ -116,10 +116,10 @@ fn mermaid_node(position: usize, step: &GraphStep, text: &mut String) {
             .iter()
             .map(|note| escaped(note)),
     );
-    let (open, close) = match step.does {
-        Does::Tool(_) => ("[", "]"),
-        Does::Plan(_) | Does::Inline(_) => ("[[", "]]"),
-        Does::Value => ("(", ")"),
+    let (open, close) = match step.action {
+        ActionLabel::Tool(_) => ("[", "]"),
+        ActionLabel::Plan(_) | ActionLabel::Inline(_) => ("[[", "]]"),
+        ActionLabel::Value => ("(", ")"),
     };
     let _ = writeln!(
         text,
@@ -219,10 +219,10 @@ fn dot_node(position: usize, step: &GraphStep, text: &mut String) {
     }
     let mut lines = vec![marked_id(step), action_text(step)];
     lines.extend(notes_beside_condition(step));
-    let shape = match step.does {
-        Does::Tool(_) => "",
-        Does::Plan(_) | Does::Inline(_) => ", shape=box3d",
-        Does::Value => ", shape=ellipse",
+    let shape = match step.action {
+        ActionLabel::Tool(_) => "",
+        ActionLabel::Plan(_) | ActionLabel::Inline(_) => ", shape=box3d",
+        ActionLabel::Value => ", shape=ellipse",
     };
     let colour = match step.mark {
         None => "",

@@ -52,7 +52,7 @@ fn without_secrets(schema: &Value, default: &Value) -> Value {
 pub(super) struct GraphStep {
     pub(super) id: String,
     pub(super) title: Option<String>,
-    pub(super) does: Does,
+    pub(super) action: ActionLabel,
     pub(super) for_each: Option<String>,
     pub(super) max_parallel: Option<u32>,
     pub(super) when: Option<String>,
@@ -75,7 +75,7 @@ pub(super) struct GraphStep {
 
 /// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum ActionLabel {
     Tool(String),
     /// Runs the plan that is drawn under this name.
     Plan(String),
@@ -186,12 +186,12 @@ impl GraphStep {
         Self {
             id: step.id.to_string(),
             title: step.title.as_deref().map(str::to_owned),
-            does: match &step.action {
-                Action::Tool(name) => Does::Tool(name.text.to_string()),
-                Action::Value(_) => Does::Value,
+            action: match &step.action {
+                Action::Tool(name) => ActionLabel::Tool(name.text.to_string()),
+                Action::Value(_) => ActionLabel::Value,
                 Action::Plan(call) => match &call.target {
-                    PlanTarget::Named(name) => Does::Plan(name.text.to_string()),
-                    PlanTarget::Inline(_) => Does::Inline(path_of(inside, step)),
+                    PlanTarget::Named(name) => ActionLabel::Plan(name.text.to_string()),
+                    PlanTarget::Inline(_) => ActionLabel::Inline(path_of(inside, step)),
                 },
             },
             for_each: step
@@ -311,11 +311,11 @@ const MAX_VALUE_WIDTH: usize = 48;
 
 /// Returns the tool that `step` calls, or the plan that it runs.
 pub(super) fn action_text(step: &GraphStep) -> String {
-    match &step.does {
-        Does::Tool(name) => terminal_text::one_line(name).into_owned(),
-        Does::Plan(name) => format!("plan {}", terminal_text::one_line(name)),
-        Does::Inline(_) => "plan".into(),
-        Does::Value => "value".into(),
+    match &step.action {
+        ActionLabel::Tool(name) => terminal_text::one_line(name).into_owned(),
+        ActionLabel::Plan(name) => format!("plan {}", terminal_text::one_line(name)),
+        ActionLabel::Inline(_) => "plan".into(),
+        ActionLabel::Value => "value".into(),
     }
 }
 

@@ -7,7 +7,7 @@ use planwright_core::plan::Ordering;
 use serde::Serialize;
 
 use super::drawn_plan::Drawing;
-use super::graph::{Does, Edge, Graph, GraphInput, GraphStep};
+use super::graph::{ActionLabel, Edge, Graph, GraphInput, GraphStep};
 use crate::format::milliseconds;
 
 /// The schema's name and version.
@@ -35,7 +35,7 @@ pub struct GraphV1 {
     pub edges: Vec<EdgeV1>,
     /// The plans that steps run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub plans: Vec<PartV1>,
+    pub plans: Vec<InnerPlanV1>,
 }
 
 /// An input of a plan.
@@ -43,7 +43,7 @@ pub struct GraphV1 {
 pub struct InputV1 {
     /// The name.
     pub name: String,
-    /// True if it must be given.
+    /// True if it has no default value.
     pub required: bool,
     /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ pub struct StepNodeV1 {
     /// The condition of the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// The list that it runs for each item of.
+    /// The list whose items the step runs for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_each: Option<String>,
     /// The repetition.
@@ -78,11 +78,11 @@ pub struct StepNodeV1 {
     /// The slots that it writes: all of them, or one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// True if a person must agree first.
+    /// True if the call needs approval.
     pub approval: bool,
-    /// True if nothing else may be under way.
+    /// True if no other call may run at the same time.
     pub alone: bool,
-    /// The instance that it runs for alone.
+    /// The only instance that it runs for, if the plan has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
     /// The status in the run that is drawn.
@@ -100,7 +100,7 @@ pub struct StepNodeV1 {
     /// A further note about it in that run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The violations of the flow policy, if the flow is marked.
+    /// The violations of the flow policy, if the drawing marks the data flow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<ViolationV1>,
 }
@@ -143,20 +143,20 @@ pub struct EdgeV1 {
     pub to: String,
     /// The kind: `data`, `slot`, `order` or `listed`.
     pub kind: &'static str,
-    /// True if the step is a fallback, which is awaited only if the preceding value is missing.
+    /// True if `from` is a fallback, awaited only if the alternatives before it have no value.
     pub optional: bool,
-    /// The integrity of the values that flow along the edge, if the flow is marked.
+    /// The integrity of the values that flow along the edge, if the drawing marks the data flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
-    /// The confidentiality of the values that flow along the edge, if the flow is marked.
+    /// The confidentiality of the values that flow along the edge, if the drawing marks the data flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidentiality: Option<Confidentiality>,
 }
 
 /// A plan that a step runs.
 #[derive(Clone, Debug, Serialize)]
-pub struct PartV1 {
-    /// The plan's name in the library, or the path of the step that it stands in.
+pub struct InnerPlanV1 {
+    /// The plan's name in the library, or the path of the step that contains it.
     pub name: String,
     /// The steps of the plan.
     pub steps: Vec<StepNodeV1>,
@@ -171,6 +171,7 @@ impl GraphV1 {
             schema: GRAPH_SCHEMA,
             name: graph.name.clone(),
             title: graph.title.clone(),
+            // Set when a run is drawn.
             run: None,
             inputs: graph.inputs.iter().map(InputV1::of).collect(),
             listed: graph.ordering == Ordering::Listed,
@@ -179,7 +180,7 @@ impl GraphV1 {
             plans: drawing
                 .parts
                 .iter()
-                .map(|part| PartV1 {
+                .map(|part| InnerPlanV1 {
                     name: part.name.clone(),
                     steps: part.graph.steps.iter().map(StepNodeV1::of).collect(),
                     edges: edges(&part.graph),
@@ -201,10 +202,12 @@ impl InputV1 {
 
 impl StepNodeV1 {
     fn of(step: &GraphStep) -> Self {
-        let (kind, tool, plan) = match &step.does {
-            Does::Tool(name) => ("tool", Some(name.clone()), None),
-            Does::Plan(name) | Does::Inline(name) => ("plan", None, Some(name.clone())),
-            Does::Value => ("value", None, None),
+        let (kind, tool, plan) = match &step.action {
+            ActionLabel::Tool(name) => ("tool", Some(name.clone()), None),
+            ActionLabel::Plan(name) | ActionLabel::Inline(name) => {
+                ("plan", None, Some(name.clone()))
+            }
+            ActionLabel::Value => ("value", None, None),
         };
         let state = step.state.as_ref();
         Self {

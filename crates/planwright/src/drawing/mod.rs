@@ -22,7 +22,8 @@ mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
 pub use json::{
-    DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InputV1, PartV1, RepeatV1, StepNodeV1, ViolationV1,
+    DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InnerPlanV1, InputV1, RepeatV1, StepNodeV1,
+    ViolationV1,
 };
 pub use lanes::Symbols;
 pub use state::{Mark, StepState};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use planwright_engine::StepStatus;
 use planwright_engine::run::{StepHistory, StepSummary};
 
-use super::graph::{Does, Graph};
+use super::graph::{ActionLabel, Graph};
 use super::{Drawing, Symbols};
 use crate::terminal_text;
 
@@ -146,13 +146,13 @@ impl Drawing {
     }
 
     fn set_all(&mut self, part: Option<usize>, steps: &[&StepSummary], is_running: bool) {
-        let ids: Vec<(String, Does)> = match part.and_then(|part| self.parts.get(part)) {
+        let ids: Vec<(String, ActionLabel)> = match part.and_then(|part| self.parts.get(part)) {
             Some(part) => part.graph.steps.iter(),
             None => self.main.steps.iter(),
         }
-        .map(|step| (step.id.clone(), step.does.clone()))
+        .map(|step| (step.id.clone(), step.action.clone()))
         .collect();
-        for (id, does) in ids {
+        for (id, action) in ids {
             let of_step: Vec<&StepSummary> = steps
                 .iter()
                 .copied()
@@ -166,7 +166,7 @@ impl Drawing {
                 None => &mut self.main,
             };
             set(graph, &id, &state);
-            if let ([only], Some(inner)) = (of_step.as_slice(), self.part_of(&does)) {
+            if let ([only], Some(inner)) = (of_step.as_slice(), self.part_of(&action)) {
                 let is_once = only
                     .parts
                     .iter()
@@ -180,15 +180,15 @@ impl Drawing {
     }
 
     /// The plan that a step alone runs.
-    fn part_of(&self, does: &Does) -> Option<usize> {
-        let (Does::Plan(name) | Does::Inline(name)) = does else {
+    fn part_of(&self, action: &ActionLabel) -> Option<usize> {
+        let (ActionLabel::Plan(name) | ActionLabel::Inline(name)) = action else {
             return None;
         };
         let graphs = self.parts.iter().map(|part| &part.graph);
         let runners = graphs
             .chain([&self.main])
             .flat_map(|graph| &graph.steps)
-            .filter(|step| step.does == *does);
+            .filter(|step| step.action == *action);
         if 1 < runners.count() {
             return None;
         }

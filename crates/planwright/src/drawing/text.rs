@@ -8,7 +8,7 @@ use planwright_core::plan::{Mode, OnFailure, Ordering};
 
 use super::drawn_plan::Drawing;
 use super::flowchart::merged;
-use super::graph::{Does, Graph, GraphInput, GraphStep};
+use super::graph::{ActionLabel, Graph, GraphInput, GraphStep};
 use super::graph::{action_text, notes};
 use super::lanes::{RowOrder, StepRow, rows};
 use super::{Mark, Symbols};
@@ -318,9 +318,9 @@ fn counts(graph: &Graph, order: &RowOrder) -> String {
     let tools: HashSet<&str> = graph
         .steps
         .iter()
-        .filter_map(|step| match &step.does {
-            Does::Tool(name) => Some(name.as_str()),
-            Does::Plan(_) | Does::Inline(_) | Does::Value => None,
+        .filter_map(|step| match &step.action {
+            ActionLabel::Tool(name) => Some(name.as_str()),
+            ActionLabel::Plan(_) | ActionLabel::Inline(_) | ActionLabel::Value => None,
         })
         .collect();
     let mut counts = vec![counted(graph.steps.len(), "step")];

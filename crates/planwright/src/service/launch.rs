@@ -1,4 +1,4 @@
-//! The corridor of all runs: from a specification to a run with a unique id, whose calls reach only the tools that its plan was checked with.
+//! The start of every run: from a specification to a run with a unique id, whose calls reach only the tools that its plan was checked with.
 
 use std::fmt;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Planwright {
         })
     }
 
-    /// Starts or resumes a run, in the tokio runtime that this is called in. Every run of every front door starts here: the tools are compared
+    /// Starts or resumes a run, in the tokio runtime that this is called in. Every run starts here, whether of the library, the command line or the gateway: the tools are compared
     /// with those that the plan was checked with, the id is claimed, a new stored run is written, and the engine drives it. For a stored run it
     /// blocks on the disk.
     ///

@@ -34,7 +34,7 @@ pub fn parse(text: impl AsRef<[u8]>) -> ParseResult {
 /// Tools that are open, and the rules for plans that call them. Cloning it is cheap.
 ///
 /// It runs in the caller's tokio runtime, of any kind. Dropping the last clone, and the runs made from
-/// it, kills the servers that were started; [`close`](Self::close) lets them end in peace.
+/// it, kills the servers that were started; [`close`](Self::close) lets them end by themselves.
 #[derive(Clone)]
 pub struct Planwright(Arc<Inner>);
 

@@ -204,8 +204,8 @@ pub(crate) fn run(
             ("message", Value::from(found.message.as_str())),
         ])
     }));
-    let is_good = summary.status == RunStatus::Succeeded;
-    if !is_good {
+    let is_success = summary.status == RunStatus::Succeeded;
+    if !is_success {
         let done = outcome.done.into_iter().map(Value::Text);
         fields.insert("done".into(), bounds.list(done.collect()));
     }
@@ -217,14 +217,14 @@ pub(crate) fn run(
     ];
     for (name, list) in lists {
         // If the run succeeded, skipped steps are as planned.
-        if !list.is_empty() && (!is_good || name == "errors") {
+        if !list.is_empty() && (!is_success || name == "errors") {
             fields.insert(name.into(), bounds.list(list));
         }
     }
     if let Some(error) = &summary.journal_error {
         fields.insert("unkept".into(), Value::from(error.to_string()));
     }
-    if !is_good && can_resume {
+    if !is_success && can_resume {
         let next = next_action(summary, fields.contains_key("unknown"));
         fields.insert("next".into(), Value::from(next));
     }

@@ -26,7 +26,7 @@ use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::file::{InodeLease, StoreFile, create_folder, private_file};
 use crate::store::Store;
 use crate::values::{self, from_nanos, to_i64, to_nanos, to_usize};
-use crate::writer::{AppendRequest, BatchState, JournalProgress};
+use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
 
 /// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
 const MAX_ATTEMPTS: u32 = 8;
@@ -178,7 +178,7 @@ impl Store {
         let key = self
             .writer()
             .change_unsynced(move |connection| info::insert(connection, &new))?;
-        Ok(self.leased_run(key, id, processes, lease, BatchState::default()))
+        Ok(self.leased_run(key, id, processes, lease, JournalPosition::default()))
     }
 
     /// Leases an existing run for `holder`, which resumes it.
@@ -196,7 +196,7 @@ impl Store {
             let (key, _) = info::find(connection, &id)?;
             info::check_format(connection, key, &id)?;
             let counts = info::count(connection, key)?;
-            let state = BatchState {
+            let state = JournalPosition {
                 next: counts.entries,
                 totals: RunTotals {
                     done: to_i64(counts.done),
@@ -216,7 +216,7 @@ impl Store {
         id: String,
         processes: Arc<ProcessFile>,
         lease: Lease,
-        state: BatchState,
+        state: JournalPosition,
     ) -> LeasedRun {
         LeasedRun {
             entries: state.next,

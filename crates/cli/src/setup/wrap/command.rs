@@ -122,7 +122,7 @@ fn put_in_front(
     let behind = servers(&wrapped.gateway_text, super::edit::GATEWAY_SERVERS);
     let rules = client_rules(place, around, &servers(&text, &path), &behind)?;
     let (left, carried): (Vec<_>, Vec<_>) = rules.iter().partition(|rule| rule.is_refused());
-    let change = RulesChange::adding(&gateway_files, &carried)?;
+    let change = RulesChange::add_rules(&gateway_files, &carried)?;
     report.changed = changed || change.is_some();
     if report.changed && !rules.is_empty() {
         report.rules = Some(carried_rules(
@@ -214,7 +214,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
         .into_iter()
         .map(|(server, now)| RenamedServerV1 { server, now })
         .collect();
-    let change = RulesChange::undoing(&gateway_files)?;
+    let change = RulesChange::remove_rules(&gateway_files)?;
     if change.is_some() {
         report.rules = Some(carried_rules(&gateway_files, &[], &[], change.as_ref()));
     }
@@ -258,7 +258,7 @@ fn client_rules(
     for file in place.rule_files(around)? {
         let rules = super::rules::of_file(&file, &moved, &all).map_err(|error| {
             CommandError::new(format!("`{}` is not JSON: {error}", file.name)).hint(
-                "its rules about tools are to hold behind the gateway: mend it, then try again",
+                "its rules about tools are to hold behind the gateway: fix it, then try again",
             )
         })?;
         found.extend(rules);

@@ -171,7 +171,7 @@ pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditFault> 
 fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditFault> {
     ObjectText::find(text, path).map_err(|error| EditFault {
         message: format!("it is not JSON: {error}"),
-        help: "mend it, then try again: nothing was changed".to_owned(),
+        help: "fix it, then try again: nothing was changed".to_owned(),
     })
 }
 

@@ -22,9 +22,9 @@ pub(crate) struct RulesChange {
     record: Option<String>,
 }
 
-/// The rules that were added for one list of servers, to take them back.
+/// The rules that `wrap` added, so that they can be removed again.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-struct Record {
+struct RulesRecord {
     /// The file before; `None` if there was none.
     before: Option<String>,
     /// The file after the change. If it is still the same, undoing restores the old file byte for byte.
@@ -35,7 +35,7 @@ struct Record {
 
 impl RulesChange {
     /// Returns the change that adds `rules`; `None` if the file has them all.
-    pub(crate) fn adding(
+    pub(crate) fn add_rules(
         gateway_files: &GatewayFiles,
         rules: &[&ClientRule],
     ) -> Result<Option<Self>, CommandError> {
@@ -47,17 +47,17 @@ impl RulesChange {
         if added.is_empty() {
             return Ok(None);
         }
-        let mut as_it_was = before.clone();
-        if let Some(earlier) = read(gateway_files, record_before.as_deref())? {
-            as_it_was = if before.as_deref() == Some(&*earlier.after) {
+        let mut original = before.clone();
+        if let Some(earlier) = parse_record(gateway_files, record_before.as_deref())? {
+            original = if before.as_deref() == Some(&*earlier.after) {
                 earlier.before
             } else {
                 Some(remove(&text, &earlier.added).map_err(explain)?)
             };
             added.splice(..0, earlier.added);
         }
-        let record = Record {
-            before: as_it_was,
+        let record = RulesRecord {
+            before: original,
             after: after.clone(),
             added,
         };
@@ -74,9 +74,9 @@ impl RulesChange {
     }
 
     /// Returns the change that removes the added rules; `None` if there are none.
-    pub(crate) fn undoing(gateway_files: &GatewayFiles) -> Result<Option<Self>, CommandError> {
+    pub(crate) fn remove_rules(gateway_files: &GatewayFiles) -> Result<Option<Self>, CommandError> {
         let record_before = place::read(&gateway_files.rules)?;
-        let Some(record) = read(gateway_files, record_before.as_deref())? else {
+        let Some(record) = parse_record(gateway_files, record_before.as_deref())? else {
             return Ok(None);
         };
         let before = place::read(&gateway_files.settings)?;
@@ -98,40 +98,42 @@ impl RulesChange {
         }))
     }
 
-    /// Makes it.
+    /// Writes the file and its record.
     pub(crate) fn write(&self) -> Result<(), CommandError> {
         // The record is written first: unrecorded rules could not be removed.
         if self.record.is_some() {
-            put(&self.record_file, self.record.as_deref())?;
+            write_or_remove(&self.record_file, self.record.as_deref())?;
         }
+        // An existing file may have been changed by another program in the meantime.
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => place::replace_client(&self.file, before, after)?,
-            (_, after) => put(&self.file, after.as_deref())?,
+            (_, after) => write_or_remove(&self.file, after.as_deref())?,
         }
+        // Removed last, so that an interrupted removal can be repeated.
         if self.record.is_none() {
-            put(&self.record_file, None)?;
+            write_or_remove(&self.record_file, None)?;
         }
         Ok(())
     }
 
-    /// Makes it undone.
+    /// Restores the file and its record.
     pub(crate) fn revert(&self) -> Result<(), CommandError> {
-        put(&self.file, self.before.as_deref())?;
-        put(&self.record_file, self.record_before.as_deref())
+        write_or_remove(&self.file, self.before.as_deref())?;
+        write_or_remove(&self.record_file, self.record_before.as_deref())
     }
 }
 
-fn put(file: &std::path::Path, text: Option<&str>) -> Result<(), CommandError> {
+fn write_or_remove(file: &std::path::Path, text: Option<&str>) -> Result<(), CommandError> {
     match text {
         Some(text) => place::write_private(file, text),
         None => place::remove(file),
     }
 }
 
-fn read(
+fn parse_record(
     gateway_files: &GatewayFiles,
     record: Option<&str>,
-) -> Result<Option<Record>, CommandError> {
+) -> Result<Option<RulesRecord>, CommandError> {
     let record = record.map(serde_json::from_str).transpose();
     record.map_err(|error| {
         CommandError::new(format!(
@@ -147,7 +149,7 @@ fn unusable(gateway_files: &GatewayFiles, message: String) -> CommandError {
         "`{}` cannot be changed: {message}",
         gateway_files.settings.display()
     ))
-    .hint("mend it, then try again: nothing was changed")
+    .hint("fix it, then try again: nothing was changed")
 }
 
 /// Returns the text with the rules, and the rules that were missing.
@@ -162,17 +164,18 @@ fn add(text: &str, rules: &[&ClientRule]) -> Result<(String, Vec<(String, String
         {
             continue;
         }
-        // Formatted like the previous one, perhaps on a separate line.
+        // Takes over the line break and indentation of the entry before it.
         let last = list.iter().last().map(Value::decor);
-        let blanks = last.and_then(|decor| decor.prefix()?.as_str());
-        let blanks = blanks.filter(|blanks| !list.is_empty() && blanks.trim().is_empty());
-        let blanks = blanks
-            .filter(|blanks| blanks.contains('\n'))
+        let whitespace = last.and_then(|decor| decor.prefix()?.as_str());
+        let whitespace =
+            whitespace.filter(|whitespace| !list.is_empty() && whitespace.trim().is_empty());
+        let whitespace = whitespace
+            .filter(|whitespace| whitespace.contains('\n'))
             .map(str::to_owned);
         list.push(rule.pattern.as_str());
         let new = list.len().saturating_sub(1);
-        if let (Some(blanks), Some(new)) = (blanks, list.get_mut(new)) {
-            new.decor_mut().set_prefix(blanks);
+        if let (Some(whitespace), Some(new)) = (whitespace, list.get_mut(new)) {
+            new.decor_mut().set_prefix(whitespace);
         }
         added.push((rule.list.key().to_owned(), rule.pattern.clone()));
     }
@@ -191,12 +194,12 @@ fn remove(text: &str, rules: &[(String, String)]) -> Result<String, String> {
         };
         let first = list.iter().next().map(|first| first.decor().clone());
         list.retain(|known| known.as_str() != Some(pattern));
-        // The new first member takes the blanks of the old one.
+        // The new first member takes the whitespace of the old one.
         if let (Some(decor), Some(now_first)) = (first, list.get_mut(0))
-            && let Some(blanks) = decor.prefix().and_then(RawString::as_str)
-            && blanks.trim().is_empty()
+            && let Some(whitespace) = decor.prefix().and_then(RawString::as_str)
+            && whitespace.trim().is_empty()
         {
-            now_first.decor_mut().set_prefix(blanks);
+            now_first.decor_mut().set_prefix(whitespace);
         }
         if list.is_empty() {
             tools.remove(key);
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_come_and_go_and_all_else_stays() {
+    fn added_rules_can_be_removed_without_other_changes() {
         check(
             "",
             "[tools]\nno_ask = [\"git.status\"]\ndeny = [\"git.push\"]\n",
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_left_alone() {
+    fn a_file_of_another_form_is_rejected() {
         let rule = ClientRule {
             list: RuleList::Ask,
             pattern: "git.push".to_owned(),

@@ -107,7 +107,7 @@ impl Live {
         }
     }
 
-    /// Takes the view away for good; the lines of ended steps stay.
+    /// Ends the view; the lines of ended steps stay.
     pub(crate) fn finish(&self) {
         if let Some(view) = &self.view {
             view.finish();

@@ -25,7 +25,7 @@ enum Unit {
     Kelvin,
 }
 
-fn only(function: Function) -> Tool {
+fn single_tool(function: Function) -> Tool {
     let functions = Functions::new().with(function);
     functions.tools().next().unwrap().clone()
 }
@@ -36,7 +36,7 @@ where
     A: serde::de::DeserializeOwned + JsonSchema + Send + 'static,
     T: Serialize + JsonSchema + Send + 'static,
 {
-    let tool = only(Function::new("f", |_: A| async {
+    let tool = single_tool(Function::new("f", |_: A| async {
         Err::<T, _>("it does nothing")
     }));
     assert_eq!(*tool.input.as_value(), Value::from(input));
@@ -48,7 +48,7 @@ where
 #[test]
 fn types_become_schemas() {
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[expect(dead_code, reason = "single_tool its schema counts")]
     struct Flat {
         /// The name of the place.
         name: String,
@@ -79,7 +79,7 @@ fn types_become_schemas() {
 }
 
 #[test]
-fn objects_have_no_other_fields() {
+fn objects_forbid_unknown_fields() {
     #[derive(Serialize, JsonSchema)]
     struct Whole {
         spot: Spot,
@@ -95,11 +95,11 @@ fn objects_have_no_other_fields() {
     #[derive(Serialize, JsonSchema)]
     #[serde(tag = "kind", rename_all = "lowercase")]
     enum More {
-        #[expect(dead_code, reason = "only its schema counts")]
+        #[expect(dead_code, reason = "single_tool its schema counts")]
         Far { north: f64 },
     }
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[expect(dead_code, reason = "single_tool its schema counts")]
     struct Rest {
         id: u64,
         #[serde(flatten)]
@@ -122,10 +122,10 @@ fn objects_have_no_other_fields() {
             "$defs": {"Spot": spot},
         }),
     );
-    let mixed = only(Function::new("f", |(): ()| async {
+    let mixed = single_tool(Function::new("f", |(): ()| async {
         Err::<Mixed, _>("it does nothing")
     }));
-    let rest = only(Function::new("f", |_: Rest| async {
+    let rest = single_tool(Function::new("f", |_: Rest| async {
         Err::<(), _>("it does nothing")
     }));
     let value = |text| Value::from_json(text).unwrap();
@@ -143,9 +143,9 @@ fn objects_have_no_other_fields() {
 }
 
 #[test]
-fn marks_stand_beside_the_parameters() {
+fn sharable_parameters_are_marked_inline() {
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only its schema counts")]
+    #[expect(dead_code, reason = "single_tool its schema counts")]
     struct Marked {
         text: Sharable<String>,
         maybe: Option<Sharable<String>>,
@@ -181,7 +181,7 @@ fn marks_stand_beside_the_parameters() {
 }
 
 #[test]
-fn sharable_fields_are_read_as_what_they_hold() {
+fn sharable_fields_deserialize_like_their_values() {
     #[derive(Debug, Deserialize, PartialEq)]
     struct Marked {
         text: Sharable<String>,
@@ -202,18 +202,18 @@ fn sharable_fields_are_read_as_what_they_hold() {
 }
 
 #[test]
-fn functions_say_what_they_do() {
+fn functions_carry_descriptions_and_annotations() {
     /// Looks somewhere.
     #[derive(Deserialize, JsonSchema)]
     struct Look {}
     let look = |_: Look| async { Ok::<_, ToolError>(()) };
-    let tool = only(Function::new("look", look));
+    let tool = single_tool(Function::new("look", look));
     assert_eq!(tool.qualified_name(), "functions.look");
     assert_eq!(tool.description.as_deref(), Some("Looks somewhere."));
     assert!(tool.annotations.trusted && !tool.annotations.read_only);
     assert!(tool.annotations.destructive && !tool.is_repeatable());
 
-    let tool = only(
+    let tool = single_tool(
         Function::new("look", look)
             .title("Look")
             .description("Looks.")
@@ -225,18 +225,18 @@ fn functions_say_what_they_do() {
     assert!(tool.is_repeatable() && !tool.annotations.destructive);
     assert!(tool.needs_approval());
 
-    let tool = only(Function::new("look", look).idempotent().additive());
+    let tool = single_tool(Function::new("look", look).idempotent().additive());
     assert!(tool.is_repeatable() && !tool.annotations.read_only);
     assert!(!tool.annotations.destructive);
 
-    let says = planwright_core::Annotations {
+    let annotations = planwright_core::Annotations {
         read_only: true,
         ..planwright_core::Annotations::default()
     };
-    assert!(only(Function::new("look", look).annotations(says)).is_repeatable());
+    assert!(single_tool(Function::new("look", look).annotations(annotations)).is_repeatable());
 }
 
-/// Calls the only function of a server.
+/// Calls the single_tool function of a server.
 async fn call(function: Function, args: serde_json::Value) -> Result<ToolOutput, ToolError> {
     let functions = Functions::new().with(function);
     let tool = Arc::new(functions.tools().next().unwrap().clone());
@@ -271,7 +271,7 @@ async fn calls_pass_through_serde() {
 }
 
 #[tokio::test]
-async fn any_error_is_a_failure() {
+async fn any_error_becomes_a_tool_error() {
     #[derive(Debug, thiserror::Error)]
     #[error("the door is shut")]
     struct Shut(#[source] std::fmt::Error);

@@ -12,7 +12,7 @@ use crate::guard::{MAX_LEVELS, written_bytes};
 use crate::journal::Record;
 use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::TaskData;
 use crate::schedule::{AttemptEnd, Event, TaskId, Timer};
 
@@ -46,7 +46,7 @@ impl RunMachine {
             if let Some(data) = self.task_data_mut(task) {
                 data.postponed = true;
             }
-            self.notify(Event::Postponed {
+            self.queue.notify(Event::Postponed {
                 task,
                 attempt,
                 pause,
@@ -62,7 +62,8 @@ impl RunMachine {
                 }
                 data.last_error = Some(Box::new(error));
                 let end = AttemptEnd::Final;
-                self.notify(Event::AttemptEnded { task, attempt, end });
+                self.queue
+                    .notify(Event::AttemptEnded { task, attempt, end });
                 return false;
             }
         }
@@ -122,7 +123,7 @@ impl RunMachine {
         self.record(effects, || Some(Record::OutOfTime));
         let error = self.budgets.guard.expire();
         self.lifecycle.end_by_time_limit(error);
-        self.notify(Event::Cancel);
+        self.queue.notify(Event::Cancel);
     }
 
     /// The outcome of a task that the run's time limit has ended: tasks that had begun, or were about to call, fail;
@@ -174,7 +175,8 @@ impl RunMachine {
             data.last_error = Some(Box::new(error));
         }
         let end = AttemptEnd::Final;
-        self.notify(Event::AttemptEnded { task, attempt, end });
+        self.queue
+            .notify(Event::AttemptEnded { task, attempt, end });
         false
     }
 

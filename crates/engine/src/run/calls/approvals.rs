@@ -13,7 +13,7 @@ use crate::event::{Address, RunEvent};
 use crate::journal::Record;
 use crate::run::journaling::history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::schedule::{Event, TaskId, TaskState};
 
 /// Digests of tool definitions, each computed once.
@@ -35,7 +35,7 @@ impl DefinitionDigests {
 impl RunMachine {
     pub(in crate::run) fn ask(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         // The task may have been ended since the command was issued.
-        if self.scheduler().state(task) != TaskState::AwaitingApproval {
+        if self.queue.scheduler().state(task) != TaskState::AwaitingApproval {
             return;
         }
         let Some(data) = self.task_data(task) else {
@@ -94,7 +94,7 @@ impl RunMachine {
         effects: &mut Vec<Effect>,
     ) {
         // The task may have been ended while a person was deciding.
-        if self.scheduler().state(task) != TaskState::AwaitingApproval {
+        if self.queue.scheduler().state(task) != TaskState::AwaitingApproval {
             return;
         }
         let Some(data) = self.task_data_mut(task) else {
@@ -135,7 +135,7 @@ impl RunMachine {
                         data.args = Some(args);
                     }
                 }
-                self.notify(Event::Approved(task));
+                self.queue.notify(Event::Approved(task));
             }
             Decision::Reject { because } => {
                 self.emit(effects, || RunEvent::ApprovalDecided {
@@ -156,7 +156,7 @@ impl RunMachine {
         if let Some(data) = self.task_data_mut(task) {
             data.last_error = Some(Box::new(error));
         }
-        self.notify(Event::Rejected(task));
+        self.queue.notify(Event::Rejected(task));
     }
 
     /// Restores the secrets in arguments that a person wrote in place of the call's own.

@@ -12,7 +12,7 @@ use crate::backend::{
 };
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::{CallRecord, Group};
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 
@@ -167,8 +167,8 @@ impl RunMachine {
 
     /// Returns true if this attempt is in flight.
     pub(in crate::run) fn is_in_flight(&self, task: TaskId, attempt: u32) -> bool {
-        self.scheduler().state(task) == TaskState::Running
-            && self.scheduler().attempt(task) == attempt
+        self.queue.scheduler().state(task) == TaskState::Running
+            && self.queue.scheduler().attempt(task) == attempt
     }
 
     pub(in crate::run) fn attempt_ended(
@@ -216,7 +216,8 @@ impl RunMachine {
             }
         };
         // The run's data is updated first, since the scheduler may settle the task at once.
-        self.notify(Event::AttemptEnded { task, attempt, end });
+        self.queue
+            .notify(Event::AttemptEnded { task, attempt, end });
     }
 
     /// Updates the durations of a tool after a successful call.
@@ -259,7 +260,7 @@ impl RunMachine {
                 data.last_error = Some(Box::new(error));
             }
         }
-        self.notify(Event::TimerFired(task, timer));
+        self.queue.notify(Event::TimerFired(task, timer));
     }
 }
 

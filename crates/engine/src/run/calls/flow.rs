@@ -15,7 +15,7 @@ use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, ValueLabels}
 use planwright_core::{Diagnostic, Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
-use crate::run::state::RunMachine;
+use crate::run::run_machine::RunMachine;
 use crate::schedule::TaskId;
 
 /// The state of the flow of data of a run.

@@ -12,7 +12,7 @@ use crate::event::Address;
 use crate::guard::written_bytes;
 use crate::journal::Record;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason};
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
 

@@ -18,7 +18,7 @@ use crate::journal::JournalError;
 use crate::run::calls::admission::select;
 use crate::run::journaling::history::PastCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::RunMachine;
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskData;
 use crate::run::values::slots::Frame;
 use crate::schedule::{TaskId, TaskState};
@@ -315,7 +315,7 @@ impl RunMachine {
         if data.outcome_unknown {
             return Outcome::without_output(StepStatus::Unknown, None);
         }
-        let asks = self.scheduler().state(task) == TaskState::AwaitingApproval
+        let asks = self.queue.scheduler().state(task) == TaskState::AwaitingApproval
             || data.parts.iter().any(|part| self.asks(*part));
         if asks {
             return Outcome::without_output(StepStatus::Waiting, None);
@@ -335,7 +335,7 @@ impl RunMachine {
     }
 
     fn asks(&self, task: TaskId) -> bool {
-        self.scheduler().state(task) == TaskState::AwaitingApproval
+        self.queue.scheduler().state(task) == TaskState::AwaitingApproval
             || self
                 .task_data(task)
                 .is_some_and(|data| data.parts.iter().any(|part| self.asks(*part)))

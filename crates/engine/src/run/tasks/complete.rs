@@ -10,7 +10,7 @@ use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::options::FailurePolicy;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
 
@@ -322,7 +322,7 @@ impl RunMachine {
         if owner.is_none() {
             self.lifecycle.stop_after(id);
         }
-        self.notify(Event::Stop(owner));
+        self.queue.notify(Event::Stop(owner));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::event::Address;
 use crate::run::budgets::MemoryBudget;
 use crate::run::outcome::{Outcome, SkipKind, StepStatus};
 use crate::run::report::cost_model::waves;
-use crate::run::state::RunMachine;
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::{Group, Iteration, TaskData, TaskKind};
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::run::values::slots::Frame;
@@ -29,18 +29,18 @@ impl RunMachine {
     /// Starts the next part of a group, or seals the group.
     pub(in crate::run) fn next_part(&mut self, task: TaskId) {
         // The command may be older than the end of the group, since commands are queued.
-        if self.scheduler().state(task) != TaskState::Group {
+        if self.queue.scheduler().state(task) != TaskState::Group {
             return;
         }
         let next = self.determine_next_part(task);
         // The last part may have ended a stopped group anyway; nothing new is started in one.
-        let stopped = self.scheduler().is_stopped(task);
+        let stopped = self.queue.scheduler().is_stopped(task);
         match next {
-            NextPart::Item(..) if stopped => self.notify(Event::Sealed(task)),
+            NextPart::Item(..) if stopped => self.queue.notify(Event::Sealed(task)),
             // The outcome of the group depends on the round that should have followed.
             NextPart::Round(number, _) if stopped => {
                 self.set_round(task, number);
-                self.notify(Event::Sealed(task));
+                self.queue.notify(Event::Sealed(task));
             }
             NextPart::Item(index, item) => {
                 if let Some(Group::Items { next, .. }) = self.group_mut(task) {
@@ -55,10 +55,10 @@ impl RunMachine {
                     if let Some(data) = self.task_data_mut(task) {
                         data.last_error = Some(Box::new(error));
                     }
-                    self.notify(Event::Sealed(task));
+                    self.queue.notify(Event::Sealed(task));
                 }
             },
-            NextPart::Seal => self.notify(Event::Sealed(task)),
+            NextPart::Seal => self.queue.notify(Event::Sealed(task)),
             NextPart::Nothing => {}
         }
     }
@@ -224,22 +224,22 @@ impl RunMachine {
             }
             _ => {
                 part.path_after = data.path_after;
-                self.scheduler().rank(group)
+                self.queue.scheduler().rank(group)
             }
         };
-        let task = self.add_task(Some(group), rank);
+        let task = self.queue.add(Some(group), rank);
         self.tasks.push(part);
         if let Some(data) = self.task_data_mut(group) {
             data.parts.push(task);
         }
-        self.start_task(task, &[]);
+        self.queue.start(task, &[]);
     }
 }
 
 impl RunMachine {
     /// Computes the outcome of a group whose parts have all settled.
     pub(in crate::run) fn close_group(&mut self, task: TaskId) {
-        if self.scheduler().state(task) != TaskState::Group {
+        if self.queue.scheduler().state(task) != TaskState::Group {
             return;
         }
         let outcome = self
@@ -253,7 +253,7 @@ impl RunMachine {
         if let Some(data) = self.task_data_mut(task) {
             data.pending_outcome = outcome.map(Box::new);
         }
-        self.notify(Event::Closed(task));
+        self.queue.notify(Event::Closed(task));
     }
 
     /// Combines the outputs of items, in their order; `null` for items without one.

@@ -12,7 +12,7 @@ use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::run::journaling::records::PriorCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::report::cost_model::CostModel;
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
@@ -24,7 +24,7 @@ const MAX_STARTED_ITEMS: usize = 1024;
 impl RunMachine {
     pub(in crate::run) fn prepare(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         // The task may have been stopped since the command was queued.
-        if self.scheduler().state(task) != TaskState::Preparing {
+        if self.queue.scheduler().state(task) != TaskState::Preparing {
             return;
         }
         let action = match self.chosen_outcome(task, effects) {
@@ -37,7 +37,8 @@ impl RunMachine {
                     .step_of(task)
                     .map(|(frame, _)| on.iter().filter_map(|step| frame.task(*step)).collect())
                     .unwrap_or_default();
-                self.notify(Event::Prepared(task, Prepared::WaitFor(tasks)));
+                self.queue
+                    .notify(Event::Prepared(task, Prepared::WaitFor(tasks)));
             }
             TaskAction::Done(mut outcome) => {
                 // A call that succeeded stays done, even if its arguments cannot be computed any more.
@@ -57,7 +58,7 @@ impl RunMachine {
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));
                 }
-                self.notify(Event::Prepared(task, Prepared::Done));
+                self.queue.notify(Event::Prepared(task, Prepared::Done));
             }
             TaskAction::Items(_) | TaskAction::Rounds(_) | TaskAction::Plan(_)
                 if let Some(error) = self.earlier_timeout(task) =>
@@ -129,7 +130,8 @@ impl RunMachine {
         }
         self.begin(task, effects);
         let timeout = self.step_timeout(task);
-        self.notify(Event::Prepared(task, Prepared::Group(timeout)));
+        self.queue
+            .notify(Event::Prepared(task, Prepared::Group(timeout)));
     }
 
     /// The time limit of a task: only a whole step has one, not its items and rounds.
@@ -184,7 +186,7 @@ impl RunMachine {
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));
                 }
-                return self.notify(Event::Prepared(task, Prepared::Done));
+                return self.queue.notify(Event::Prepared(task, Prepared::Done));
             }
             PriorCall::Approved(changed) => {
                 // Approved arguments that are not valid any more need a new decision.
@@ -211,7 +213,7 @@ impl RunMachine {
             .task_data(task)
             .is_some_and(|data| data.outcome_unknown);
         let step_timeout = self.step_timeout(task);
-        let lane = self.lane(&tool);
+        let lane = self.queue.lane(&tool);
         let approval = self.needs_consent(task, &tool);
         let Some((_, step)) = self.step_of(task) else {
             return;
@@ -236,14 +238,15 @@ impl RunMachine {
             // Consent covers one call, so a call that may have happened is not repeated under it.
             retry_uncertain: !approval || tool.is_repeatable(),
         };
-        self.notify(Event::Prepared(task, Prepared::Call(terms)));
+        self.queue
+            .notify(Event::Prepared(task, Prepared::Call(terms)));
     }
 
     fn fail_before_call(&mut self, task: TaskId, error: ToolError) {
         if let Some(data) = self.task_data_mut(task) {
             data.pending_outcome = Some(Box::new(Outcome::failed(error)));
         }
-        self.notify(Event::Prepared(task, Prepared::Done));
+        self.queue.notify(Event::Prepared(task, Prepared::Done));
     }
 
     fn open_plan(&mut self, task: TaskId, args: Value, effects: &mut Vec<Effect>) {
@@ -288,7 +291,7 @@ impl RunMachine {
         self.instantiate(plan, Some(task), None, arguments, shared);
         self.start_steps(frame, 0);
         // All steps of the plan are known, so no children will be added.
-        self.notify(Event::Sealed(task));
+        self.queue.notify(Event::Sealed(task));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::backend::ToolError;
 use crate::event::{Address, RunEvent};
 use crate::run::outcome::Outcome;
 use crate::run::report::cost_model::{CostModel, PlanPaths};
-use crate::run::state::{Effect, RunMachine};
+use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::TaskId;
 
@@ -271,7 +271,7 @@ impl RunMachine {
             let mut task = None;
             // Steps of other instances have no task in this frame.
             if step.instance.is_none() || step.instance == instance {
-                let id = self.add_task(owner, at(&paths.ranks, offset));
+                let id = self.queue.add(owner, at(&paths.ranks, offset));
                 let address = Arc::new(Address {
                     inside: owner.and_then(|owner| self.address(owner)),
                     instance: instance.clone(),
@@ -337,7 +337,7 @@ impl RunMachine {
                 .iter()
                 .filter_map(|on| *tasks.get(*on as usize)?)
                 .collect();
-            self.start_task(*task, &waits);
+            self.queue.start(*task, &waits);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The state machine of the scheduler: its tasks, their attempts and their ends.
 
-mod attempts;
-mod machine;
+mod retry;
+mod state_machine;
 mod tasks;
 
-pub use machine::Scheduler;
+pub use state_machine::Scheduler;

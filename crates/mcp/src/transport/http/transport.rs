@@ -20,8 +20,8 @@ use tokio::sync::watch;
 
 use super::client::{HttpClient, HttpConnectionState};
 use crate::config::HttpConfig;
+use crate::session::decode;
 use crate::session::router::{RequestError, ResponseRouter};
-use crate::transport::connection;
 use crate::upstream::ConnectOptions;
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -240,7 +240,7 @@ impl Transport<RoleClient> for HttpTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), HttpFailure>> + Send + 'static {
-        connection::record_outgoing(&self.connection.router, &message);
+        decode::record_outgoing(&self.connection.router, &message);
         let sent = self.inner.send(message);
         async move { sent.await.map_err(HttpFailure::from) }
     }

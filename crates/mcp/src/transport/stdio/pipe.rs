@@ -13,8 +13,8 @@ use tokio::process::ChildStdin;
 use tokio::sync::{mpsc, oneshot};
 
 use super::process::StderrLog;
+use crate::session::decode;
 use crate::session::router::ResponseRouter;
-use crate::transport::connection;
 
 /// The maximum buffer capacity that is retained between lines.
 const MAX_RETAINED_CAPACITY: usize = 1 << 20;
@@ -221,7 +221,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         // Messages are queued here and not when the future is polled, so that they keep their order.
-        connection::record_outgoing(&self.router, &message);
+        decode::record_outgoing(&self.router, &message);
         let queued = serde_json::to_vec(&message)
             .map_err(io::Error::from)
             .and_then(|mut line| {
@@ -261,7 +261,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
             if line.is_empty() {
                 continue;
             }
-            let message = connection::decode(&self.router, line, None);
+            let message = decode::decode(&self.router, line, None);
             if message.is_some() {
                 return message;
             }

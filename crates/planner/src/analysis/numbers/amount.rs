@@ -6,7 +6,7 @@ use std::fmt;
 use planwright_core::Value;
 use serde::{Serialize, Serializer};
 
-/// The significant digits of a number computed in floating point.
+/// The significant digits of a number computed in floating point: `f64` represents every decimal of 15 digits.
 const FLOAT_DIGITS: usize = 15;
 
 /// The significant digits of a rounded number in a text.
@@ -50,6 +50,7 @@ impl Amount {
         if !value.is_finite() {
             return None;
         }
+        // Both zeros, without a sign.
         if value == 0.0 {
             return Some(Self::from_count(0));
         }
@@ -74,7 +75,7 @@ impl Amount {
     }
 
     /// Rounds to four digits, for estimates.
-    pub(crate) fn rough(self) -> Self {
+    pub(crate) fn rounded_for_estimate(self) -> Self {
         match self {
             Self::Exact(number) | Self::Rounded(number) => Self::Rounded(number.rounded(4)),
             Self::Real(_) => self,
@@ -162,7 +163,7 @@ impl Serialize for Amount {
     }
 }
 
-/// The maximum number of fractional digits.
+/// The maximum number of fractional digits, so that an `i128` of 38 digits has two before the point.
 const MAX_SCALE: u32 = 36;
 
 /// The significant digits of a quotient without a finite expansion.
@@ -248,7 +249,8 @@ impl Decimal {
         Some(Self::new(digits, self.scale))
     }
 
-    /// Divides by a count, and returns whether the quotient is exact. An inexact one has at least fifteen correct digits.
+    /// Divides by a count, and returns whether the quotient is exact. An inexact one has at least
+    /// fifteen correct digits, or 36 fractional ones.
     pub(crate) fn divided(self, count: usize) -> Option<(Self, bool)> {
         let count = i128::try_from(count).ok().filter(|count| 0 < *count)?;
         // Long division, one more digit per iteration.
@@ -286,7 +288,7 @@ impl Decimal {
     /// Returns the nearest `f64`.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "up to 2^53 and 10^22 nothing is lost"
+        reason = "the operands are below 2^53 and 10^22, which `f64` represents exactly"
     )]
     pub(crate) fn to_f64(self) -> f64 {
         const EXACT: u128 = 1 << 53;
@@ -312,7 +314,7 @@ impl Decimal {
         Self::new(self.digits.saturating_abs(), self.scale)
     }
 
-    /// Returns true if all digits are readable in a text.
+    /// Returns true if the number is short enough to be shown whole: at most six fractional digits, or fifteen in all.
     pub(crate) fn is_short(self) -> bool {
         self.scale <= 6 || self.digits.unsigned_abs() < 10_u128.pow(MIN_QUOTIENT_DIGITS)
     }

@@ -369,10 +369,10 @@ fn trend_line(trend: &Trend) -> Option<Line> {
         .map_or_else(|| "number of records".to_owned(), display_name);
     let text = format!(
         "{what} {how} over time, {} per {} over {} points, fit {}",
-        trend.slope.rough(),
+        trend.slope.rounded_for_estimate(),
         granularity_name(trend.per),
         trend.points,
-        trend.fit.rough()
+        trend.fit.rounded_for_estimate()
     );
     Some((LinePriority::Trend, text))
 }

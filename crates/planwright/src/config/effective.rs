@@ -119,7 +119,7 @@ impl Config {
     }
 
     /// Returns true if decisions from the command line require a passphrase.
-    pub fn wants_passphrase(&self) -> bool {
+    pub fn requires_passphrase(&self) -> bool {
         self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
     }
 
@@ -178,7 +178,7 @@ impl Config {
         self.model.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
         if let Some(wanted) = &source.file.approvals.passphrase {
-            let wants = *wanted.get_ref() || self.wants_passphrase();
+            let wants = *wanted.get_ref() || self.requires_passphrase();
             self.passphrase = Some(bound(source, wanted, wants));
         }
         let budgets = &source.file.budgets;

@@ -152,7 +152,7 @@ impl Session {
 
     /// Returns true if tools may require arguments to be repeated in headers.
     pub(crate) fn requires_argument_headers(&self) -> bool {
-        self.server_info.is_stateless && !matches!(self.handle, TransportHandle::Process { .. })
+        self.server_info.is_stateless && self.handle.has_headers()
     }
 
     /// Returns a hint for a server that does not list its tools.

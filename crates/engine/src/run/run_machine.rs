@@ -11,8 +11,9 @@ use planwright_core::{Tool, Value};
 use super::budgets::Budgets;
 use super::calls::approvals::DefinitionDigests;
 use super::calls::flow::RunFlow;
+use super::command_queue::{CommandQueue, TimeSlice};
 use super::journaling::records::JournalState;
-use super::lifecycle::{CommandQueue, Lifecycle, TimeSlice};
+use super::lifecycle::Lifecycle;
 use super::redaction::redactor::{Redactor, secret_inputs};
 use super::tasks::task::{TaskData, TaskTable};
 use super::values::resolve::{ReferenceScope, Warnings};
@@ -23,7 +24,7 @@ use crate::durations::Durations;
 use crate::event::{Address, RunEvent, StampedEvent};
 use crate::journal::Record;
 use crate::options::RunOptions;
-use crate::schedule::{Event, LaneId, Scheduler, SchedulerCommand, TaskId, TaskState, Timer};
+use crate::schedule::{Event, SchedulerCommand, TaskId, TaskState, Timer};
 
 /// A request of the run to its driver.
 #[derive(Debug)]
@@ -114,9 +115,6 @@ pub struct RunMachine {
     id: Arc<str>,
     /// The time of the last input that had an effect. Only [`handle`](Self::handle) and a resumption set it.
     now: Duration,
-    /// Changes only through [`notify`](Self::notify), [`start_task`](Self::start_task) and
-    /// [`add_task`](Self::add_task), which queue its commands.
-    scheduler: Scheduler,
     pub(super) options: RunOptions,
     pub(super) frames: Frames,
     pub(super) tasks: TaskTable,
@@ -129,7 +127,7 @@ pub struct RunMachine {
     pub(super) run_flow: RunFlow,
     /// True if the run has no listeners, so events need not be created.
     no_listeners: bool,
-    queue: CommandQueue,
+    pub(super) queue: CommandQueue,
 }
 
 impl RunMachine {
@@ -140,7 +138,6 @@ impl RunMachine {
             .chain(options.masked_texts());
         let mut run = Self {
             id: id.into(),
-            scheduler: Scheduler::new(options.limits.clone()),
             frames: Frames::new(shared_slots(&plan)),
             tasks: TaskTable::default(),
             warnings: Warnings::default(),
@@ -152,7 +149,7 @@ impl RunMachine {
             run_flow: RunFlow::default(),
             now: Duration::ZERO,
             no_listeners: false,
-            queue: CommandQueue::new(),
+            queue: CommandQueue::new(options.limits.clone()),
             options,
         };
         let inputs = Value::from(plan.inputs().clone());
@@ -224,11 +221,11 @@ impl RunMachine {
             RunInput::Cancel => {
                 self.record(effects, || Some(Record::Cancelled));
                 self.lifecycle.cancel();
-                self.notify(Event::Cancel);
+                self.queue.notify(Event::Cancel);
             }
             RunInput::EndAsStuck => {
                 self.lifecycle.end_as_stuck();
-                self.notify(Event::Cancel);
+                self.queue.notify(Event::Cancel);
             }
         }
         self.execute_commands(effects);
@@ -241,7 +238,7 @@ impl RunMachine {
             RunInput::AttemptEnded { task, attempt, .. } => self.is_in_flight(*task, *attempt),
             RunInput::Decided { task, decision } => {
                 *decision != Decision::Later
-                    && self.scheduler.state(*task) == TaskState::AwaitingApproval
+                    && self.queue.scheduler().state(*task) == TaskState::AwaitingApproval
             }
             RunInput::Close => self.lifecycle.is_open(),
             RunInput::TimerFired(..)
@@ -259,7 +256,7 @@ impl RunMachine {
             if self.is_busy() {
                 return;
             }
-            let calls = self.queue.start_ready(&mut self.scheduler);
+            let calls = self.queue.start_ready();
             if calls == 0 {
                 return;
             }
@@ -306,7 +303,7 @@ impl RunMachine {
 
     /// Returns true if the run has ended.
     pub fn is_done(&self) -> bool {
-        self.scheduler.is_done() && !self.lifecycle.is_open()
+        self.queue.scheduler().is_done() && !self.lifecycle.is_open()
     }
 
     /// Returns true if the plan is still provisional.
@@ -316,13 +313,13 @@ impl RunMachine {
 
     /// Returns true if nothing can happen before a person decides. A run whose plan may grow can always receive steps.
     pub fn waits_for_people(&self) -> bool {
-        self.scheduler.waits_for_people() && !self.lifecycle.is_open()
+        self.queue.scheduler().waits_for_people() && !self.lifecycle.is_open()
     }
 
     /// Returns true if tasks are left that can never start. That would be an internal defect: the run fails instead of
     /// waiting forever.
     pub fn is_stuck(&self) -> bool {
-        self.scheduler.is_stuck() && !self.lifecycle.is_open() && !self.is_busy()
+        self.queue.scheduler().is_stuck() && !self.lifecycle.is_open() && !self.is_busy()
     }
 
     /// The run's id.
@@ -337,7 +334,7 @@ impl RunMachine {
 
     /// Returns true if `task` is `scope` or inside of it.
     pub(crate) fn is_within(&self, task: TaskId, scope: TaskId) -> bool {
-        self.scheduler.is_within(task, scope)
+        self.queue.scheduler().is_within(task, scope)
     }
 
     /// The time limit of one attempt.
@@ -400,34 +397,9 @@ impl RunMachine {
         }
     }
 
-    /// Notifies the scheduler. Its commands are queued and executed later, in order.
-    pub(super) fn notify(&mut self, event: Event) {
-        self.queue.notify(&mut self.scheduler, event);
-    }
-
-    /// The scheduler, for questions about the state of tasks.
-    pub(super) fn scheduler(&self) -> &Scheduler {
-        &self.scheduler
-    }
-
-    /// Adds a task, as a part of `owner` if there is one. It does not start yet.
-    pub(super) fn add_task(&mut self, owner: Option<TaskId>, rank: u64) -> TaskId {
-        self.scheduler.add(owner, rank)
-    }
-
-    /// The lane of a tool, which bounds its concurrent calls.
-    pub(super) fn lane(&mut self, tool: &Tool) -> LaneId {
-        self.scheduler.lane(&tool.server, &tool.name)
-    }
-
     /// Continues the clock of an earlier process, which stopped at `now`.
     pub(super) fn continue_at(&mut self, now: Duration) {
         self.now = now;
-    }
-
-    /// Starts a new task with the tasks that it waits for.
-    pub(super) fn start_task(&mut self, task: TaskId, waits: &[TaskId]) {
-        self.queue.start(&mut self.scheduler, task, waits);
     }
 
     /// Emits an event to the listeners. Without listeners, `event` is not even created.
