@@ -35,9 +35,7 @@ mod registry;
 mod parse;
 
 pub use dialect::{Dialect, MatchConfidence};
-pub use external::{
-    acts, agentle, anthropic, clear_ai, concierge, llm_compiler, mcp_cli, nestful, openai, rewoo,
-};
+pub use external::*;
 pub use foreign_references::ReferenceForm;
 pub use parse::{ParseResult, ReadOptions, parse, parse_as};
 pub use registry::{by_name, detect, dialect, dialects};

@@ -52,17 +52,19 @@ pub(crate) fn run(project: &Project, names: &[&str], seconds: u32) -> Result<(),
     ))
 }
 
-/// Returns the names of all targets in their manifest.
+/// Returns the names of all targets.
 fn targets(project: &Project) -> Result<Vec<String>, String> {
-    let manifest = project.root.join(TARGETS).join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).map_err(|error| explain(&manifest, &error))?;
-    let names = text.split("[[bin]]").skip(1).filter_map(|table| {
-        let line = table
-            .lines()
-            .find_map(|line| line.strip_prefix("name = "))?;
-        Some(line.trim_matches('"').to_owned())
-    });
-    Ok(names.collect())
+    let run = [
+        "cargo",
+        "run",
+        "--quiet",
+        "--package",
+        "planwright-fuzz",
+        "--bin",
+        "fuzz-targets",
+    ];
+    let names = command::output(command::command(&project.root, &run))?;
+    Ok(names.lines().map(str::to_owned).collect())
 }
 
 fn install(project: &Project) -> Result<(), String> {
@@ -96,13 +98,13 @@ fn cargo_fuzz(project: &Project, arguments: &[&str]) -> Command {
     command
 }
 
-fn binary(project: &Project, target: &str) -> PathBuf {
+/// Returns the path of the fuzz binary, which serves all targets.
+fn binary(project: &Project) -> PathBuf {
     let triple = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     home(project)
         .join("build")
         .join(triple)
-        .join("release")
-        .join(target)
+        .join("release/target")
 }
 
 fn corpus(project: &Project, target: &str) -> PathBuf {

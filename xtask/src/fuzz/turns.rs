@@ -69,8 +69,9 @@ fn fuzz(project: &Project, target: &str, seconds: u32) -> Result<bool, String> {
     let output = File::create(&log).map_err(|error| explain(&log, &error))?;
     let errors = output.try_clone().map_err(|error| explain(&log, &error))?;
     println!("{target}: {seconds} s");
-    let program = binary(project, target);
+    let program = binary(project);
     let status = Command::new(&program)
+        .env("PLANWRIGHT_FUZZ_TARGET", target)
         .args(BOUNDS)
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))

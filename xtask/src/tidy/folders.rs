@@ -8,8 +8,6 @@ use crate::project::ProjectFile;
 
 /// The maximum number of entries of a source folder.
 const MAX_ENTRIES: usize = 15;
-/// Folders with one program for each case, which cargo wants side by side.
-const EXEMPT: &[&str] = &["fuzz/targets/src"];
 
 /// The folders below `src` with more entries than the limit, sorted by path.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ pub(super) fn measure(files: &[ProjectFile]) -> Folders {
     let large = entries
         .into_iter()
         .map(|(folder, names)| (folder.to_owned(), names.len()))
-        .filter(|(folder, entries)| *entries > MAX_ENTRIES && !EXEMPT.contains(&folder.as_str()));
+        .filter(|(folder, entries)| *entries > MAX_ENTRIES);
     Folders(large.collect())
 }
 
@@ -94,7 +92,6 @@ mod tests {
             true,
             &["crates/cli/src/b: 16 entries, more than 15"],
         );
-        check("fuzz/targets/src", 16, false, &[]);
         check("crates/cli/tests/golden", 99, false, &[]);
     }
 }

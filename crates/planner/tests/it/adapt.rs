@@ -62,7 +62,11 @@ async fn check(file: &Path) {
             let trouble = trouble.unwrap_or_else(|| panic!("`{step}` cannot be corrected"));
             let correction = correct(&revision, trouble).await;
             if let Some(correction_failure) = &correction.correction_failure {
-                writeln!(found, "--- correction_failure\nthe model {correction_failure}").unwrap();
+                writeln!(
+                    found,
+                    "--- correction_failure\nthe model {correction_failure}"
+                )
+                .unwrap();
             }
             if let Some(failure) = &correction.failure {
                 writeln!(found, "--- failed\n{failure}").unwrap();

@@ -1,4 +1,0 @@
-//! Inputs for the target `servers`.
-#![no_main]
-
-planwright_fuzz_targets::target!("servers");
