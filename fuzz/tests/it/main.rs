@@ -44,19 +44,6 @@ fn every_folder_belongs_to_a_target() {
     }
 }
 
-#[test]
-fn every_target_has_a_binary() {
-    let manifest = include_str!("../../targets/Cargo.toml");
-    for target in targets() {
-        let entry = format!("name = \"{}\"", target.name);
-        assert!(
-            manifest.contains(&entry),
-            "`fuzz/targets/Cargo.toml` has no {entry}"
-        );
-    }
-    assert_eq!(manifest.matches("[[bin]]").count(), targets().len());
-}
-
 /// Mutates the plans of the tests of all dialects. Finds quickly what a fuzzer would find within minutes.
 #[test]
 fn changed_plans_survive() {

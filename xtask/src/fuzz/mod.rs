@@ -3,7 +3,6 @@
 mod seeds;
 mod turns;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

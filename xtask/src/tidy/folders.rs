@@ -31,7 +31,7 @@ pub(super) fn measure(files: &[ProjectFile]) -> Folders {
     let large = entries
         .into_iter()
         .map(|(folder, names)| (folder.to_owned(), names.len()))
-        .filter(|(folder, entries)| *entries > MAX_ENTRIES);
+        .filter(|(_, entries)| *entries > MAX_ENTRIES);
     Folders(large.collect())
 }
 
