@@ -284,7 +284,7 @@ impl ChatSolutionRunner<'_> {
         let is_good = summary.status == RunStatus::Succeeded;
         context.shown.called(
             "solution",
-            &Value::from(&*run.id),
+            &Value::from(run.id.as_str()),
             is_good,
             summary.duration,
         );
