@@ -4,8 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use std::fmt::Display;
+
 use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
+use planwright_engine::RunId;
 use planwright_engine::journal::Entry;
 use planwright_engine::run::History;
 use planwright_engine::{Engine, RunStatus, RunSummary, SpawnRequest};
@@ -48,14 +51,23 @@ pub fn bare_commits(connection: &mut Connection, count: u32) {
     }
 }
 
+/// Returns the id of the run `number`.
+///
+/// # Panics
+///
+/// Never: the text is an id.
+pub fn run_id(number: impl Display) -> RunId {
+    format!("run-{number}").parse().expect("an id")
+}
+
 /// Runs a plan to its end, and stores the run in `store`.
 ///
 /// # Panics
 ///
 /// If it does not succeed, or cannot be stored.
-pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
+pub async fn run(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) -> RunSummary {
     let held = store.create_run(new(id, &plan), &holder()).expect("a run");
-    let start = SpawnRequest::new(id, plan).with_journal(Arc::new(held), Value::Null);
+    let start = SpawnRequest::new(id.clone(), plan).with_journal(Arc::new(held), Value::Null);
     let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;
@@ -69,12 +81,12 @@ pub async fn run(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) ->
 /// # Panics
 ///
 /// If something has to be called.
-pub async fn resume(engine: &Engine, store: &Store, id: &str, plan: CheckedPlan) -> RunSummary {
-    let held = store.hold(id, &holder()).expect("the run");
-    let entries = store.entries(id).expect("its entries");
+pub async fn resume(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) -> RunSummary {
+    let held = store.hold(id.as_str(), &holder()).expect("the run");
+    let entries = store.entries(id.as_str()).expect("its entries");
     let entries: Vec<Entry> = entries.collect::<Result<_, _>>().expect("its entries");
     let history = History::new(&entries);
-    let start = SpawnRequest::new(id, plan)
+    let start = SpawnRequest::new(id.clone(), plan)
         .after(history)
         .with_journal(Arc::new(held), Value::Null);
     let (handle, events) = engine.spawn(start);
@@ -93,9 +105,9 @@ pub fn for_each(items: usize) -> CheckedPlan {
     plans::checked(&text.to_string(), &engine::catalog())
 }
 
-fn new(id: &str, plan: &CheckedPlan) -> NewRun {
+fn new(id: &RunId, plan: &CheckedPlan) -> NewRun {
     NewRun {
-        id: id.to_owned(),
+        id: id.clone(),
         plan: None,
         digest: plan.digest().to_owned(),
         dialect: None,

@@ -1,6 +1,5 @@
 //! The engine with tools that do nothing or sleep.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
@@ -44,7 +43,7 @@ pub fn engine() -> Engine {
 ///
 /// If it does not succeed.
 pub async fn run(engine: &Engine, plan: CheckedPlan) -> RunSummary {
-    let summary = engine.run(Arc::from("run"), plan).await;
+    let summary = engine.run("run".parse().expect("an id"), plan).await;
     assert_eq!(summary.status, RunStatus::Succeeded);
     summary
 }

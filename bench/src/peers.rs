@@ -1,7 +1,6 @@
 //! Our side of the comparison with other systems: the shapes, and one measured run.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -227,9 +226,9 @@ impl Contestant {
         match &self.store {
             Some(store) => {
                 let number = self.runs.fetch_add(1, Ordering::Relaxed);
-                durable::run(&self.engine, store, &format!("run-{number}"), plan).await
+                durable::run(&self.engine, store, &durable::run_id(number), plan).await
             }
-            None => self.engine.run(Arc::from("run"), plan).await,
+            None => self.engine.run("run".parse().expect("an id"), plan).await,
         }
     }
 }

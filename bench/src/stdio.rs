@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 
 use futures::stream::{self, StreamExt};
 use planwright_core::Catalog;
@@ -97,7 +96,7 @@ impl PlanClient {
     ///
     /// If it does not succeed.
     pub async fn run(&self, plan: CheckedPlan) {
-        let summary = self.engine.run(Arc::from("run"), plan).await;
+        let summary = self.engine.run("run".parse().expect("an id"), plan).await;
         assert_eq!(summary.status, RunStatus::Succeeded);
     }
 

@@ -39,7 +39,7 @@ pub fn bind(input: &[u8]) {
         .and_then(|text| Value::from_json(text).ok());
     let answers = answers.as_ref().and_then(Value::as_list).unwrap_or(&[]);
     let summary_steps = drive(
-        RunMachine::new("run", checked, RunOptions::default()),
+        RunMachine::new("run".parse().unwrap(), checked, RunOptions::default()),
         answers,
     );
     assert!(summary_steps >= steps.min(1) && summary_steps <= steps * instances + steps);

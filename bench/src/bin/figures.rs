@@ -247,7 +247,7 @@ fn kept(runtime: &Runtime) {
     let mut number = 0;
     let mut run = |engine: &Engine, plan: &CheckedPlan| {
         number += 1;
-        let (id, plan) = (format!("run-{number}"), plan.clone());
+        let (id, plan) = (durable::run_id(number), plan.clone());
         timed(|| drop(runtime.block_on(durable::run(engine, &store, &id, plan))))
     };
     let mut bare = durable::bare(&folder.path().join("bare.db"));
@@ -287,7 +287,7 @@ fn kept(runtime: &Runtime) {
     }
     let many = durable::for_each(100_000);
     number += 1;
-    let id = format!("run-{number}");
+    let id = durable::run_id(number);
     drop(runtime.block_on(durable::run(&engine, &store, &id, many.clone())));
     let time = median(5, || {
         let many = many.clone();

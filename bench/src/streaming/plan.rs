@@ -1,7 +1,5 @@
 //! Our methods: a plan that runs once it is written, and one that runs while it is written.
 
-use std::sync::Arc;
-
 use planwright_core::{CheckContext, CheckedPlan};
 use planwright_engine::{Engine, RunStatus, RunSummary};
 use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, create};
@@ -26,7 +24,7 @@ pub async fn plan_then_run(scene: &Scene, notation: PlanDialect) {
     let created = create(&creation(&model, &catalog, &settings)).await;
     let plan = created.plan.expect("a sound plan");
     let summary = Engine::new(Server::of(scene))
-        .run("run", plan.checked)
+        .run("run".parse().unwrap(), plan.checked)
         .await;
     check(scene, &summary);
 }
@@ -40,7 +38,7 @@ pub async fn streamed(scene: &Scene, notation: PlanDialect) -> StreamedOutcome {
     let streamed = stream(StreamRequest {
         creation: creation(&model, &catalog, &settings),
         engine: &engine,
-        run: Arc::from("run"),
+        run: "run".parse().expect("an id"),
         keeper: None,
         listener: &mut |_| {},
     })

@@ -11,6 +11,7 @@ use planwright_core::{Object, PointerSegment, Tool, Value};
 use sha2::{Digest, Sha256};
 
 use crate::event::Address;
+use crate::id::RunId;
 use crate::run::{MASK, holds_mask};
 
 /// An exact call that a decision is bound to: the tool with its definition, the server with its identity, and the
@@ -56,7 +57,7 @@ impl CallSubject {
     }
 
     /// The digest of this call at one place of one run, as SHA-256 in hexadecimal digits. Decisions are bound to it.
-    pub fn digest(&self, run: &str, at: &Address) -> String {
+    pub fn digest(&self, run: &RunId, at: &Address) -> String {
         let mut hash = Sha256::new();
         let optional = |text: &Option<Arc<str>>| match text {
             Some(text) => format!("={text}"),
@@ -65,7 +66,7 @@ impl CallSubject {
         for part in [
             // The version comes first, so a digest of another form never equals this one.
             "planwright.call/1",
-            run,
+            run.as_str(),
             &at.to_string(),
             &self.server,
             &self.tool,
@@ -164,7 +165,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The run.
-    pub run: Arc<str>,
+    pub run: RunId,
     /// The step, item or round that makes the call.
     pub at: Arc<Address>,
     /// The tool.
@@ -184,9 +185,9 @@ pub struct ApprovalRequest {
 
 impl ApprovalRequest {
     /// Creates a request for a call of `tool` whose arguments hold no secret.
-    pub fn new(run: impl Into<Arc<str>>, at: Arc<Address>, tool: Arc<Tool>, args: Value) -> Self {
+    pub fn new(run: RunId, at: Arc<Address>, tool: Arc<Tool>, args: Value) -> Self {
         Self {
-            run: run.into(),
+            run,
             at,
             subject: CallSubject::new(&tool, args.clone()),
             reason: tool.approval_reason.clone(),
@@ -415,6 +416,10 @@ mod tests {
 
     type Change = fn(&mut CallSubject);
 
+    fn run(id: &str) -> RunId {
+        id.parse().unwrap()
+    }
+
     fn subject() -> CallSubject {
         let tool = Tool {
             origin: "node".into(),
@@ -459,14 +464,14 @@ mod tests {
             ),
         ];
         let mut digests = vec![
-            subject().digest("r", &at("a")),
-            subject().digest("s", &at("a")),
-            subject().digest("r", &at("b")),
+            subject().digest(&run("r"), &at("a")),
+            subject().digest(&run("s"), &at("a")),
+            subject().digest(&run("r"), &at("b")),
         ];
         for (change, said) in changes {
             let mut changed = subject();
             change(&mut changed);
-            digests.push(changed.digest("r", &at("a")));
+            digests.push(changed.digest(&run("r"), &at("a")));
             assert_eq!(changed.changes_since(&subject()), [said]);
         }
         let count = digests.len();

@@ -13,6 +13,7 @@ use crate::backend::ToolBackend;
 use crate::driver::{Driver, JournalGate, RunHandle};
 use crate::durations::Durations;
 use crate::event::StampedEvent;
+use crate::id::RunId;
 use crate::journal::{Entry, FailingJournal, Journal, JournalError, Record};
 use crate::options::{PlanState, RunOptions};
 use crate::run::{History, RunMachine, RunSummary};
@@ -72,7 +73,7 @@ impl Engine {
     /// If called outside of a tokio runtime.
     pub fn start(
         &self,
-        run: impl Into<Arc<str>>,
+        run: RunId,
         plan: CheckedPlan,
     ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         self.spawn(SpawnRequest::new(run, plan))
@@ -94,7 +95,7 @@ impl Engine {
             ..self.options.clone()
         };
         let is_cancelled = start.is_cancelled;
-        let id = start.id();
+        let id = start.id().clone();
         let (run, journal) = start.open(options);
         let driver = Driver::new(
             run,
@@ -111,7 +112,7 @@ impl Engine {
     }
 
     /// Runs a plan to its end.
-    pub async fn run(&self, run: impl Into<Arc<str>>, plan: CheckedPlan) -> RunSummary {
+    pub async fn run(&self, run: RunId, plan: CheckedPlan) -> RunSummary {
         let (handle, events) = self.start(run, plan);
         // Without a receiver the run creates no events.
         drop(events);
@@ -134,33 +135,16 @@ impl SharedDurations {
     }
 }
 
-/// The maximum length of a run id, in bytes.
-const MAX_RUN_ID: usize = 128;
-
-/// Returns true if `text` is a valid run id: 1 to 128 ASCII letters, digits, `_`, `-` and `.`, with no `.` in front.
-pub fn is_run_id(text: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    !text.is_empty()
-        && text.len() <= MAX_RUN_ID
-        && !text.starts_with('.')
-        && text.bytes().all(is_allowed)
-}
-
 /// The reason why a run must not start.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// The id is [invalid](is_run_id).
-    #[error(
-        "`{0}` cannot be the id of a run: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` in front"
-    )]
-    BadId(Arc<str>),
     /// The history belongs to another run.
     #[error("the history is that of the run `{history}`, not of `{run}`")]
     OtherRun {
         /// The run to start.
-        run: Arc<str>,
+        run: RunId,
         /// The run that the history belongs to.
-        history: Arc<str>,
+        history: RunId,
     },
     /// The journal refuses the run.
     #[error(transparent)]
@@ -170,7 +154,7 @@ pub enum StartError {
 /// The specification of a run: the plan, its journal, and the history to resume from.
 #[derive(Clone)]
 pub struct SpawnRequest {
-    run: Arc<str>,
+    run: RunId,
     plan: CheckedPlan,
     journal: Option<Arc<dyn Journal>>,
     header: Value,
@@ -191,9 +175,9 @@ impl fmt::Debug for SpawnRequest {
 
 impl SpawnRequest {
     /// Creates a new run of `plan` without a journal.
-    pub fn new(run: impl Into<Arc<str>>, plan: CheckedPlan) -> Self {
+    pub fn new(run: RunId, plan: CheckedPlan) -> Self {
         Self {
-            run: run.into(),
+            run,
             plan,
             journal: None,
             header: Value::Null,
@@ -204,8 +188,8 @@ impl SpawnRequest {
     }
 
     /// The run's id.
-    pub fn id(&self) -> Arc<str> {
-        Arc::clone(&self.run)
+    pub fn id(&self) -> &RunId {
+        &self.run
     }
 
     /// Stores the run in `journal`. `header` goes into its first entry, with whatever the caller needs to resume the
@@ -239,7 +223,7 @@ impl SpawnRequest {
         self
     }
 
-    /// Checks that the run may start: its id is valid, its history belongs to it, and its journal accepts it. A run
+    /// Checks that the run may start: its history belongs to it, and its journal accepts it. A run
     /// that is launched although it must not start calls nothing, and its summary has [the
     /// reason](crate::RunSummary::journal_error).
     ///
@@ -247,18 +231,13 @@ impl SpawnRequest {
     ///
     /// The reason why it must not start.
     pub fn check(&self) -> Result<(), StartError> {
-        if !is_run_id(&self.run) {
-            // An invalid id may have any length, but the message must stay short.
-            let shown: String = self.run.chars().take(MAX_RUN_ID).collect();
-            return Err(StartError::BadId(shown.into()));
-        }
         let history = self.history.as_deref();
         if let Some(of) = history.and_then(History::run)
-            && **of != *self.run
+            && *of != self.run
         {
             return Err(StartError::OtherRun {
-                run: Arc::clone(&self.run),
-                history: Arc::clone(of),
+                run: self.run.clone(),
+                history: of.clone(),
             });
         }
         match &self.journal {
@@ -274,7 +253,7 @@ impl SpawnRequest {
             let refused = FailingJournal(JournalError::new(error.to_string()));
             self.journal = Some(Arc::new(refused));
         }
-        let id = Arc::clone(&self.run);
+        let id = self.run.clone();
         let digest = Arc::from(self.plan.digest());
         options.plan_state = self.plan_state.unwrap_or(options.plan_state);
         let mut run = RunMachine::new(self.run, self.plan, options);

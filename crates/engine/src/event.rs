@@ -9,6 +9,7 @@ use std::time::Duration;
 use planwright_core::{StepId, Value};
 
 use crate::backend::ToolError;
+use crate::id::RunId;
 use crate::run::{RunStatus, SkipReason, StepStatus};
 
 /// The place of a step in a run: the step with its instance, item and round, and the steps whose plans contain it.
@@ -171,7 +172,7 @@ pub enum RunEvent {
     /// The run has begun.
     RunStarted {
         /// The run's id.
-        run: Arc<str>,
+        run: RunId,
         /// The plan's name.
         plan: Option<Arc<str>>,
         /// The plan's digest.

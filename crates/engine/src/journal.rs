@@ -17,6 +17,7 @@ use planwright_core::Value;
 use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
 use crate::event::Address;
+use crate::id::RunId;
 use crate::run::{Choice, History, RunStatus, SkipReason, StepStatus};
 use crate::schedule::Timer;
 
@@ -38,7 +39,7 @@ pub enum Record {
     /// stored by the owner of the journal.
     Opened {
         /// The run's id, if the journal knows it.
-        run: Option<Arc<str>>,
+        run: Option<RunId>,
         /// The plan's digest.
         digest: Arc<str>,
         /// Further data of the caller, for resuming the run.
@@ -210,7 +211,7 @@ pub trait Journal: Send + Sync + 'static {
     /// # Errors
     ///
     /// The reason why the run must not use the journal. Nothing is called then.
-    fn open(&self, _run: &str, _history: Option<&History>) -> Result<(), JournalError> {
+    fn open(&self, _run: &RunId, _history: Option<&History>) -> Result<(), JournalError> {
         Ok(())
     }
 
@@ -261,7 +262,7 @@ pub struct MemoryJournal(Arc<Mutex<MemoryEntries>>);
 
 #[derive(Debug, Default)]
 struct MemoryEntries {
-    run: Option<Arc<str>>,
+    run: Option<RunId>,
     entries: Vec<Entry>,
 }
 
@@ -282,14 +283,14 @@ impl MemoryJournal {
 }
 
 impl Journal for MemoryJournal {
-    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+    fn open(&self, run: &RunId, history: Option<&History>) -> Result<(), JournalError> {
         let mut lock = self.lock();
-        if let Some(other) = lock.run.as_deref().filter(|other| *other != run) {
+        if let Some(other) = lock.run.as_ref().filter(|other| *other != run) {
             let message = format!("the journal belongs to the run `{other}`, not to `{run}`");
             return Err(JournalError::new(message));
         }
         check_history(lock.entries.len(), history)?;
-        lock.run = Some(run.into());
+        lock.run = Some(run.clone());
         Ok(())
     }
 

@@ -42,6 +42,9 @@ pub mod run;
 /// Approval of calls by people.
 pub mod approval;
 
+/// The ids of runs, and random ids.
+pub mod id;
+
 /// The engine: tools, options and an approver, shared by any number of runs.
 pub mod engine;
 
@@ -64,9 +67,10 @@ pub use backend::{
 pub use driver::{Canceller, RunHandle};
 pub use durations::Durations;
 pub use engine::Engine;
-pub use engine::{SpawnRequest, StartError, is_run_id};
+pub use engine::{SpawnRequest, StartError};
 pub use event::{RunEvent, StampedEvent};
 pub use guard::{Bound, Guards, Rate};
+pub use id::RunId;
 pub use journal::{Journal, JournalError, MemoryJournal};
 pub use options::RunOptions;
 pub use options::SecretValues;

@@ -68,13 +68,13 @@ async fn open(printer_works: bool) -> Result<Planwright, planwright::Error> {
 async fn begin(store: &Store) -> Result<(), planwright::Error> {
     let planwright = open(false).await?;
     let plan = planwright.check(parse(PLAN))?;
-    show(&planwright.run(plan).stored_in(store, RUN).await?);
+    show(&planwright.run(plan).stored_in(store, RUN.parse()?).await?);
     Ok(())
 }
 
 async fn resume(store: &Store) -> Result<(), planwright::Error> {
     let planwright = open(true).await?;
-    show(&planwright.resume(store, RUN).await?);
+    show(&planwright.resume(store, RUN.parse()?).await?);
     Ok(())
 }
 

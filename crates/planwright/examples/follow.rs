@@ -21,7 +21,9 @@ async fn work(store: &Store) -> Result<(), Box<dyn Error>> {
     let functions = Functions::new().with(price).with(pay.needs_approval());
     let planwright = Planwright::builder().functions(functions).open().await?;
     let run = planwright.run(planwright.check(parse(PLAN))?);
-    let run = run.stored_in(store, "order-1").wait_for_decisions();
+    let run = run
+        .stored_in(store, "order-1".parse()?)
+        .wait_for_decisions();
     let run = run.start()?;
     println!("started");
     run.finish().await;

@@ -342,7 +342,7 @@
 //! # let plan = planwright.check(parse(r#"{"steps": [{"id": "paid", "tool": "pay"}]}"#))?;
 //! # let now = SystemTime::UNIX_EPOCH;
 //! let store = Store::open(&file)?;
-//! let summary = planwright.run(plan).stored_in(&store, "order-1").await?;
+//! let summary = planwright.run(plan).stored_in(&store, "order-1".parse()?).await?;
 //! # assert_eq!(summary.status.as_str(), "waiting");
 //!
 //! // Another process decides:
@@ -352,7 +352,7 @@
 //! }
 //!
 //! // This one or another resumes the run:
-//! let summary = planwright.resume(&store, "order-1").await?;
+//! let summary = planwright.resume(&store, "order-1".parse()?).await?;
 //! # assert_eq!(summary.status.as_str(), "succeeded");
 //! # Ok(())
 //! # }
@@ -387,7 +387,7 @@
 //! # let planwright = Planwright::builder().functions(functions).open().await?;
 //! let plan = planwright.check(parse(r#"{"steps": [{"id": "printed", "tool": "print"}]}"#))?;
 //! let journal = MemoryJournal::new();
-//! let failed = planwright.run(plan.clone()).id("r1").journal(journal.clone(), Value::Null).await?;
+//! let failed = planwright.run(plan.clone()).id("r1".parse()?).journal(journal.clone(), Value::Null).await?;
 //!
 //! let history = History::new(&journal.entries());
 //! let summary = planwright.run(plan).journal(journal, Value::Null).after(history).await?;

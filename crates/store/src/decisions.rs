@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
@@ -86,7 +87,7 @@ impl Store {
         };
         let run = self.run(selector)?.id;
         let entries = self
-            .entries(&run)?
+            .entries(run.as_str())?
             .collect::<Result<Vec<Entry>, StoreError>>()?;
         // The latest request, since a step may have asked several times. Only the journal has the original arguments.
         let asked = entries.iter().rev().find_map(|entry| {
@@ -128,14 +129,14 @@ impl Store {
     /// # Errors
     ///
     /// Those of [`Store::run`].
-    pub fn delete_used_decisions(&self, run: &str, history: &History) -> Result<(), StoreError> {
-        let stored = self.decisions(run)?;
+    pub fn delete_used_decisions(&self, run: &RunId, history: &History) -> Result<(), StoreError> {
+        let stored = self.decisions(run.as_str())?;
         if stored.is_empty() {
             return Ok(());
         }
         let used: HashSet<String> = history.used_decisions(run).collect();
         for decision in stored.iter().filter(|stored| used.contains(&stored.digest)) {
-            self.delete_decision(run, &decision.digest)?;
+            self.delete_decision(run.as_str(), &decision.digest)?;
         }
         Ok(())
     }
@@ -273,7 +274,7 @@ impl DecisionRow {
 fn decisions_after(
     connection: &Connection,
     run: i64,
-    id: &str,
+    id: &RunId,
     number: i64,
 ) -> Result<Vec<StoredDecision>, QueryError> {
     let rows = rows_after(connection, run, number)?;
@@ -320,7 +321,7 @@ pub struct DecisionWatcher {
     store: Store,
     connection: Connection,
     run: i64,
-    id: String,
+    id: RunId,
     /// SQLite's `data_version` at the last poll.
     version: Option<i64>,
     /// The number of the last decision that was returned.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use planwright_engine::RunId;
 use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
 
@@ -61,7 +62,7 @@ pub enum StoreError {
     #[error("the run `{run}` is held by {holder}")]
     Held {
         /// The run.
-        run: String,
+        run: RunId,
         /// The process that has the lease.
         holder: LeaseHolder,
     },
@@ -69,19 +70,19 @@ pub enum StoreError {
     #[error("the run `{run}` was removed from the store while it was in progress")]
     Removed {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// Another process resumed the run while this process had leased it.
     #[error("the run `{run}` was resumed by another process while it was in progress")]
     Superseded {
         /// The run.
-        run: String,
+        run: RunId,
     },
     /// The same call has a decision already.
     #[error("`{at}` of the run `{run}` was decided about before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
     Decided {
         /// The run.
-        run: String,
+        run: RunId,
         /// The address of the step.
         at: String,
         /// The person who decided, if known.
@@ -91,7 +92,7 @@ pub enum StoreError {
     #[error("the arguments for `{at}` of the run `{run}` cannot be stored: {error}")]
     ChangedSecret {
         /// The run.
-        run: String,
+        run: RunId,
         /// The address of the step.
         at: String,
         /// The reason.

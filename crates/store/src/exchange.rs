@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use planwright_core::Value;
+use planwright_engine::RunId;
 use planwright_format::journal::{
     Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
 };
@@ -128,7 +129,7 @@ struct ExportFooterV1 {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportOutcome {
     /// The id of the run.
-    pub id: String,
+    pub id: RunId,
     /// True if the run is new; false if the store had the same run already.
     pub is_new: bool,
     /// The number of decisions in the text, which are not imported.
@@ -138,12 +139,29 @@ pub struct ImportOutcome {
 /// The maximum length of the JSON of all values of a run if each occurrence is written out, in bytes.
 const MAX_WRITTEN: u64 = 4 * 1024 * 1024 * 1024;
 
-/// A decoded run, ready to be written.
+/// A decoded run.
 struct DecodedRun {
-    new: NewRun,
+    run: ExportedRunV1,
+    steps: usize,
     batch: EntryBatch,
     /// The number of decisions, which are not written.
     decisions: usize,
+}
+
+impl DecodedRun {
+    /// The run to create.
+    fn new_run(&self) -> Result<NewRun, StoreError> {
+        Ok(NewRun {
+            // The id becomes a part of file names, and anyone may have written the text.
+            id: values::new_run_id(&self.run.id)?,
+            plan: self.run.plan.clone(),
+            digest: self.run.digest.clone(),
+            dialect: self.run.dialect.clone(),
+            steps: self.steps,
+            created: from_nanos(self.run.created_ns),
+            header: self.run.header.clone(),
+        })
+    }
 }
 
 impl Store {
@@ -158,16 +176,15 @@ impl Store {
         let decoded = decode_run(text).map_err(|reason| {
             StoreError::Format(format!("the text is no exported run: {reason}"))
         })?;
-        // The id becomes a part of file names, and anyone may have written the text.
-        values::check("id of a run", &decoded.new.id)?;
+        let new = decoded.new_run()?;
         let text = text.to_owned();
         self.writer().change(move |connection| {
-            let id = decoded.new.id.clone();
+            let id = new.id.clone();
             let decisions = decoded.decisions;
-            let key = match run::insert(connection, &decoded.new) {
+            let key = match run::insert(connection, &new) {
                 // The second import of the same run is no error, so that an interrupted one can be repeated.
-                Err(QueryError::Store(StoreError::Exists { what, id })) => {
-                    let (key, _) = run::find(connection, &id)?;
+                Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
+                    let (key, _) = run::find(connection, id.as_str())?;
                     let exported = export(connection, key, &id)?;
                     // An imported run is exported without the decisions that its text may have had.
                     let is_same = exported == text
@@ -180,7 +197,7 @@ impl Store {
                             decisions,
                         });
                     }
-                    return Err(StoreError::Exists { what, id }.into());
+                    return Err(error);
                 }
                 inserted => inserted?,
             };
@@ -224,7 +241,7 @@ impl ExportedValues {
 }
 
 /// Returns the text of a run, which the caller's transaction makes consistent.
-fn export(connection: &Connection, run: i64, id: &str) -> Result<String, QueryError> {
+fn export(connection: &Connection, run: i64, id: &RunId) -> Result<String, QueryError> {
     run::check_format(connection, run, id)?;
     let read = |json: String| {
         parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
@@ -317,7 +334,7 @@ fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, Qu
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn add(text: &mut String, id: &str, line: &impl Serialize) -> Result<(), QueryError> {
+fn add(text: &mut String, id: &RunId, line: &impl Serialize) -> Result<(), QueryError> {
     let line = serde_json::to_string(line);
     let line = line.map_err(|error| QueryError::Store(unreadable(id, &error.to_string())))?;
     text.push_str(&line);
@@ -336,16 +353,8 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
     let (_, first) = lines.next().ok_or("it is empty")?;
     let head = parse_header(first)?;
     let mut decoded = DecodedRun {
-        new: NewRun {
-            header: head.run.header,
-            id: head.run.id,
-            plan: head.run.plan,
-            digest: head.run.digest,
-            dialect: head.run.dialect,
-            steps: usize::try_from(head.run.steps)
-                .map_err(|_| "the number of steps is negative")?,
-            created: from_nanos(head.run.created_ns),
-        },
+        steps: usize::try_from(head.run.steps).map_err(|_| "the number of steps is negative")?,
+        run: head.run,
         batch: EntryBatch::default(),
         decisions: 0,
     };

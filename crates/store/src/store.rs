@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use planwright_engine::RunId;
 use planwright_engine::approval::SealKey;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -95,12 +96,12 @@ impl Store {
     }
 
     /// Returns the path of the lock file of a run.
-    pub(crate) fn lease_path(&self, id: &str) -> PathBuf {
+    pub(crate) fn lease_path(&self, id: &RunId) -> PathBuf {
         self.0.lock_folder.join(format!("run-{id}.lock"))
     }
 
     /// Returns the path of the list of server processes that the run's process has started.
-    pub(crate) fn processes_path(&self, id: &str) -> PathBuf {
+    pub(crate) fn processes_path(&self, id: &RunId) -> PathBuf {
         self.0.lock_folder.join(format!("run-{id}.servers"))
     }
 

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use planwright_engine::is_run_id;
+use planwright_engine::RunId;
+use rusqlite::Row;
+use rusqlite::types::Type;
 
 use super::error::StoreError;
 
@@ -15,15 +17,34 @@ pub(crate) fn check(what: &'static str, name: &str) -> Result<(), StoreError> {
     if is_name(name) && !name.starts_with('-') {
         return Ok(());
     }
-    Err(StoreError::BadName {
+    Err(bad_name(what, name))
+}
+
+fn bad_name(what: &'static str, name: &str) -> StoreError {
+    StoreError::BadName {
         what,
         name: name.chars().take(MAX_NAME_LENGTH).collect(),
-    })
+    }
+}
+
+/// Checks the id of a new run.
+pub(crate) fn new_run_id(text: &str) -> Result<RunId, StoreError> {
+    let what = "id of a run";
+    check(what, text)?;
+    text.parse().map_err(|_| bad_name(what, text))
 }
 
 /// Returns true if `name` can be the id of a run or the name of a plan: the same rules hold for both.
 pub(crate) fn is_name(name: &str) -> bool {
-    is_run_id(name)
+    RunId::is_valid(name)
+}
+
+/// Reads the id of a run from a column.
+pub(crate) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
+    let text: String = row.get(column)?;
+    text.try_into().map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
 }
 
 /// Converts a count, which saturates at `i64::MAX`.

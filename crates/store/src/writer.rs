@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use planwright_engine::JournalError;
+use planwright_engine::RunId;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -34,7 +35,7 @@ pub(crate) struct JournalProgress {
     /// The row id of the run.
     pub(crate) run: i64,
     /// The id of the run.
-    pub(crate) id: String,
+    pub(crate) id: RunId,
     state: Mutex<JournalPosition>,
     _lease: Lease,
 }
@@ -51,7 +52,7 @@ pub(crate) struct JournalPosition {
 }
 
 impl JournalProgress {
-    pub(crate) fn new(run: i64, id: String, lease: Lease, state: JournalPosition) -> Self {
+    pub(crate) fn new(run: i64, id: RunId, lease: Lease, state: JournalPosition) -> Self {
         Self {
             run,
             id,

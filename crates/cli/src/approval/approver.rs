@@ -12,6 +12,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, ServerNames, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
+use planwright::engine::RunId;
 use planwright::engine::approval::{Always, ApprovalRequest, Approver};
 use planwright::engine::run::preview;
 use planwright::stored::{StoreApprover, tools_of};
@@ -32,7 +33,7 @@ use crate::view::text_report;
 pub(crate) struct ApprovalSubject<'a> {
     pub(crate) toolbox: &'a Toolbox,
     /// The store in which other processes leave decisions, and the run's id there.
-    pub(crate) stored: Option<(Store, &'a str)>,
+    pub(crate) stored: Option<(Store, &'a RunId)>,
     /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
     pub(crate) live: &'a Arc<Live>,
@@ -67,13 +68,13 @@ pub(crate) fn approver(
         Some((store, run)) => {
             if waits {
                 otherwise = Arc::new(Announced {
-                    run: run.to_owned(),
+                    run: run.clone(),
                     live: Arc::clone(subject.live),
                     printer,
                 });
             }
             let live = Arc::clone(subject.live);
-            let stored = StoreApprover::new(store, run)
+            let stored = StoreApprover::new(store, run.clone())
                 .or(otherwise)
                 .on_error(move |error| {
                     live.suspend(|| printer.quote(&format!("warning: {error}")));
@@ -396,7 +397,7 @@ impl Approver for WholePlan {
 
 /// Prints the commands with which another process can decide about a call, and leaves the decision to it.
 struct Announced {
-    pub(crate) run: String,
+    pub(crate) run: RunId,
     pub(crate) live: Arc<Live>,
     pub(crate) printer: Printer,
 }

@@ -10,6 +10,7 @@ use planwright::core::schema::{FaultKind, part_at};
 use planwright::core::{Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
+use planwright::engine::RunId;
 use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, MASK, holds_mask};
@@ -158,7 +159,7 @@ fn decide(
 /// A call that waits for a decision.
 pub(crate) struct OpenCall {
     /// The run.
-    pub(crate) run: String,
+    pub(crate) run: RunId,
     /// The calling step, item or round.
     pub(crate) at: Arc<Address>,
     /// The call that the decision is about.
@@ -171,13 +172,13 @@ pub(crate) struct OpenCall {
 
 impl OpenCall {
     /// The open calls of a run, by address.
-    pub(crate) fn of(run: &str, history: &History) -> Vec<Self> {
+    pub(crate) fn of(run: &RunId, history: &History) -> Vec<Self> {
         let mut calls: Vec<Self> = history
             .steps()
             .filter_map(|(at, past)| {
                 let subject = past.open_question()?;
                 Some(Self {
-                    run: run.to_owned(),
+                    run: run.clone(),
                     at: Arc::clone(at),
                     subject: subject.clone(),
                     digest: subject.digest(run, at),
@@ -191,8 +192,8 @@ impl OpenCall {
     }
 
     /// The open calls of a stored run.
-    pub(crate) fn of_stored(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
-        let history = StoredRun::read(store, run)?.history()?;
+    pub(crate) fn of_stored(store: &Store, run: &RunId) -> Result<Vec<Self>, CommandError> {
+        let history = StoredRun::read(store, run.as_str())?.history()?;
         Ok(Self::of(run, &history))
     }
 
@@ -261,7 +262,7 @@ impl Question {
     ) -> Result<Self, CommandError> {
         let store = store::open(stored, printer)?;
         let info = store.run(&arguments.run).map_err(store::explain)?;
-        let run = StoredRun::read(&store, &info.id)?;
+        let run = StoredRun::read(&store, info.id.as_str())?;
         let mut open = OpenCall::of(&info.id, &run.history()?);
         let wanted = arguments.step.as_str();
         let addresses = open.iter().map(|call| &*call.at);
@@ -346,7 +347,7 @@ impl Question {
             by: environment::variable("USER"),
             decided: store::now(),
         };
-        let decided = self.store.decide(&self.call.run, &new);
+        let decided = self.store.decide(self.call.run.as_str(), &new);
         decided.map_err(|error| match error {
             StoreError::Decided { .. } => {
                 CommandError::new(error.to_string()).hint("a decision stands once it is made")
@@ -363,7 +364,7 @@ pub(crate) fn ambiguous(wanted: &str, similar: &[&Address]) -> CommandError {
         .hint(format!("name one of `{}`", names.join("`, `")))
 }
 
-fn none_waits(run: &str, wanted: &str, open: &[OpenCall]) -> CommandError {
+fn none_waits(run: &RunId, wanted: &str, open: &[OpenCall]) -> CommandError {
     let names: Vec<String> = open.iter().map(|call| call.at.to_string()).collect();
     let error = CommandError::new(format!(
         "no call of `{wanted}` waits for a decision in the run `{}`",

@@ -295,7 +295,7 @@ impl ChatSolutionRunner<'_> {
         let is_success = summary.status == RunStatus::Succeeded;
         context.shown.called(
             "solution",
-            &Value::from(&*run.id),
+            &Value::from(run.id.as_str()),
             is_success,
             summary.duration,
         );

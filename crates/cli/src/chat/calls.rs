@@ -15,6 +15,7 @@ use planwright::core::{Catalog, Diagnostics, Tool, Value};
 use planwright::dialects::document::{ReadLimits, nearest};
 use planwright::dialects::native::Native;
 use planwright::dialects::{Dialect, ReadOptions, parse};
+use planwright::engine::RunId;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{
     Backends, ErrorKind, RunStatus, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
@@ -22,7 +23,6 @@ use planwright::engine::{
 use planwright::format::Trim;
 use planwright::loaded_plan::{LoadedPlan, single_call};
 use planwright::planner::model::{ModelCall, ToolDefinition, Usage};
-use planwright::service::random_id;
 use planwright::terminal_text;
 use tokio::time::Instant;
 
@@ -314,7 +314,7 @@ impl CallHandler<'_> {
                 .line(&format!("  ✗ {}  was refused", tool.name));
             return Ok(CallOutcome::failure(error_lines(&loaded.diagnostics)));
         };
-        let summary = context.run(&random_id(), &loaded, &plan, false).await?;
+        let summary = context.run(&RunId::random(), &loaded, &plan, false).await?;
         Ok(self.call_outcome(&summary))
     }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use indexmap::IndexMap;
 use planwright::core::Value;
+use planwright::engine::id::random_id;
 use planwright::format::timestamp;
 use planwright::planner::model::{Message, ModelCall, Usage};
-use planwright::service::random_id;
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 

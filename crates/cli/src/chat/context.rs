@@ -10,6 +10,7 @@ use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Object, Tool, Value};
 use planwright::dialects::{ReadOptions, parse};
+use planwright::engine::RunId;
 use planwright::engine::approval::{ApprovalRequest, Approver};
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Decision, RunStatus, RunSummary, SecretValues, StampedEvent};
@@ -150,7 +151,7 @@ impl<'a> ChatContext<'a> {
     /// Runs a plan to its end, stored as every run is.
     pub(super) async fn run(
         &self,
-        id: &Arc<str>,
+        id: &RunId,
         loaded: &LoadedPlan,
         plan: &CheckedPlan,
         is_approved: bool,
@@ -169,7 +170,7 @@ impl<'a> ChatContext<'a> {
             },
         };
         let spec = RunSpec {
-            id: Arc::clone(id),
+            id: id.clone(),
             options,
             storage,
             ..RunSpec::new(plan.clone())
@@ -192,11 +193,11 @@ impl<'a> ChatContext<'a> {
     }
 
     /// Returns the summary of an earlier run after it was resumed; `None` if it never started.
-    pub(super) async fn resume(&self, id: &str) -> Result<Option<RunSummary>, CommandError> {
+    pub(super) async fn resume(&self, id: &RunId) -> Result<Option<RunSummary>, CommandError> {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        let leased = match store.hold(id, &store::this_process()) {
+        let leased = match store.hold(id.as_str(), &store::this_process()) {
             Ok(leased) => leased,
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(store::explain(error)),
@@ -206,11 +207,11 @@ impl<'a> ChatContext<'a> {
 
     async fn resume_leased(
         &self,
-        id: &str,
+        id: &RunId,
         store: &Store,
         leased: LeasedRun,
     ) -> Result<RunSummary, CommandError> {
-        let run = StoredRun::read(store, id)?;
+        let run = StoredRun::read(store, id.as_str())?;
         if run.status() == Some(RunStatus::Succeeded) {
             return Ok(run
                 .replayed(id)
@@ -239,7 +240,7 @@ impl<'a> ChatContext<'a> {
         };
         let prepared = Box::new(request.prepare(&run, store)?);
         let spec = RunSpec {
-            id: id.into(),
+            id: id.clone(),
             options,
             storage: RunStorage::Resumed {
                 store: store.clone(),
@@ -260,11 +261,11 @@ impl<'a> ChatContext<'a> {
         let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
         let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
-        let id = Arc::clone(&spec.id);
+        let id = spec.id.clone();
         let store = self.store.as_ref().filter(|_| is_shown);
         spec.approver = self.approver(ApprovalSubject {
             toolbox: &self.toolbox,
-            stored: store.map(|store| (store.clone(), &*id)),
+            stored: store.map(|store| (store.clone(), &id)),
             is_approved,
             live: &live,
         })?;
@@ -402,12 +403,15 @@ impl ChatOutput {
     }
 
     /// Prints an event of a run.
-    pub(super) fn run(&self, run: &str, event: &StampedEvent) {
+    pub(super) fn run(&self, run: &RunId, event: &StampedEvent) {
         if self.format == RunFormat::Events {
             let event = serde_json::to_value(EventV1::from(event)).unwrap_or_default();
             self.event(
                 "run",
-                [("run", Value::from(run)), ("of", Value::from(event))],
+                [
+                    ("run", Value::from(run.as_str())),
+                    ("of", Value::from(event)),
+                ],
             );
         }
     }

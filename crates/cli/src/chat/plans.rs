@@ -10,11 +10,11 @@ use planwright::core::check::CheckedPlan;
 use planwright::core::{Object, Plan, Value};
 use planwright::dialects::Dialect;
 use planwright::dialects::native::Native;
+use planwright::engine::RunId;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{RunStatus, RunSummary, StepStatus};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::PlanResponse;
-use planwright::service::random_id;
 
 use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
 use super::chat_file::ChatPlan;
@@ -164,7 +164,7 @@ impl CallHandler<'_> {
         plan: &CheckedPlan,
         is_approved: bool,
     ) -> Result<CallOutcome, CommandError> {
-        let run = random_id();
+        let run = RunId::random();
         self.context.shown.line(&headline(id, plan, &run));
         let summary = self.context.run(&run, loaded, plan, is_approved).await?;
         Ok(self.outcome_of(id, &summary))
@@ -211,7 +211,7 @@ impl CallHandler<'_> {
 }
 
 /// Returns the line that says which plan runs as which run.
-pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &str) -> String {
+pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &RunId) -> String {
     let steps = counted(plan.steps().len(), "step");
     format!("  {id}: {steps}, run {}", store::short(run))
 }
@@ -249,7 +249,7 @@ fn steps(id: &str, plan: &Plan) -> Value {
 fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value {
     let mut fields = Object::default();
     fields.insert("plan_id".into(), Value::from(id));
-    fields.insert("run".into(), Value::Text(summary.run.clone()));
+    fields.insert("run".into(), Value::Text(summary.run.clone().into()));
     fields.insert("status".into(), Value::from(summary.status.as_str()));
     fields.insert("output".into(), trimmed(&summary.output, most));
     let bad = summary

@@ -7,12 +7,13 @@ use futures::future::join_all;
 use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::engine::MemoryJournal;
+use planwright::engine::RunId;
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::model::{
     Delivery, Message, ModelCall, ModelError, ModelRequest, Reply, ReplyChunk,
 };
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, random_id};
+use planwright::service::{EventObserver, ObservedRun};
 use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
@@ -317,7 +318,7 @@ impl CallHandler<'_> {
     /// Has a plan written for `goal`, and runs it meanwhile.
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let context = self.context;
-        let run = random_id();
+        let run = RunId::random();
         let mut options = context.options(environment::all(context.config));
         if let Some(store) = &context.store {
             options.durations = store.durations().map_err(store::explain)?;
@@ -337,7 +338,7 @@ impl CallHandler<'_> {
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = ApprovalSubject {
             toolbox: &context.toolbox,
-            stored: context.store.clone().map(|store| (store, &*run)),
+            stored: context.store.clone().map(|store| (store, &run)),
             is_approved: false,
             live: &live,
         };
@@ -346,7 +347,7 @@ impl CallHandler<'_> {
             .engine()
             .with_options(options.clone())
             .with_approver(context.approver(subject)?);
-        let observed = ObservedRun::new(Arc::clone(&run), telemetry::parent());
+        let observed = ObservedRun::new(run.clone(), telemetry::parent());
         let observe = || service.observe(&observed);
         let mut hearing = ChatStreamListener {
             calling: self,
@@ -410,7 +411,7 @@ impl CallHandler<'_> {
 struct ChatStreamListener<'a> {
     calling: &'a CallHandler<'a>,
     goal: &'a str,
-    run: &'a str,
+    run: &'a RunId,
     lines: EndedStepLines,
     observers: Vec<EventObserver>,
     /// Makes the observers of another run.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
+use planwright::engine::RunId;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Canceller, MemoryJournal, RunEvent, SecretValues};
 use planwright::format::AnswerV1;
@@ -15,7 +16,7 @@ use planwright::planner::create::{CreatedPlan, PlanAttempt};
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, random_id};
+use planwright::service::{EventObserver, ObservedRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
@@ -161,7 +162,7 @@ impl AskSession<'_> {
         else {
             return Ok(AskOutcome::Nothing(Exit::Rejected));
         };
-        let id = random_id();
+        let id = RunId::random();
         let session = self.session(
             &id,
             (&plan, &loaded),
@@ -219,7 +220,7 @@ impl AskSession<'_> {
     /// The session of the run, with the model that may revise its plan.
     pub(super) fn session<'c>(
         &'c self,
-        id: &'c Arc<str>,
+        id: &'c RunId,
         (plan, loaded): (&'c CheckedPlan, &'c LoadedPlan),
         store: Option<&'c Store>,
         telemetry: Telemetry,
@@ -276,7 +277,7 @@ impl AskSession<'_> {
         requirements: &PlanRequirements<'_>,
         signals: &mut Signals,
     ) -> Result<AskOutcome, CommandError> {
-        let id = random_id();
+        let id = RunId::random();
         let store = self.store()?;
         let options = self.options(store.as_ref(), environment::all(self.config))?;
         let telemetry = telemetry::open(self.config)?;
@@ -373,7 +374,7 @@ impl AskSession<'_> {
             .with_options(keeper.options.clone())
             .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
         let state = Mutex::new(EarlyRunState::default());
-        let observed = ObservedRun::new(keeper.id.into(), telemetry::parent());
+        let observed = ObservedRun::new(keeper.id.clone(), telemetry::parent());
         let observe = || service.observe(&observed);
         let mut hearing = AskStreamListener {
             watch: Watch {

@@ -11,6 +11,7 @@ use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::native::Native;
 use planwright::dialects::{ReadOptions, parse_as};
+use planwright::engine::RunId;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::engine::{Durations, Engine};
@@ -178,7 +179,7 @@ fn notation(known: &Known, config: &Config) -> PlanDialect {
 pub(crate) struct RunAhead<'a> {
     pub(crate) engine: &'a Engine,
     /// The run's id.
-    pub(crate) run: &'a str,
+    pub(crate) run: &'a RunId,
     pub(crate) keeper: &'a dyn EarlyRunStorage,
     pub(crate) listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
@@ -246,7 +247,7 @@ impl<'a> PlanRequirements<'a> {
         let streaming = StreamRequest {
             creation: self.creation(model, &settings, &estimate),
             engine: ahead.engine,
-            run: ahead.run.into(),
+            run: ahead.run.clone(),
             keeper: Some(ahead.keeper),
             listener: ahead.listener,
         };

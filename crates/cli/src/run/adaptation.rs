@@ -108,7 +108,7 @@ impl AdaptationSettings<'_> {
     fn history(&self, session: &RunSession<'_>) -> Result<History, CommandError> {
         match session.store {
             None => Ok(stored::history(&self.memory.entries())?),
-            Some(store) => Ok(StoredRun::read(store, session.id)?.history()?),
+            Some(store) => Ok(StoredRun::read(store, session.id.as_str())?.history()?),
         }
     }
 }

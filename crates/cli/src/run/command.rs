@@ -5,12 +5,12 @@ use std::path::Path;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
+use planwright::engine::RunId;
 use planwright::engine::SecretValues;
 use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
-use planwright::service::random_id;
 use planwright::stored;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
@@ -170,7 +170,7 @@ impl RunCommand<'_> {
     ) -> Result<Exit, CommandError> {
         let arguments = self.arguments;
         let session = RunSession {
-            id: &random_id(),
+            id: &RunId::random(),
             plan: &prepared.plan,
             loaded: &prepared.loaded,
             toolbox,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use planwright::config::Config;
 use planwright::core::{StepId, Value};
 use planwright::dialects::{ReadOptions, parse};
+use planwright::engine::RunId;
 use planwright::engine::options::RunOptions;
 use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
 use planwright::format::{ProcessV1, ToolSourcesV1};
@@ -22,7 +23,7 @@ use crate::view::printer::Printer;
 /// Keeps such a run: in the store, or as long as the process lives.
 pub(crate) struct EarlyRunStore<'a> {
     /// The run's id.
-    pub(crate) id: &'a str,
+    pub(crate) id: &'a RunId,
     /// The name of the plan in messages.
     pub(crate) source: &'a str,
     pub(crate) store: Option<&'a Store>,

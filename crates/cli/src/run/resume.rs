@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use planwright::core::check::Policy;
 use planwright::core::{Object, Value};
+use planwright::engine::RunId;
 use planwright::engine::run::{Choice, ReplayError, ReplayReport};
 use planwright::engine::{RunOptions, RunStatus};
 use planwright::format::{PlanTextV1, RecordV1, ReplayV1};
@@ -54,8 +55,8 @@ pub(crate) async fn resume(
     let leased = store
         .hold(&arguments.run, &store::this_process())
         .map_err(store::explain)?;
-    let id: Arc<str> = leased.id().into();
-    let stored = StoredRun::read(&store, &id)?;
+    let id = leased.id().clone();
+    let stored = StoredRun::read(&store, id.as_str())?;
     if stored.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &stored, arguments, printer);
     }
@@ -165,7 +166,7 @@ pub(crate) async fn resume(
 /// Returns the sources of the run's tools: the named ones, else those of its start. An imported run began with sources
 /// of another machine: programs to start, folders to read.
 fn sources(
-    id: &str,
+    id: &RunId,
     stored: &StoredRun,
     arguments: &ResumeArguments,
 ) -> Result<ToolArguments, CommandError> {
@@ -213,7 +214,7 @@ async fn settle_orphans(leased: &LeasedRun, arguments: &ResumeArguments, printer
 
 /// Shows the results of a finished run. No server is started, and nothing can be called.
 fn show_once_more(
-    id: &str,
+    id: &RunId,
     stored: &StoredRun,
     arguments: &ResumeArguments,
     printer: Printer,
@@ -296,9 +297,9 @@ const MAX_DECISION_WIDTH: usize = 400;
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let id = store.run(&arguments.run).map_err(store::explain)?.id;
-    let stored = StoredRun::read(&store, &id)?;
+    let stored = StoredRun::read(&store, id.as_str())?;
     let result = stored.replayed(&id);
-    let replay = ReplayV1::new(&id, &result);
+    let replay = ReplayV1::new(id.clone(), &result);
     match arguments.format {
         Format::Json => output::json(&replay, RunFormat::Json, printer)?,
         Format::Text => printer.data(&text(&id, &replay, &result)),
@@ -311,7 +312,7 @@ pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Ex
 }
 
 fn text(
-    id: &str,
+    id: &RunId,
     replay: &ReplayV1,
     result: &Result<ReplayReport, ReplayError<StoredRunError>>,
 ) -> String {
@@ -390,7 +391,7 @@ mod tests {
             written: Box::new(written),
             now: Some(Box::new(now)),
         });
-        let replay = ReplayV1::new("0123456789abcdef", &result);
+        let replay = ReplayV1::new("0123456789abcdef".parse().unwrap(), &result);
         let text = text(&replay.run, &replay, &result);
         let text = anstream::adapter::strip_str(&text).to_string();
         insta::assert_snapshot!(text, @r#"

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::CheckedPlan;
+use planwright::engine::RunId;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::{RunSummary, StampedEvent};
@@ -72,7 +73,7 @@ pub(crate) struct AdaptationSettings<'a> {
 
 /// A run of one command, from its start to its report.
 pub(crate) struct RunSession<'a> {
-    pub(crate) id: &'a Arc<str>,
+    pub(crate) id: &'a RunId,
     pub(crate) plan: &'a CheckedPlan,
     pub(crate) loaded: &'a LoadedPlan,
     pub(crate) toolbox: &'a Toolbox,
@@ -145,12 +146,12 @@ impl RunSession<'_> {
     ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
         let subject = ApprovalSubject {
             toolbox: self.toolbox,
-            stored: self.store.map(|store| (store.clone(), &**self.id)),
+            stored: self.store.map(|store| (store.clone(), self.id)),
             is_approved: leg.is_approved,
             live,
         };
         let run = self.service.launch(RunSpec {
-            id: Arc::clone(self.id),
+            id: self.id.clone(),
             options: leg.options,
             approver: approver(self.consent, subject, self.printer)?,
             storage: leg.storage,

@@ -59,7 +59,7 @@ struct StepState {
 impl Side {
     fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
         let info = store.run(selector).map_err(store::explain)?;
-        let stored = StoredRun::read(store, &info.id)?;
+        let stored = StoredRun::read(store, info.id.as_str())?;
         let plan = stored.latest_plan()?;
         let mut steps = IndexMap::new();
         match stored.replayed(&info.id) {

@@ -73,14 +73,14 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
     } else {
         printer.status(&format!("the run {run} was there already, just as it is"));
     }
-    printer.data_line(&imported.id);
+    printer.data_line(imported.id.as_str());
     Ok(Exit::Success)
 }
 
 /// Returns the parts of an imported run that do not count here.
 fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
     let entries = store
-        .entries(&imported.id)
+        .entries(imported.id.as_str())
         .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
         .map_err(store::explain)?;
     let history = History::new(&entries);
@@ -170,7 +170,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
         .prune(&prune, &store::this_process())
         .map_err(store::explain)?;
     for run in &pruned.runs {
-        printer.data_line(run);
+        printer.data_line(run.as_str());
     }
     for run in &pruned.in_use {
         let run = store::short(run);

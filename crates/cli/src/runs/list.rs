@@ -6,6 +6,7 @@ use std::time::Duration;
 use anstyle::Style;
 use planwright::core::check::CheckedPlan;
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, StepState, Symbols};
+use planwright::engine::RunId;
 use planwright::engine::RunStatus;
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
@@ -97,7 +98,7 @@ pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
         // One that was tried anew has ended more than once.
         done: info.done.min(info.steps),
         calls: info.calls,
-        ..RunListingV1::new(&info.id, info.created, info.duration)
+        ..RunListingV1::new(info.id.clone(), info.created, info.duration)
     }
 }
 
@@ -191,7 +192,7 @@ pub(crate) fn status_style(status: &str) -> Style {
 }
 
 /// Returns the run with this name; `None` if there is a file of that name, or no such run.
-pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>, CommandError> {
+pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, RunId)>, CommandError> {
     let text = &arguments.plan.text;
     let path: &Path = &text.plan;
     let Some(selector) = path.to_str().filter(|_| !path.exists()) else {
@@ -210,12 +211,12 @@ pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, String)>,
 /// Draws a run.
 pub(crate) fn show(
     store: &Store,
-    id: &str,
+    id: &RunId,
     arguments: &ShowArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let stored = revision(StoredRun::read(store, id)?, arguments)?;
-    let run = described(&store.run(id).map_err(store::explain)?);
+    let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
+    let run = described(&store.run(id.as_str()).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
         printer.data(&stored.plan.text);
         return Ok(Exit::Success);
@@ -281,7 +282,7 @@ fn revised(stored: &StoredRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-fn drawing(id: &str, stored: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
+fn drawing(id: &RunId, stored: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
     let is_running = run.status == "running";
     let mut drawing = Drawing::of(plan);
     match stored.replayed(id) {

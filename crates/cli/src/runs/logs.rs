@@ -24,7 +24,7 @@ use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, tim
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let info = store.run(&arguments.run).map_err(store::explain)?;
-    let stored = StoredRun::read(&store, &info.id)?;
+    let stored = StoredRun::read(&store, info.id.as_str())?;
     let step = arguments.step.as_deref();
     let step = step
         .map(|step| address(step, &stored, info.created))

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright::call_view::arguments;
+use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{Durations, RunSummary, StepStatus};
@@ -265,7 +266,7 @@ fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
 }
 
 /// Reports how to resume an interrupted run.
-pub(crate) fn left(id: &str, is_stored: bool, printer: Printer) {
+pub(crate) fn left(id: &RunId, is_stored: bool, printer: Printer) {
     if is_stored {
         printer.quote(&format!("go on with `planwright resume {}`", short(id)));
     }
@@ -293,7 +294,8 @@ pub(crate) fn digest(digest: &str) -> &str {
 
 /// Shortens a run's id for typing. The prefix is nearly always unique; if it is
 /// not, the program reports it.
-pub(crate) fn short(id: &str) -> &str {
+pub(crate) fn short(id: &(impl AsRef<str> + ?Sized)) -> &str {
+    let id = id.as_ref();
     id.get(..8).unwrap_or(id)
 }
 

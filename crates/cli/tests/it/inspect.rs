@@ -123,7 +123,9 @@ impl Subject {
         let backend = simulated(self.tools.as_ref().unwrap());
         let engine = Engine::new(backend);
         let runtime = runtime::Builder::new_current_thread().enable_time().build();
-        let summary = runtime.unwrap().block_on(engine.run("r", plan));
+        let summary = runtime
+            .unwrap()
+            .block_on(engine.run("r".parse().unwrap(), plan));
         summary.warnings.into_iter().collect()
     }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright::core::Catalog;
@@ -83,7 +82,7 @@ impl Place {
         let keeper = StreamedRunStore {
             store: &store,
             holder: &holder,
-            id: RUN,
+            id: &RUN.parse().unwrap(),
             sources: ToolSourcesV1 {
                 folder: text(self.path()),
                 simulate: Some(text(&self.tools_file())),
@@ -128,7 +127,7 @@ impl Place {
                 settings: &settings,
             },
             engine: &engine,
-            run: Arc::from(RUN),
+            run: RUN.parse().unwrap(),
             keeper: Some(&keeper),
             listener: &mut listener,
         });
@@ -153,7 +152,9 @@ impl Place {
 
     /// The run decides the same again, and people can look at it; what it came to.
     fn replayed(&self, processes: usize) -> RunSummary {
-        let replayed = StoredRun::read(&self.store(), RUN).unwrap().replayed(RUN);
+        let replayed = StoredRun::read(&self.store(), RUN)
+            .unwrap()
+            .replayed(&RUN.parse().unwrap());
         let replayed = replayed.unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(replayed.processes, processes);
         for command in ["replay", "show", "logs"] {

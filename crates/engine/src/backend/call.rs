@@ -1,5 +1,6 @@
 //! Calls of tools: the trait of backends, one attempt at a call with its context and its timeout clock, and backends by server.
 
+use crate::id::RunId;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -79,8 +80,8 @@ impl fmt::Debug for RunData {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallContext {
-    /// The run's id.
-    pub run: Arc<str>,
+    /// The run's id; `None` outside of any run.
+    pub run: Option<RunId>,
     /// The calling step.
     pub step: StepId,
     /// The number of the attempt, from 1.
@@ -97,7 +98,7 @@ impl CallContext {
     /// The context of a call outside of any run: the first attempt of `step`, without a time limit.
     pub fn new(step: impl Into<StepId>, idempotency_key: impl Into<Arc<str>>) -> Self {
         Self {
-            run: Arc::from(""),
+            run: None,
             step: step.into(),
             attempt: 1,
             idempotency_key: idempotency_key.into(),

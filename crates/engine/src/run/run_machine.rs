@@ -22,6 +22,7 @@ use crate::approval::{ApprovalRequest, Decision};
 use crate::backend::{ToolCall, ToolError, ToolOutput};
 use crate::durations::Durations;
 use crate::event::{Address, RunEvent, StampedEvent};
+use crate::id::RunId;
 use crate::journal::Record;
 use crate::options::RunOptions;
 use crate::schedule::{Event, SchedulerCommand, TaskId, TaskState, Timer};
@@ -112,7 +113,7 @@ pub enum RunInput {
 /// A run in progress, without a clock and without IO.
 #[derive(Debug)]
 pub struct RunMachine {
-    id: Arc<str>,
+    id: RunId,
     /// The time of the last input that had an effect. Only [`handle`](Self::handle) and a resumption set it.
     now: Duration,
     pub(super) options: RunOptions,
@@ -132,12 +133,12 @@ pub struct RunMachine {
 
 impl RunMachine {
     /// Creates a run of `plan` without starting it.
-    pub fn new(id: impl Into<Arc<str>>, plan: CheckedPlan, options: RunOptions) -> Self {
+    pub fn new(id: RunId, plan: CheckedPlan, options: RunOptions) -> Self {
         let secrets = secret_inputs(&plan)
             .into_iter()
             .chain(options.masked_texts());
         let mut run = Self {
-            id: id.into(),
+            id,
             frames: Frames::new(shared_slots(&plan)),
             tasks: TaskTable::default(),
             warnings: Warnings::default(),
@@ -172,7 +173,7 @@ impl RunMachine {
         if let Some(frame) = self.frames.get(0) {
             let plan = frame.plan.clone();
             self.emit(effects, || RunEvent::RunStarted {
-                run: Arc::clone(&self.id),
+                run: self.id.clone(),
                 plan: plan.plan().name.clone(),
                 digest: Arc::from(plan.digest()),
                 steps: plan.steps().len(),
@@ -323,7 +324,7 @@ impl RunMachine {
     }
 
     /// The run's id.
-    pub fn id(&self) -> &Arc<str> {
+    pub fn id(&self) -> &RunId {
         &self.id
     }
 

@@ -82,7 +82,7 @@ async fn check(does: &'static [Does]) -> (RunSummary, Vec<Id>) {
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
     let summary = Engine::new(backends)
         .with_options(options)
-        .run("r", sound(plan))
+        .run("r".parse().unwrap(), sound(plan))
         .await;
     let began = began.lock().unwrap().clone();
     (summary, began)
@@ -134,7 +134,7 @@ async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
         ..Plan::default()
     };
     let backends = Backends::new().with("s", Functions::named("s").with(tool));
-    let mut start = SpawnRequest::new("r", sound(plan));
+    let mut start = SpawnRequest::new("r".parse().unwrap(), sound(plan));
     if is_stored {
         start = start.with_journal(Arc::new(MemoryJournal::new()), Value::Null);
     }
@@ -183,8 +183,8 @@ async fn run(keeping: Duration, call: Duration) -> (RunSummary, Engine) {
     options.limits.total = std::num::NonZeroUsize::MIN;
     let engine = Engine::new(Backends::new().with("s", Functions::named("s").with(tool)))
         .with_options(options);
-    let start =
-        SpawnRequest::new("r", sound(plan)).with_journal(Arc::new(Slow(keeping)), Value::Null);
+    let start = SpawnRequest::new("r".parse().unwrap(), sound(plan))
+        .with_journal(Arc::new(Slow(keeping)), Value::Null);
     let (handle, _events) = engine.spawn(start);
     (handle.await, engine)
 }

@@ -122,7 +122,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
         digest: Arc::from(plan.digest()),
         header: Value::Null,
     };
-    let mut run = RunMachine::new("run", plan.clone(), options())
+    let mut run = RunMachine::new("run".parse().unwrap(), plan.clone(), options())
         .journaled()
         .with_time_slices();
     let mut entries = vec![Entry {
@@ -175,7 +175,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
         }
     }
     assert!(run.is_done(), "{:#?}", outcomes(&run.summary()));
-    let replayed = replay(&Arc::from("run"), &entries, |_, _| {
+    let replayed = replay(&"run".parse().unwrap(), &entries, |_, _| {
         Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
             options: options(),
@@ -246,7 +246,7 @@ async fn what_computes_ends_when_its_time_is_up() {
         guards: Guards::new().wall_time(Duration::from_millis(50)),
         ..RunOptions::default()
     };
-    let summary = engine(options).run("run", long()).await;
+    let summary = engine(options).run("run".parse().unwrap(), long()).await;
     assert_eq!(summary.status, RunStatus::Failed);
     let reason = summary.steps.iter().find_map(|step| step.error.as_ref());
     let message = reason
@@ -258,7 +258,9 @@ async fn what_computes_ends_when_its_time_is_up() {
         .plan()
         .clone();
     plan.steps[1].timeout = Some(Duration::from_millis(50));
-    let summary = engine(RunOptions::default()).run("run", sound(plan)).await;
+    let summary = engine(RunOptions::default())
+        .run("run".parse().unwrap(), sound(plan))
+        .await;
     let of_step = summary
         .steps
         .iter()
@@ -271,8 +273,8 @@ async fn what_computes_ends_when_its_time_is_up() {
 async fn what_computes_can_be_cancelled_and_lets_others_go_on() {
     let engine = engine(RunOptions::default());
     let journal = Arc::new(MemoryJournal::default());
-    let start =
-        SpawnRequest::new("run", long()).with_journal(Arc::clone(&journal) as _, Value::Null);
+    let start = SpawnRequest::new("run".parse().unwrap(), long())
+        .with_journal(Arc::clone(&journal) as _, Value::Null);
     let (handle, events) = engine.spawn(start);
     drop(events);
     let canceller = handle.canceller();
@@ -285,7 +287,7 @@ async fn what_computes_can_be_cancelled_and_lets_others_go_on() {
         |step: &planwright_engine::run::StepSummary| step.status == StepStatus::Cancelled;
     assert!(summary.steps.iter().any(is_settled));
 
-    let (handle, events) = engine.start("run", long());
+    let (handle, events) = engine.start("run".parse().unwrap(), long());
     drop(events);
     let waited = tokio::time::timeout(Duration::from_millis(50), handle).await;
     waited.unwrap_err();

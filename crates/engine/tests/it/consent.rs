@@ -87,7 +87,7 @@ impl Process {
             history = history.with_choice("a", choice);
         }
         let turn = entries.last().map_or(0, |entry| entry.turn + 1);
-        let mut run = RunMachine::new("r", self.plan(), self.options.clone())
+        let mut run = RunMachine::new("r".parse().unwrap(), self.plan(), self.options.clone())
             .journaled()
             .after(Arc::new(history));
         let mut clock = run.now();

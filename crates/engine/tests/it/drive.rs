@@ -39,7 +39,7 @@ pub(crate) fn drive(
     failing: &BTreeSet<String>,
     choose: &mut dyn FnMut(usize) -> usize,
 ) -> Driven {
-    let mut run = RunMachine::new("run", plan, options);
+    let mut run = RunMachine::new("run".parse().unwrap(), plan, options);
     let mut effects = Vec::new();
     let mut under_way: Vec<(TaskId, ToolCall)> = Vec::new();
     let mut log = Vec::new();

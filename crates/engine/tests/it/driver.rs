@@ -125,7 +125,7 @@ async fn a_retry_waits_longer_each_time() {
     };
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(vec![call("a", &[])])))
+        .run("r".parse().unwrap(), sound(plan(vec![call("a", &[])])))
         .await;
     assert_eq!(summary.status, RunStatus::Succeeded);
     assert_eq!(summary.steps[0].attempts, 4);
@@ -152,7 +152,7 @@ async fn check_longest_time(options: RunOptions, timeout: Option<Duration>, expe
     };
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(vec![step])))
+        .run("r".parse().unwrap(), sound(plan(vec![step])))
         .await;
     assert_eq!(summary.steps[0].status, StepStatus::Failed);
     assert_eq!(start.elapsed().as_secs(), expected.as_secs());
@@ -186,7 +186,7 @@ async fn a_time_without_end_harms_no_run() {
     });
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(vec![step])))
+        .run("r".parse().unwrap(), sound(plan(vec![step])))
         .await;
     assert_eq!(summary.status, RunStatus::Succeeded);
 }
@@ -200,7 +200,7 @@ async fn what_a_retry_cannot_mend_is_not_tried_again() {
     let backend = server(|_| async { Err(ToolError::tool("no", Value::Null)) });
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(vec![call("a", &[])])))
+        .run("r".parse().unwrap(), sound(plan(vec![call("a", &[])])))
         .await;
     assert_eq!(summary.calls.len(), 1);
     assert_eq!(
@@ -235,7 +235,10 @@ async fn timeouts_cancel_the_call() {
         let start = tokio::time::Instant::now();
         let summary = Engine::new(backend)
             .with_options(options)
-            .run("r", sound(plan(vec![call("a", &[]), call("b", &["a"])])))
+            .run(
+                "r".parse().unwrap(),
+                sound(plan(vec![call("a", &[]), call("b", &["a"])])),
+            )
             .await;
         assert_eq!(summary.status, RunStatus::Failed);
         assert_eq!(
@@ -261,7 +264,8 @@ async fn a_run_that_is_cancelled_before_it_begins_calls_nothing() {
         async move { Ok(answer("late")) }
     });
     let plan = sound(plan(vec![call("a", &[]), call("b", &["a"])]));
-    let (handle, _events) = Engine::new(backend).spawn(SpawnRequest::new("r", plan).cancelled());
+    let (handle, _events) =
+        Engine::new(backend).spawn(SpawnRequest::new("r".parse().unwrap(), plan).cancelled());
     assert_eq!(handle.await.status, RunStatus::Cancelled);
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
@@ -279,7 +283,7 @@ async fn a_run_that_is_abandoned_does_nothing_more() {
         }
     });
     let plan = sound(plan(vec![call("a", &[])]));
-    let (handle, mut events) = Engine::new(backend).start("r", plan);
+    let (handle, mut events) = Engine::new(backend).start("r".parse().unwrap(), plan);
     while !matches!(
         events.recv().await.unwrap().event,
         RunEvent::AttemptStarted { .. }
@@ -314,7 +318,7 @@ async fn cancelling_ends_calls_and_starts_nothing() {
         call("b", &[]),
         call("c", &["a"]),
     ]));
-    let (handle, mut events) = Engine::new(backend).start("r", plan);
+    let (handle, mut events) = Engine::new(backend).start("r".parse().unwrap(), plan);
     let mut begun = 0;
     while begun < 2 {
         if let RunEvent::AttemptStarted { .. } = events.recv().await.unwrap().event {
@@ -352,7 +356,8 @@ async fn dropping_the_handle_gives_the_run_up() {
             Ok(answer("never"))
         }
     });
-    let (handle, mut events) = Engine::new(backend).start("r", sound(plan(vec![call("a", &[])])));
+    let (handle, mut events) =
+        Engine::new(backend).start("r".parse().unwrap(), sound(plan(vec![call("a", &[])])));
     begun.notified().await;
     drop(handle);
     while events.recv().await.is_some() {}
@@ -372,7 +377,10 @@ async fn a_backend_that_panics_fails_its_step_alone() {
         args(&[("x", Node::literal(Value::Null, Place::NOWHERE))]),
     );
     let summary = Engine::new(backend)
-        .run("r", sound(plan(vec![bad, call("good", &[])])))
+        .run(
+            "r".parse().unwrap(),
+            sound(plan(vec![bad, call("good", &[])])),
+        )
         .await;
     let error = summary.steps[0].error.as_ref().unwrap();
     assert_eq!(error.kind, ErrorKind::Internal);
@@ -421,7 +429,7 @@ async fn approvals() {
     steps.push(call("free", &[]));
     let summary = Engine::new(backend)
         .with_approver(Arc::new(approver))
-        .run("r", sound(plan(steps)))
+        .run("r".parse().unwrap(), sound(plan(steps)))
         .await;
     let seen: Vec<(&str, StepStatus)> = summary
         .steps
@@ -457,7 +465,7 @@ async fn a_running_plan_takes_further_steps() {
     let first = sound(plan(vec![call("a", &[])]));
     let (handle, mut events) = Engine::new(backend)
         .with_options(options)
-        .start("r", first.clone());
+        .start("r".parse().unwrap(), first.clone());
     // The first step has ended before the second is known.
     loop {
         if let RunEvent::StepEnded { .. } = events.recv().await.unwrap().event {
@@ -492,7 +500,7 @@ async fn independent_steps_run_at_once_and_nothing_waits_for_a_wave() {
         args(&[("fast", Node::literal(Value::Null, Place::NOWHERE))]),
     );
     let plan = sound(plan(vec![call("slow", &[]), fast, call("next", &["fast"])]));
-    let summary = Engine::new(backend).run("r", plan).await;
+    let summary = Engine::new(backend).run("r".parse().unwrap(), plan).await;
     let took = summary.duration;
     assert!(took < Duration::from_millis(330), "{took:?}");
 }
@@ -502,7 +510,7 @@ async fn listeners_do_not_change_a_run() {
     let engine = Engine::new(server(|_| async { Ok(answer("x")) }));
     for (listens_to, heard) in [(0, 0), (2, 2), (usize::MAX, 10)] {
         let steps = vec![call("a", &[]), call("b", &["a"])];
-        let (handle, mut events) = engine.start("run", sound(plan(steps)));
+        let (handle, mut events) = engine.start("run".parse().unwrap(), sound(plan(steps)));
         let mut count = 0;
         while count < listens_to && events.recv().await.is_some() {
             count += 1;
@@ -523,7 +531,9 @@ async fn an_output_that_nests_too_deeply_fails() {
         let before = format!("s{}", index - 1);
         steps.push(call(&format!("s{index}"), &[&before]));
     }
-    let summary = Engine::new(backend).run("r", sound(plan(steps))).await;
+    let summary = Engine::new(backend)
+        .run("r".parse().unwrap(), sound(plan(steps)))
+        .await;
     let failed: Vec<&str> = summary
         .steps
         .iter()
@@ -585,7 +595,7 @@ async fn a_run_has_no_more_tasks_than_are_allowed() {
         let backend = server(|_| async { Ok(answer("yes")) });
         let summary = Engine::new(backend)
             .with_options(options)
-            .run("r", sound(plan(vec![step])))
+            .run("r".parse().unwrap(), sound(plan(vec![step])))
             .await;
         assert_eq!(summary.calls.len(), calls);
         let failure = summary.steps[0].error.as_ref();

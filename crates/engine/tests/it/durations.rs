@@ -121,7 +121,7 @@ async fn only_good_answers_are_learned_from() {
         }));
     let engine = Engine::new(Backends::new().with("s", tools));
     let both = sound(plan(vec![step("a", "t", &[]), step("b", "u", &[])]));
-    let summary = engine.run("r", both).await;
+    let summary = engine.run("r".parse().unwrap(), both).await;
     assert_eq!(summary.status, RunStatus::Failed);
     let learned = summary.durations.of("s", "t").unwrap();
     assert!(learned.mean.abs_diff(2 * SECOND) < Duration::from_millis(10));
@@ -129,7 +129,7 @@ async fn only_good_answers_are_learned_from() {
     assert_eq!(engine.durations(), summary.durations);
 
     let again = sound(plan(vec![step("a", "t", &[]), step("b", "t", &["a"])]));
-    engine.run("r", again).await;
+    engine.run("r".parse().unwrap(), again).await;
     assert_eq!(engine.durations().of("s", "t").unwrap().calls, 3);
 }
 

@@ -608,7 +608,7 @@ struct Calls {
 }
 
 fn run(plan: &CheckedPlan, world: &World) -> Calls {
-    let mut run = RunMachine::new("run", plan.clone(), RunOptions::default());
+    let mut run = RunMachine::new("run".parse().unwrap(), plan.clone(), RunOptions::default());
     let mut effects = Vec::new();
     let mut in_flight: Vec<(TaskId, ToolCall)> = Vec::new();
     let mut clock = 0;

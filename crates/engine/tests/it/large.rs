@@ -17,7 +17,7 @@ use crate::drive::sound;
 
 /// The summary of a run of `plan`, which makes no calls.
 fn ran(plan: Plan, options: RunOptions) -> RunSummary {
-    let mut run = RunMachine::new("run", sound(plan), options);
+    let mut run = RunMachine::new("run".parse().unwrap(), sound(plan), options);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);

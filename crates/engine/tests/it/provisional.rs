@@ -44,7 +44,9 @@ fn growing(
     let first = sound(plan("a", approval));
     let tool = Function::raw("t", |args| async move { Ok(ToolOutput::value(args)) });
     let engine = Engine::new(Backends::new().with("s", Functions::named("s").with(tool)));
-    let (handle, events) = engine.with_options(options).start("r", first.clone());
+    let (handle, events) = engine
+        .with_options(options)
+        .start("r".parse().unwrap(), first.clone());
     let catalog = catalog();
     let (longer, diagnostics) =
         first.extend(plan("b", Approval::AsTool), &CheckContext::new(&catalog));
@@ -121,7 +123,7 @@ impl<'a> Hand<'a> {
             ..RunOptions::default()
         };
         let mut hand = Self {
-            run: RunMachine::new("run", plan, options),
+            run: RunMachine::new("run".parse().unwrap(), plan, options),
             effects: Vec::new(),
             under_way: Vec::new(),
             failing,

@@ -74,7 +74,7 @@ async fn check(journal: Option<Slow>, asked: &[&str], (run, each_ends): (RunStat
     let person = Person::default();
     let engine = Engine::new(Backends::new().with("s", Functions::named("s")))
         .with_approver(Arc::new(person.clone()));
-    let mut start = SpawnRequest::new("r", sound(plan));
+    let mut start = SpawnRequest::new("r".parse().unwrap(), sound(plan));
     if let Some(journal) = journal {
         start = start.with_journal(Arc::new(journal), Value::Null);
     }
@@ -151,7 +151,7 @@ async fn check_loop(work: Duration, max_parallel: Option<u32>, expected: StepSta
     };
     let engine = Engine::new(Backends::new().with("s", AskingBackend { work }))
         .with_approver(Arc::new(SlowApprover));
-    let summary = engine.run("r", sound(plan)).await;
+    let summary = engine.run("r".parse().unwrap(), sound(plan)).await;
     assert_eq!(
         summary.steps[0].status, expected,
         "{work:?} {max_parallel:?}"
@@ -186,7 +186,7 @@ async fn limits_wait_for_the_end_of_a_question_without_polling() {
         .with_approver(Arc::new(SlowApprover));
     let metrics = tokio::runtime::Handle::current().metrics();
     let before = metrics.worker_park_count(0);
-    let summary = engine.run("r", sound(plan)).await;
+    let summary = engine.run("r".parse().unwrap(), sound(plan)).await;
     let parks = metrics.worker_park_count(0) - before;
     assert_eq!(summary.status, RunStatus::Succeeded);
     assert!(parks < 100, "{parks}");
@@ -242,7 +242,7 @@ async fn an_approver_that_panics_has_not_agreed() {
     for panics in [Panics::AtOnce, Panics::Later] {
         let (engine, plan, called) = beside();
         let engine = engine.with_approver(Arc::new(panics));
-        let summary = engine.run("r", plan).await;
+        let summary = engine.run("r".parse().unwrap(), plan).await;
         let errors = summary.steps.iter().filter_map(|step| step.error.as_ref());
         let errors: Vec<String> = errors.map(ToString::to_string).collect();
         assert_eq!(
@@ -257,7 +257,8 @@ async fn an_approver_that_panics_has_not_agreed() {
 async fn what_a_journal_that_panics_was_to_keep_does_not_happen() {
     for panics in [Panics::AtOnce, Panics::Later] {
         let (engine, plan, called) = beside();
-        let start = SpawnRequest::new("r", plan).with_journal(Arc::new(panics), Value::Null);
+        let start = SpawnRequest::new("r".parse().unwrap(), plan)
+            .with_journal(Arc::new(panics), Value::Null);
         let (handle, _events) = engine.spawn(start);
         let summary = handle.await;
         let journal_error = summary.journal_error.map(|error| error.to_string());
@@ -286,7 +287,7 @@ fn a_run_whose_runtime_is_gone_says_so() {
         .with_approver(Arc::new(Person::default()));
     let handle = {
         let _entered = gone.enter();
-        engine.start("r", sound(plan)).0
+        engine.start("r".parse().unwrap(), sound(plan)).0
     };
     drop(gone);
     let waits = AssertUnwindSafe(|| runtime().block_on(handle));

@@ -66,7 +66,7 @@ fn process(
 ) -> RunSummary {
     let history = Arc::new(History::new(&*entries));
     let mut turn = entries.last().map_or(0, |entry| entry.turn + 1);
-    let mut run = RunMachine::new("run", plan.clone(), options.clone())
+    let mut run = RunMachine::new("run".parse().unwrap(), plan.clone(), options.clone())
         .journaled()
         .after(history);
     let mut clock = run.now();
@@ -228,7 +228,8 @@ fn an_answer_that_comes_too_late_changes_no_time() {
         ..RunOptions::default()
     };
     options.limits.total = std::num::NonZeroUsize::MIN;
-    let mut run = RunMachine::new("run", plan.clone(), options.clone()).journaled();
+    let mut run =
+        RunMachine::new("run".parse().unwrap(), plan.clone(), options.clone()).journaled();
     let mut entries = vec![opened(&plan)];
     let mut effects = Vec::new();
     run.start(&mut effects);
@@ -247,7 +248,7 @@ fn an_answer_that_comes_too_late_changes_no_time() {
     run.handle(late, Duration::from_millis(101), &mut effects);
     run.proceed(&mut effects);
     assert_eq!(take_calls(&mut effects, 1, &mut entries).len(), 1);
-    let replayed = replay(&Arc::from("run"), &entries, |_, _| {
+    let replayed = replay(&"run".parse().unwrap(), &entries, |_, _| {
         Ok::<_, Infallible>(ReplayHeader {
             plan: plan.clone(),
             options: options.clone(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::Value;
+use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::{RunEvent, StampedEvent};
 use serde::Serialize;
@@ -72,7 +73,8 @@ pub struct EventV1 {
     pub approved: Option<bool>,
     /// The run's id.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub run: Option<RunId>,
     /// The plan's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Arc<str>>,
@@ -111,7 +113,7 @@ impl From<&StampedEvent> for EventV1 {
                 digest,
                 steps,
             } => Self {
-                run: Some(Arc::clone(run)),
+                run: Some(run.clone()),
                 plan: plan.clone(),
                 digest: Some(Arc::clone(digest)),
                 steps: Some(*steps),

@@ -8,13 +8,13 @@ use planwright_core::flow::{
     Confidentiality, FlowParameter, FlowReport, FlowVerdict, Integrity, PlannerLabel,
 };
 use planwright_core::{Diagnostic, Value};
-use planwright_engine::ToolError;
 use planwright_engine::backend::ErrorKind;
 use planwright_engine::event::Address;
 use planwright_engine::run::{
     CallSummary, RunStatus, RunSummary, SkipReason, StepPreview, StepStatus, StepSummary,
 };
-use serde::Serialize;
+use planwright_engine::{RunId, ToolError};
+use serde::{Serialize, Serializer};
 
 use super::UsageV1;
 use crate::RevisionV1;
@@ -28,8 +28,10 @@ pub const REPORT_SCHEMA: &str = "planwright.report/1";
 pub struct ReportV1 {
     /// [`REPORT_SCHEMA`].
     pub schema: &'static str,
-    /// The run's id; empty if nothing ran.
-    pub run: Arc<str>,
+    /// The run's id; an empty text if nothing ran.
+    #[serde(serialize_with = "or_empty")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub run: Option<RunId>,
     /// The plan.
     pub plan: PlanV1,
     /// The dialect that it was written in.
@@ -306,6 +308,10 @@ pub struct CallV1 {
     pub ok: bool,
 }
 
+fn or_empty<S: Serializer>(run: &Option<RunId>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(run.as_ref().map_or("", RunId::as_str))
+}
+
 impl ReportV1 {
     /// The report of a run that was driven.
     pub fn of_run(
@@ -316,7 +322,7 @@ impl ReportV1 {
         let mut diagnostics: Vec<Diagnostic> = diagnostics.into_iter().collect();
         diagnostics.extend(summary.warnings.iter().cloned());
         Self {
-            run: Arc::clone(&summary.run),
+            run: Some(summary.run.clone()),
             plan: PlanV1 {
                 name: summary.plan.clone(),
                 digest: Some(Arc::clone(&summary.digest)),
@@ -357,7 +363,7 @@ impl ReportV1 {
     ) -> Self {
         Self {
             schema: REPORT_SCHEMA,
-            run: Arc::from(""),
+            run: None,
             plan: PlanV1::default(),
             dialect: dialect.map(str::to_owned),
             status,

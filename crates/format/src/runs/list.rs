@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::Value;
 use planwright_core::place::{PointerSegment, push_pointer_segment};
+use planwright_engine::RunId;
 use planwright_engine::run::{ReplayError, ReplayReport};
 use serde::Serialize;
 
@@ -30,7 +31,8 @@ pub struct RunsV1 {
 #[derive(Clone, Debug, Serialize)]
 pub struct RunListingV1 {
     /// The id of the run.
-    pub id: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub id: RunId,
     /// The time of its start, in UTC.
     pub created: String,
     /// The status: `succeeded`, `failed`, `waiting` and `cancelled` as in reports, `running` if a process runs it, `interrupted` if its
@@ -73,9 +75,9 @@ impl RunsV1 {
 
 impl RunListingV1 {
     /// A run with nothing but its start and its duration.
-    pub fn new(id: &str, created: SystemTime, duration: Duration) -> Self {
+    pub fn new(id: RunId, created: SystemTime, duration: Duration) -> Self {
         Self {
-            id: id.to_owned(),
+            id,
             created: time::timestamp(created),
             status: "interrupted",
             imported: false,
@@ -101,7 +103,7 @@ pub struct OpenCallV1 {
     /// [`OPEN_CALL_SCHEMA`].
     pub schema: &'static str,
     /// The run's id.
-    pub run: String,
+    pub run: RunId,
     /// The calling step, item or round.
     pub address: String,
     /// The tool's server.
@@ -228,7 +230,8 @@ pub struct ReplayV1 {
     /// [`REPLAY_SCHEMA`].
     pub schema: &'static str,
     /// The run's id.
-    pub run: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub run: RunId,
     /// True if the run decides the same again, to the end of its journal.
     pub same: bool,
     /// The number of processes that drove it; none if that was not proved.
@@ -257,12 +260,12 @@ pub struct DivergenceV1 {
 
 impl ReplayV1 {
     /// The document about a result.
-    pub fn new<E: Display>(run: &str, result: &Result<ReplayReport, ReplayError<E>>) -> Self {
+    pub fn new<E: Display>(run: RunId, result: &Result<ReplayReport, ReplayError<E>>) -> Self {
         let replayed = result.as_ref().ok();
         let error = result.as_ref().err();
         Self {
             schema: REPLAY_SCHEMA,
-            run: run.to_owned(),
+            run,
             same: result.is_ok(),
             processes: replayed.map(|replayed| replayed.processes),
             decisions: replayed.map(|replayed| replayed.decisions),

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_engine::id::random_id;
 
 use super::call::InFlightCall;
 use super::client::ClientId;
@@ -150,9 +151,9 @@ impl SuspendedCalls {
     }
 }
 
-/// Returns an unguessable state.
+/// Returns an unguessable state of 128 random bits.
 pub(crate) fn random_state() -> String {
-    format!("planwright-{}", uuid::Uuid::new_v4().simple())
+    format!("planwright-{}{}", random_id(), random_id())
 }
 
 #[cfg(test)]

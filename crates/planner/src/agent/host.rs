@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::{CheckedPlan, Diagnostics, Value};
+use planwright_engine::RunId;
 use planwright_engine::{Engine, RunSummary};
 use tokio::time::Instant;
 
@@ -109,7 +110,7 @@ pub enum AgentEnd {
     /// The context asks for solutions to be shown before they run, and one was found.
     Shown,
     /// The run with this id waits for a person.
-    Waiting(Arc<str>),
+    Waiting(RunId),
     /// A run was cancelled.
     Cancelled,
     /// A limit was reached.
@@ -220,7 +221,7 @@ impl AgentListener for NoopListener {}
 #[non_exhaustive]
 pub struct AgentRun {
     /// Id of the run.
-    pub id: Arc<str>,
+    pub id: RunId,
     /// The checked plan.
     pub plan: CheckedPlan,
     /// Text of the plan, in the dialect of the Acts.

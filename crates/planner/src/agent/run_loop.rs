@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::check::Policy;
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Schema, Value};
+use planwright_engine::RunId;
 use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
@@ -197,10 +198,13 @@ impl AgentLoop<'_> {
             apply_results(state, &valid, None);
             return self.close(state, &valid, None);
         };
-        let id: Arc<str> = format!("{}-{}", state.rounds, state.id).into();
+        let id = match RunId::try_from(format!("{}-{}", state.rounds, state.id)) {
+            Ok(id) => id,
+            Err(error) => return Round::End(AgentEnd::NotStored(error.to_string()), None),
+        };
         // The state is stored before the run starts, so that a restarted process knows the run's id and can resume it.
         state.pending = Some(PendingSolution {
-            run: Arc::clone(&id),
+            run: id.clone(),
             calls: valid.solution.calls.clone(),
             output: valid.solution.output.clone(),
             is_shown: state.memory.is_lazy,
@@ -218,7 +222,7 @@ impl AgentLoop<'_> {
         self.end(state, valid, ran)
     }
 
-    fn agent_run(&self, id: Arc<str>, plan: CheckedPlan, text: Arc<str>) -> AgentRun {
+    fn agent_run(&self, id: RunId, plan: CheckedPlan, text: Arc<str>) -> AgentRun {
         AgentRun {
             id,
             plan,
@@ -243,7 +247,7 @@ impl AgentLoop<'_> {
             apply_results(state, &valid, None);
             return self.close(state, &valid, None);
         };
-        let run = self.agent_run(Arc::clone(&pending.run), plan, text);
+        let run = self.agent_run(pending.run.clone(), plan, text);
         let resumed = if pending.is_begun {
             self.agent.runner.resume(run.clone()).await
         } else {
@@ -315,7 +319,7 @@ impl AgentLoop<'_> {
         }
         // The solution stays pending, so that the loop resumes this run after the decision.
         if summary.status == RunStatus::Waiting {
-            return Round::End(AgentEnd::Waiting(Arc::clone(&summary.run)), None);
+            return Round::End(AgentEnd::Waiting(summary.run.clone()), None);
         }
         state.pending = None;
         apply_results(state, &valid, Some(&summary));

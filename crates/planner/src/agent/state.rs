@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_engine::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::completed_calls::CompletedAgentCall;
@@ -85,7 +86,7 @@ impl CallStatus {
 /// A solution that is about to run or to be shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct PendingSolution {
-    pub(super) run: Arc<str>,
+    pub(super) run: RunId,
     pub(super) calls: Vec<Value>,
     pub(super) output: Value,
     /// True if the solution is shown and waits for acceptance.

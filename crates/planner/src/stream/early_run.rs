@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::plan::Mode;
 use planwright_core::{CheckContext, CheckedPlan, StepId, Value, check};
+use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::journal::BufferedJournal;
 use planwright_engine::{Engine, RunEvent, RunHandle, SpawnRequest, StampedEvent, ToolError};
@@ -104,7 +105,7 @@ impl EarlyRun {
         text: String,
         creation: &PlanRequest<'_>,
         engine: &Engine,
-        run: &Arc<str>,
+        run: &RunId,
     ) -> Option<Self> {
         let plan = check_beginning(text, creation)?;
         let first_steps = plan.checked.steps().len();
@@ -120,7 +121,7 @@ impl EarlyRun {
         let journal = BufferedJournal::new();
         // As long as only read-only calls are made, nothing needs to be durable: entries stay in memory, and the header follows with the
         // complete plan.
-        let start = SpawnRequest::new(Arc::clone(run), plan.checked.clone())
+        let start = SpawnRequest::new(run.clone(), plan.checked.clone())
             .with_journal(Arc::new(journal.clone()), Value::Null)
             .provisional();
         let (handle, events) = engine.spawn(start);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use planwright_core::plan::Mode;
 use planwright_core::{StepId, Value};
+use planwright_engine::RunId;
 use planwright_engine::journal::{BufferedJournal, Entry};
 use planwright_engine::run::History;
 use planwright_engine::{
@@ -25,7 +26,7 @@ pub struct StreamRequest<'a> {
     /// The engine that runs the plan.
     pub engine: &'a Engine,
     /// Id of the run.
-    pub run: Arc<str>,
+    pub run: RunId,
     /// Storage of the run, if it is stored.
     pub keeper: Option<&'a dyn EarlyRunStorage>,
     /// Receiver of events.
@@ -177,7 +178,7 @@ pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
 struct StreamSession<'a> {
     creation: &'a PlanRequest<'a>,
     engine: &'a Engine,
-    run: Arc<str>,
+    run: RunId,
     keeper: Option<&'a dyn EarlyRunStorage>,
     listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
     early_calls: EarlyCallLog,
@@ -315,7 +316,7 @@ impl StreamSession<'_> {
 
     /// Runs a complete plan without an early run before it.
     async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, JournalError> {
-        let mut start = SpawnRequest::new(Arc::clone(&self.run), plan.checked.clone());
+        let mut start = SpawnRequest::new(self.run.clone(), plan.checked.clone());
         if let Some(keeper) = self.keeper {
             let RunJournal { journal, header } = keeper.begin(plan, None)?;
             start = start.with_journal(journal, header);
@@ -378,7 +379,7 @@ impl StreamSession<'_> {
         for step in discarded {
             history.forget(step);
         }
-        SpawnRequest::new(Arc::clone(&self.run), plan.checked.clone()).after(history)
+        SpawnRequest::new(self.run.clone(), plan.checked.clone()).after(history)
     }
 
     async fn run_to_end(&mut self, start: SpawnRequest, plan: &CreatedPlan) -> RunSummary {

@@ -36,7 +36,9 @@ async fn check(file: &Path) {
     let judge = |text: &str| judged(text, &catalog);
     let (before, diagnostics) = judged(&case["plan"].to_string(), &catalog);
     let before = before.unwrap_or_else(|| panic!("{}: {diagnostics}", file.display()));
-    let summary = Engine::new(simulated).run("run", before.clone()).await;
+    let summary = Engine::new(simulated)
+        .run("run".parse().unwrap(), before.clone())
+        .await;
     assert_eq!(summary.status, RunStatus::Failed, "{}", file.display());
     let failed_run = FailedRun::of(&before, &summary).unwrap();
     let model = RecordedModel::new(case["replies"].as_array().unwrap());

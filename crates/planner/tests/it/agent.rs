@@ -50,7 +50,7 @@ struct ResumableRunner {
 impl SolutionRunner for ResumableRunner {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
-            let id = Arc::clone(&run.id);
+            let id = Arc::<str>::from(run.id.clone());
             let ran = SolutionRunner::run(&self.engine, run).await;
             if let SolutionOutcome::Ended(summary) = &ran {
                 self.ended.lock().unwrap().insert(id, (**summary).clone());
@@ -60,7 +60,7 @@ impl SolutionRunner for ResumableRunner {
     }
 
     fn resume(&self, run: AgentRun) -> BoxFuture<'_, ResumeOutcome> {
-        let ended = self.ended.lock().unwrap().get(&run.id).cloned();
+        let ended = self.ended.lock().unwrap().get(run.id.as_str()).cloned();
         Box::pin(async move {
             match ended {
                 Some(summary) => ResumeOutcome::Resumed(SolutionOutcome::Ended(Box::new(summary))),

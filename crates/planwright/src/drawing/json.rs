@@ -4,6 +4,7 @@ use planwright_core::Value;
 use planwright_core::check::DependencyKind;
 use planwright_core::flow::{Confidentiality, Integrity};
 use planwright_core::plan::Ordering;
+use planwright_engine::RunId;
 use serde::Serialize;
 
 use super::drawn_plan::Drawing;
@@ -118,7 +119,7 @@ pub struct ViolationV1 {
 #[derive(Clone, Debug, Serialize)]
 pub struct DrawnRunV1 {
     /// The id of the run.
-    pub id: String,
+    pub id: RunId,
     /// The status: as in reports, `running` or `interrupted`.
     pub status: String,
     /// The duration, in milliseconds.

@@ -6,7 +6,9 @@ use std::{fmt, io};
 
 use planwright_core::Diagnostics;
 use planwright_core::check::ToolMismatch;
+use planwright_engine::RunId;
 use planwright_engine::StartError;
+use planwright_engine::id::InvalidRunId;
 #[cfg(feature = "mcp")]
 use planwright_mcp::{ConfigError, ServerFailure};
 
@@ -63,8 +65,11 @@ pub enum Error {
     OtherPlan,
     /// A run with this id is in progress. Nothing was called.
     #[error("a run with the id `{0}` is in progress")]
-    InProgress(Arc<str>),
-    /// The id, the history or the journal does not fit the run. Nothing was called.
+    InProgress(RunId),
+    /// A text cannot be the id of a run. Nothing was called.
+    #[error(transparent)]
+    RunId(#[from] InvalidRunId),
+    /// The history or the journal does not fit the run. Nothing was called.
     #[error(transparent)]
     Start(#[from] StartError),
     /// The run cannot be stored, or not be resumed, or tools cannot be pinned. Nothing was called.
@@ -117,6 +122,7 @@ impl Error {
             | Self::SameName(_)
             | Self::BadName { .. }
             | Self::SameTool(_)
+            | Self::RunId(_)
             | Self::Start(_)
             | Self::Ended => None,
             #[cfg(feature = "store")]

@@ -91,7 +91,7 @@ impl Planwright {
             }));
         let (handle, events) = engine.spawn(start);
         let observers = self.observe(&ObservedRun {
-            id: Arc::clone(&spec.id),
+            id: spec.id.clone(),
             client: spec.client,
             plan: spec.plan.plan().name.clone(),
             trace: spec.trace,

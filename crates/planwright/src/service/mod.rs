@@ -16,7 +16,6 @@ mod spec;
 mod stored_runs;
 mod view;
 
-pub use self::spec::random_id;
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;

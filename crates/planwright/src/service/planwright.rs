@@ -9,6 +9,7 @@ use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
+use planwright_engine::RunId;
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
 use planwright_engine::{Approver, Decision, Durations, Engine, RunOptions, ToolBackend};
@@ -163,8 +164,8 @@ impl Planwright {
     /// Resumes the run `id` of `store`, which this or another process [began](RunBuilder::stored_in): await it for the summary, or set more
     /// first.
     #[cfg(feature = "store")]
-    pub fn resume(&self, store: &Store, id: impl Into<Arc<str>>) -> Resume {
-        Resume::new(self.clone(), store.clone(), id.into())
+    pub fn resume(&self, store: &Store, id: RunId) -> Resume {
+        Resume::new(self.clone(), store.clone(), id)
     }
 
     /// Returns the expected duration of a run of `plan`, by the `durations` of earlier
@@ -230,9 +231,9 @@ impl Planwright {
     }
 
     /// Claims the id of a run that is about to start.
-    pub(super) fn claim(&self, id: &Arc<str>) -> Result<Claim, Error> {
+    pub(super) fn claim(&self, id: &RunId) -> Result<Claim, Error> {
         let claim = self.0.open.active.claim(id);
-        claim.ok_or_else(|| Error::InProgress(Arc::clone(id)))
+        claim.ok_or_else(|| Error::InProgress(id.clone()))
     }
 
     pub(super) fn open(&self) -> &Open {
@@ -284,19 +285,19 @@ impl fmt::Debug for Planwright {
 
 /// The ids of the runs in progress.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ActiveRuns(Arc<Mutex<HashSet<Arc<str>>>>);
+pub(super) struct ActiveRuns(Arc<Mutex<HashSet<RunId>>>);
 
 impl ActiveRuns {
     /// Claims an id until the claim is dropped; `None` if a run with it is in progress.
-    pub(super) fn claim(&self, id: &Arc<str>) -> Option<Claim> {
-        let is_free = self.ids().insert(Arc::clone(id));
+    pub(super) fn claim(&self, id: &RunId) -> Option<Claim> {
+        let is_free = self.ids().insert(id.clone());
         is_free.then(|| Claim {
             runs: self.clone(),
-            id: Arc::clone(id),
+            id: id.clone(),
         })
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashSet<Arc<str>>> {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RunId>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -305,7 +306,7 @@ impl ActiveRuns {
 #[derive(Debug)]
 pub(super) struct Claim {
     runs: ActiveRuns,
-    id: Arc<str>,
+    id: RunId,
 }
 
 impl Drop for Claim {

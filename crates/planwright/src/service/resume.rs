@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Object, Value};
+use planwright_engine::RunId;
 use planwright_engine::run::Choice;
 use planwright_engine::{Approver, Guards, RunOptions, RunSummary, SecretValues};
 use planwright_store::{Store, StoreError};
@@ -22,7 +23,7 @@ use crate::stored::{ResumeRequest, StoredRun, StoredRunError};
 pub struct Resume {
     planwright: Planwright,
     store: Store,
-    id: Arc<str>,
+    id: RunId,
     plan: Option<CheckedPlan>,
     inputs: Object,
     keep: Vec<Arc<str>>,
@@ -36,7 +37,7 @@ pub struct Resume {
 }
 
 impl Resume {
-    pub(super) fn new(planwright: Planwright, store: Store, id: Arc<str>) -> Self {
+    pub(super) fn new(planwright: Planwright, store: Store, id: RunId) -> Self {
         let open = planwright.open();
         Self {
             approver: Arc::clone(&open.approver),
@@ -169,16 +170,18 @@ impl Resume {
             secret_values,
         } = self;
         // A store takes the beginning of an id for it, which is for people alone.
-        let info = store.run(&id).map_err(StoredRunError::from)?;
-        if *info.id != *id {
+        let info = store.run(id.as_str()).map_err(StoredRunError::from)?;
+        if info.id != id {
             let missing = StoreError::Missing {
                 what: "run",
                 selector: id.to_string(),
             };
             return Err(StoredRunError::from(missing).into());
         }
-        let leased = store.hold(&id, &holder()).map_err(StoredRunError::from)?;
-        let stored = StoredRun::read(&store, &id)?;
+        let leased = store
+            .hold(id.as_str(), &holder())
+            .map_err(StoredRunError::from)?;
+        let stored = StoredRun::read(&store, id.as_str())?;
         let is_given = plan.is_some();
         let plan = match plan {
             Some(plan) => {

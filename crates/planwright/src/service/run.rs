@@ -9,6 +9,7 @@ use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
 #[cfg(feature = "store")]
 use planwright_engine::Durations;
+use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 #[cfg(feature = "store")]
 use planwright_store::Store;
@@ -29,7 +30,7 @@ use crate::stored::StoredRunError;
 pub struct Run {
     handle: RunHandle,
     events: UnboundedReceiver<StampedEvent>,
-    id: Arc<str>,
+    id: RunId,
     plan: CheckedPlan,
     // Keeps the servers alive.
     planwright: Planwright,
@@ -78,7 +79,7 @@ impl Learning {
 impl Run {
     pub(super) fn new(
         planwright: Planwright,
-        id: Arc<str>,
+        id: RunId,
         plan: CheckedPlan,
         (handle, events): (RunHandle, UnboundedReceiver<StampedEvent>),
         observers: Vec<EventObserver>,
@@ -105,7 +106,7 @@ impl Run {
     }
 
     /// The run's id.
-    pub fn id(&self) -> &Arc<str> {
+    pub fn id(&self) -> &RunId {
         &self.id
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use planwright_core::plan::ExternalValue;
 use planwright_core::{CheckedPlan, Value};
+use planwright_engine::RunId;
 #[cfg(feature = "store")]
 use planwright_engine::StartError;
 use planwright_engine::backend::RunData;
@@ -20,7 +21,7 @@ use planwright_store::Store;
 
 #[cfg(feature = "store")]
 use super::stored_runs::{approver_of, new_run};
-use super::{Error, Planwright, Run, RunSpec, RunStorage, random_id};
+use super::{Error, Planwright, Run, RunSpec, RunStorage};
 
 /// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -29,7 +30,7 @@ use super::{Error, Planwright, Run, RunSpec, RunStorage, random_id};
 pub struct RunBuilder {
     planwright: Planwright,
     plan: CheckedPlan,
-    id: Option<Arc<str>>,
+    id: Option<RunId>,
     approver: Arc<dyn Approver>,
     options: RunOptions,
     journal: Option<(Arc<dyn Journal>, Value)>,
@@ -58,10 +59,10 @@ impl RunBuilder {
         }
     }
 
-    /// The run's id, up to 128 ASCII letters, digits, `_`, `-` and `.`; a random one by default, or that of the [history](Self::after).
+    /// The run's id; a random one by default, or that of the [history](Self::after).
     /// Servers see it as a part of each call's idempotency key, so no two runs in progress have one id.
-    pub fn id(mut self, id: impl Into<Arc<str>>) -> Self {
-        self.id = Some(id.into());
+    pub fn id(mut self, id: RunId) -> Self {
+        self.id = Some(id);
         self
     }
 
@@ -187,7 +188,7 @@ impl RunBuilder {
     /// [resume](Planwright::resume) it. Decisions that another process [stores](planwright_store::Store::decide) about its calls are
     /// honoured; calls without one are left to the [approver](Self::approver).
     #[cfg(feature = "store")]
-    pub fn stored_in(mut self, store: &Store, id: impl Into<Arc<str>>) -> Self {
+    pub fn stored_in(mut self, store: &Store, id: RunId) -> Self {
         self.store = Some(store.clone());
         self.journal = None;
         self.id(id)
@@ -210,7 +211,7 @@ impl RunBuilder {
     /// - [`Error::OtherTools`]: the plan was checked with other tools or rules, see [`Planwright::verify`].
     /// - [`Error::OtherPlan`]: the [history](Self::after) is that of another plan.
     /// - [`Error::InProgress`]: a run with this id is in progress.
-    /// - [`Error::Start`]: the id is none; the history belongs to another run; the journal holds another run, or more than the history.
+    /// - [`Error::Start`]: the history belongs to another run; the journal holds another run, or more than the history.
     /// - [`Error::StoredRun`]: the store has a run of this id, cannot store this one, or could not read the plan again.
     ///
     /// - [`Error::NoRuntime`]: there is no tokio runtime here.
@@ -228,7 +229,7 @@ impl RunBuilder {
         let of_history = self.history.as_ref().and_then(History::run);
         let id = self.id.or_else(|| of_history.cloned());
         let mut spec = RunSpec {
-            id: id.unwrap_or_else(random_id),
+            id: id.unwrap_or_else(RunId::random),
             options: self.options,
             approver: self.approver,
             ..RunSpec::new(self.plan)

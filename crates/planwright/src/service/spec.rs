@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use planwright_core::{CheckedPlan, Value};
+use planwright_engine::RunId;
 use planwright_engine::approval::Always;
 use planwright_engine::{
     Approver, Decision, History, Journal, RunOptions, SpawnRequest, StampedEvent,
@@ -17,8 +18,8 @@ use crate::stored::{NewStoredRun, PreparedResume, StaleStep};
 
 /// The complete specification of a run. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
 pub struct RunSpec {
-    /// The id: up to 128 ASCII letters, digits, `_`, `-` and `.`.
-    pub id: Arc<str>,
+    /// The id.
+    pub id: RunId,
     /// The plan, checked with the tools of the service.
     pub plan: CheckedPlan,
     /// Limits, timeouts, retries, secrets.
@@ -76,7 +77,7 @@ impl RunSpec {
     /// A run of `plan` under a random id, with default options. Nothing is stored, and calls that need consent wait.
     pub fn new(plan: CheckedPlan) -> Self {
         Self {
-            id: random_id(),
+            id: RunId::random(),
             plan,
             options: RunOptions::default(),
             approver: Arc::new(Always(Decision::Later)),
@@ -93,7 +94,7 @@ impl RunSpec {
         expect(clippy::unnecessary_wraps, reason = "a store may fail")
     )]
     pub(super) fn open(&mut self) -> Result<(SpawnRequest, Option<Arc<dyn Journal>>), Error> {
-        let mut start = SpawnRequest::new(Arc::clone(&self.id), self.plan.clone());
+        let mut start = SpawnRequest::new(self.id.clone(), self.plan.clone());
         if self.is_cancelled {
             start = start.cancelled();
         }
@@ -189,7 +190,7 @@ pub type EventObserver = Box<dyn FnMut(&StampedEvent) + Send>;
 #[non_exhaustive]
 pub struct ObservedRun {
     /// The id.
-    pub id: Arc<str>,
+    pub id: RunId,
     /// The client that it belongs to, if a gateway has several.
     pub client: Option<Arc<str>>,
     /// The plan's name.
@@ -200,7 +201,7 @@ pub struct ObservedRun {
 
 impl ObservedRun {
     /// A run of one user, whose plan may have no name yet.
-    pub fn new(id: Arc<str>, trace: Value) -> Self {
+    pub fn new(id: RunId, trace: Value) -> Self {
         Self {
             id,
             client: None,
@@ -217,15 +218,4 @@ impl RunObserver for crate::telemetry::Telemetry {
         let mut spans = self.run(parent.as_ref());
         Box::new(move |event| spans.event(event))
     }
-}
-
-/// A random id of 16 hexadecimal digits, from the system's generator.
-///
-/// # Panics
-///
-/// If the system gives no randomness: without it ids could repeat, and with them idempotency keys.
-pub fn random_id() -> Arc<str> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).expect("the system's generator of random bytes");
-    format!("{:016x}", u64::from_be_bytes(bytes)).into()
 }

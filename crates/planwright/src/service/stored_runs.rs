@@ -8,6 +8,7 @@ use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Plan};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
+use planwright_engine::RunId;
 use planwright_engine::journal::Entry;
 use planwright_engine::{Approver, Decision};
 use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, StoreError};
@@ -44,7 +45,7 @@ impl Planwright {
     pub fn stored_run(&self, run: &str) -> Result<RunView, Error> {
         let store = self.store()?;
         let (mut view, id) = opened(store, run)?;
-        let entries = store.entries(&id).map_err(StoredRunError::from)?;
+        let entries = store.entries(id.as_str()).map_err(StoredRunError::from)?;
         for entry in entries {
             view.entry(&id, &entry.map_err(StoredRunError::from)?);
         }
@@ -59,7 +60,9 @@ impl Planwright {
     pub fn watch(&self, run: &str) -> Result<RunWatch, Error> {
         let store = self.store()?;
         let (view, run) = opened(store, run)?;
-        let entries = store.watch_entries(&run, 0).map_err(StoredRunError::from)?;
+        let entries = store
+            .watch_entries(run.as_str(), 0)
+            .map_err(StoredRunError::from)?;
         Ok(RunWatch { entries, run, view })
     }
 
@@ -94,26 +97,26 @@ impl Planwright {
 }
 
 /// The view of a run before its first entry, and its whole id.
-fn opened(store: &Store, run: &str) -> Result<(RunView, Arc<str>), Error> {
+fn opened(store: &Store, run: &str) -> Result<(RunView, RunId), Error> {
     let info = store.run(run).map_err(StoredRunError::from)?;
     let view = RunView {
         steps: info.steps,
         ..RunView::default()
     };
-    Ok((view, info.id.into()))
+    Ok((view, info.id))
 }
 
 /// A stored run that is being followed.
 #[derive(Debug)]
 pub struct RunWatch {
     entries: EntryWatcher,
-    run: Arc<str>,
+    run: RunId,
     view: RunView,
 }
 
 impl RunWatch {
     /// The run's id.
-    pub fn run(&self) -> &Arc<str> {
+    pub fn run(&self) -> &RunId {
         &self.run
     }
 
@@ -142,11 +145,11 @@ impl RunWatch {
 /// off waits for a decision of another process.
 pub(super) fn approver_of(
     store: &Store,
-    id: &Arc<str>,
+    id: &RunId,
     approver: Arc<dyn Approver>,
     waits: bool,
 ) -> Arc<dyn Approver> {
-    let stored = StoreApprover::new(store.clone(), Arc::clone(id)).or(approver);
+    let stored = StoreApprover::new(store.clone(), id.clone()).or(approver);
     Arc::new(if waits { stored.waiting() } else { stored })
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
+use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::SkipReason;
@@ -131,7 +132,7 @@ impl RunView {
     }
 
     /// Applies an entry of the run's journal, which `run` wrote. Gives the whole step that it ends, if it ends one.
-    pub fn entry(&mut self, run: &str, entry: &Entry) -> Option<EndedStep> {
+    pub fn entry(&mut self, run: &RunId, entry: &Entry) -> Option<EndedStep> {
         let now = entry.at;
         match &entry.record {
             // Calls that an earlier process had in flight are not in flight any more.

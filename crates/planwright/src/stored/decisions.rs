@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use futures::future::{BoxFuture, pending};
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Value};
+use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
 use planwright_engine::journal::Entry;
@@ -25,7 +26,7 @@ use super::{StoredRun, StoredRunError, tools_of};
 /// Decisions that the journal of the run has taken in are [forgotten](Store::delete_used_decisions) when it is opened, so each counts once.
 pub struct StoreApprover {
     store: Store,
-    run: Arc<str>,
+    run: RunId,
     fallback: Option<Arc<dyn Approver>>,
     watch: Watch,
     on_error: Option<Report>,
@@ -48,11 +49,11 @@ type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
 type Change = Result<(), StoreError>;
 
 impl StoreApprover {
-    /// Decides about the calls of the run `run`, whose whole id this is. Calls without a decision are put off.
-    pub fn new(store: Store, run: impl Into<Arc<str>>) -> Self {
+    /// Decides about the calls of the run `run`. Calls without a decision are put off.
+    pub fn new(store: Store, run: RunId) -> Self {
         Self {
             store,
-            run: run.into(),
+            run,
             fallback: None,
             watch: Watch::Never,
             on_error: None,
@@ -90,7 +91,7 @@ impl StoreApprover {
 
     /// The latest decision about just this call.
     fn stored(&self, request: &ApprovalRequest) -> Option<Decision> {
-        let decisions = match self.store.decisions(&self.run) {
+        let decisions = match self.store.decisions(self.run.as_str()) {
             Ok(decisions) => decisions,
             Err(error) => {
                 self.report(&error);
@@ -180,11 +181,11 @@ impl fmt::Debug for StoreApprover {
 }
 
 /// Reports changes from now on, with those that are there first. One task watches for all calls that wait.
-fn listen(store: &Store, run: &Arc<str>) -> watch::Receiver<Change> {
+fn listen(store: &Store, run: &RunId) -> watch::Receiver<Change> {
     let (sender, receiver) = watch::channel(Ok(()));
-    let (store, run) = (store.clone(), Arc::clone(run));
+    let (store, run) = (store.clone(), run.clone());
     tokio::spawn(async move {
-        let mut decisions = match store.watch_decisions(&run) {
+        let mut decisions = match store.watch_decisions(run.as_str()) {
             Ok(decisions) => decisions,
             Err(error) => {
                 drop(sender.send_replace(Err(error)));
@@ -211,8 +212,8 @@ fn listen(store: &Store, run: &Arc<str>) -> watch::Receiver<Change> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OpenQuestion {
-    /// The run's whole id.
-    pub run: String,
+    /// The run.
+    pub run: RunId,
     /// The calling step, item or round.
     pub at: Arc<Address>,
     /// The exact call.
@@ -244,7 +245,7 @@ impl OpenQuestion {
             by,
             decided: now,
         };
-        store.decide(&self.run, &new)
+        store.decide(self.run.as_str(), &new)
     }
 }
 
@@ -256,12 +257,12 @@ impl OpenQuestion {
 pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>, StoredRunError> {
     let info = store.run(selector)?;
     let run = info.id;
-    let history = match StoredRun::read(store, &run) {
+    let history = match StoredRun::read(store, run.as_str()) {
         Ok(stored) => stored.history()?,
         // A program that drives the store by itself stores headers of its own.
         Err(StoredRunError::Unreadable(_)) => {
             let entries = store
-                .entries(&run)
+                .entries(run.as_str())
                 .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)?;
             let (imported, own) = entries.split_at(info.imported.unwrap_or(0).min(entries.len()));
             let mut history = History::new(imported);

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
+use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
 use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
@@ -57,7 +58,7 @@ impl NewStoredRun {
         self,
         store: &Store,
         holder: &LeaseHolder,
-        (id, plan, options): (&str, &CheckedPlan, &RunOptions),
+        (id, plan, options): (&RunId, &CheckedPlan, &RunOptions),
     ) -> Result<(LeasedRun, ProcessV1), StoredRunError> {
         let text = self.source.ok_or(StoredRunError::NoDialect)?;
         if planwright_dialects::dialect(&text.dialect).is_none() {
@@ -70,7 +71,7 @@ impl NewStoredRun {
             ..RunV1::new(text, inputs, self.tools)
         };
         let new = NewRun {
-            id: id.to_owned(),
+            id: id.clone(),
             plan: plan.plan().name.as_deref().map(str::to_owned),
             digest: plan.digest().to_owned(),
             dialect: Some(dialect),

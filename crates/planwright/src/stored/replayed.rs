@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::check::{CheckedPlan, Policy};
 use planwright_core::{Catalog, Object, StepId, Tool, Value};
+use planwright_engine::RunId;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::{PlanState, RunOptions};
 use planwright_engine::run::{ReplayError, ReplayHeader, ReplayReport, replay};
@@ -20,13 +21,13 @@ impl StoredRun {
     /// # Errors
     ///
     /// The journal has other decisions, or cannot be read.
-    pub fn replayed(&self, id: &str) -> Result<ReplayReport, ReplayError<StoredRunError>> {
+    pub fn replayed(&self, id: &RunId) -> Result<ReplayReport, ReplayError<StoredRunError>> {
         let mut opener = Opener {
             plan: self.run.plan.clone(),
             vars: self.run.vars.clone(),
             extensions: extensions(&self.entries),
         };
-        replay(&Arc::from(id), &self.entries, |digest, header| {
+        replay(id, &self.entries, |digest, header| {
             opener.open(digest, header)
         })
     }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use planwright_core::StepId;
 use planwright_core::check::{CheckedPlan, DependencyKind};
 use planwright_dialects::document::nearest;
+use planwright_engine::RunId;
 use planwright_engine::StepStatus;
 use planwright_engine::event::Address;
 use planwright_engine::options::RunOptions;
@@ -21,7 +22,7 @@ use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 #[derive(Debug)]
 pub struct ResumeRequest<'a> {
     /// The run's id.
-    pub id: &'a str,
+    pub id: &'a RunId,
     /// The plan, checked against the tools as they are now.
     pub plan: &'a CheckedPlan,
     /// The text of the new plan, if there is one.

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use planwright_core::{StepId, Value};
 use planwright_engine::JournalError;
+use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
 use planwright_planner::create::CreatedPlan;
@@ -23,7 +24,7 @@ pub struct StreamedRunStore<'a> {
     /// The name of this process, for other processes.
     pub holder: &'a LeaseHolder,
     /// The id of the run.
-    pub id: &'a str,
+    pub id: &'a RunId,
     /// The sources of its tools.
     pub sources: ToolSourcesV1,
     /// The client that it belongs to, if a gateway has several.

@@ -89,7 +89,10 @@ impl ProfileTools for McpCliProfile {
         let summary = outcome.summary;
         let is_done = |step: &&StepSummary| step.status == StepStatus::Succeeded;
         let done = outcome.steps().filter(is_done).count();
-        let id = summary.plan.as_ref().unwrap_or(&summary.run);
+        let id: Arc<str> = match &summary.plan {
+            Some(plan) => Arc::clone(plan),
+            None => summary.run.clone().into(),
+        };
         let title = outcome.plan.and_then(|plan| plan.title.as_ref());
         let hundredths = (summary.duration.as_secs_f64() * 100.0).round();
         let steps: Vec<Value> = outcome
@@ -99,8 +102,8 @@ impl ProfileTools for McpCliProfile {
         let mut fields = Object::default();
         let known = [
             ("success", Value::from(outcome.is_success())),
-            ("plan_id", Value::Text(Arc::clone(id))),
-            ("title", Value::Text(Arc::clone(title.unwrap_or(id)))),
+            ("plan_id", Value::Text(Arc::clone(&id))),
+            ("title", Value::Text(Arc::clone(title.unwrap_or(&id)))),
             ("duration", Value::from(hundredths / 100.0)),
             ("steps_completed", Value::from(done as u64)),
             ("steps_total", Value::from(summary.steps.len() as u64)),
@@ -147,7 +150,7 @@ pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     let title = plan.title.clone().or_else(|| plan.name.clone());
     let answered = Value::object([
         ("success", Value::from(true)),
-        ("plan_id", Value::Text(Arc::clone(id))),
+        ("plan_id", Value::Text(Arc::clone(&id))),
         ("title", Value::Text(title.unwrap_or_else(|| goal.into()))),
         ("steps", Value::list(steps)),
     ]);

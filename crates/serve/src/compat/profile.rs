@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright::loaded_plan::LoadedPlan;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, Plan, Tool, Value};
+use planwright_engine::RunId;
 use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::gateway::{GatewayClient, HostCall};
@@ -142,7 +143,7 @@ pub(crate) fn refused(name: CompatProfile, message: &str) -> Value {
 }
 
 /// Returns the answer about a run that was interrupted.
-pub(crate) fn interrupted(name: CompatProfile, run: &str) -> Value {
+pub(crate) fn interrupted(name: CompatProfile, run: &RunId) -> Value {
     let message =
         format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
     refused(name, &message)
@@ -183,9 +184,9 @@ impl<'a> ProfileOutcome<'a> {
     }
 
     /// The blocks besides the text, and the run if a value was abbreviated.
-    pub(super) fn finish(self) -> (Vec<Value>, Option<&'a str>) {
+    pub(super) fn finish(self) -> (Vec<Value>, Option<&'a RunId>) {
         let (blocks, _) = self.attached.finish();
-        let whole = self.bounds.is_trimmed.then_some(&*self.summary.run);
+        let whole = self.bounds.is_trimmed.then_some(&self.summary.run);
         (blocks, whole)
     }
 

@@ -44,7 +44,9 @@ async fn check(name: CompatProfile, arguments: &str) -> String {
     let loaded = LoadedPlan::new("plan", result).shared();
     let (plan, _) = loaded.check(&catalog, &Policy::new());
     let plan = plan.expect("the plan is sound");
-    let summary = Engine::new(simulated).run("r1", plan.clone()).await;
+    let summary = Engine::new(simulated)
+        .run("r1".parse().unwrap(), plan.clone())
+        .await;
     message(&run_response(name, &summary, Some(&plan), 40))
 }
 

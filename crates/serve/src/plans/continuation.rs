@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use planwright::service::random_id;
 use planwright::stored::StoredRun;
 use planwright_core::Value;
+use planwright_engine::RunId;
 use planwright_engine::approval::SealKey;
 use planwright_engine::event::Address;
+use planwright_engine::id::random_id;
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{GatewayClient, HostCall, SuspendedCall};
@@ -79,7 +80,7 @@ fn seconds(time: SystemTime) -> u64 {
 
 /// The calls of a run that wait for a decision, by their digests.
 fn open_questions(
-    run: &str,
+    run: &RunId,
     stored: &StoredRun,
 ) -> Result<BTreeMap<String, Arc<Address>>, BadRequest> {
     let history = stored
@@ -240,17 +241,17 @@ impl PlanHost {
     /// Stores decisions for the process that resumes the run. An earlier decision about the same call stays valid.
     pub(crate) async fn store_decisions(
         &self,
-        run: &str,
+        run: &RunId,
         decisions: Vec<NewDecision>,
     ) -> Result<(), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Ok(());
         };
-        let run = run.to_owned();
+        let run = run.clone();
         let stored = spawn_blocking_limited(move || {
             decisions
                 .iter()
-                .try_for_each(|decision| match store.decide(&run, decision) {
+                .try_for_each(|decision| match store.decide(run.as_str(), decision) {
                     Err(StoreError::Decided { .. }) => Ok(()),
                     other => other,
                 })

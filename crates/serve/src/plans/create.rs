@@ -9,10 +9,10 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use indexmap::IndexMap;
 use planwright::format::{UsageV1, timestamp};
-use planwright::service::random_id;
 use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Catalog, Object, Value};
+use planwright_engine::id::random_id;
 use planwright_engine::run::estimate;
 use planwright_mcp::gateway::{CALL_GRACE, ClientId, GatewayClient, HostCall};
 use planwright_mcp::{Caller, UpstreamError};
@@ -60,7 +60,7 @@ type PlanTexts = IndexMap<Arc<str>, Arc<str>>;
 impl CreatedPlans {
     /// Stores the text of a plan and returns its id.
     fn insert(&self, client: &ClientId, text: &str) -> Arc<str> {
-        let id: Arc<str> = random_id();
+        let id = random_id();
         let mut all = self.lock();
         let plans = all.entry(client.clone()).or_default();
         if plans.len() == MAX_PLANS_PER_CLIENT {

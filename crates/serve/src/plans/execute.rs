@@ -260,7 +260,7 @@ impl PlanHost {
         let meter = spec.options.meter.clone();
         let questions = Arc::new(PendingQuestions::default());
         if self.settings.store.is_some() {
-            call.caller.bind(&spec.id);
+            call.caller.bind(spec.id.as_str());
         }
         let client_asked = ClientApprover {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),

@@ -13,6 +13,7 @@ use planwright::stored::{
 };
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
+use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, History, PastCall};
@@ -125,7 +126,7 @@ impl PlanHost {
         (info, stored): (RunInfo, StoredRun),
         mut changes: ResumeChanges,
     ) -> Result<Arc<TrackedRun>, InvalidPlan> {
-        let id = info.id.as_str();
+        let id = &info.id;
         let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
         let ValidPlan {
             snapshot,
@@ -169,7 +170,7 @@ impl PlanHost {
             .await
             .map_err(InvalidPlan::Refused)?;
         let spec = RunSpec {
-            id: id.into(),
+            id: id.clone(),
             options,
             storage,
             is_cancelled,
@@ -182,7 +183,7 @@ impl PlanHost {
 
     async fn prepare(
         &self,
-        id: &str,
+        id: &RunId,
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
@@ -192,10 +193,10 @@ impl PlanHost {
         let Some(store) = self.settings.store.clone() else {
             return Err(BadRequest("this gateway stores no runs".to_owned()));
         };
-        let (id, plan, options) = (id.to_owned(), plan.clone(), options.clone());
+        let (id, plan, options) = (id.clone(), plan.clone(), options.clone());
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
         let prepare = move || {
-            let leased = store.hold(&id, &holder)?;
+            let leased = store.hold(id.as_str(), &holder)?;
             // The run was read before it was leased: another request may have resumed and ended it in between.
             if leased.entries() != stored.entries.len() {
                 return Err(StoredRunError::Outdated);
@@ -307,14 +308,14 @@ pub(crate) struct ClientApprover {
 
 /// Returns the approver of a run: stored decisions count first, then the earlier one of the client and another process.
 pub(crate) fn of_run(
-    run: &Arc<str>,
+    run: &RunId,
     store: Option<Store>,
     client: ClientApprover,
 ) -> Arc<dyn Approver> {
     let Some(store) = store else {
         return Arc::new(client);
     };
-    let stored = StoreApprover::new(store, Arc::clone(run))
+    let stored = StoreApprover::new(store, run.clone())
         .or(Arc::new(client))
         .watching()
         .on_error(

@@ -11,6 +11,7 @@ use planwright_core::diagnostic::FLOW_REFUSAL;
 use planwright_core::flow::FlowReport;
 use planwright_core::plan::Output;
 use planwright_core::{Diagnostic, Diagnostics, Object, StepId, Value};
+use planwright_engine::RunId;
 use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
@@ -22,12 +23,12 @@ use crate::response::format::ResponseBudget;
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
 
 /// The address of a run's output.
-pub(crate) fn output_address(run: &str) -> String {
+pub(crate) fn output_address(run: &RunId) -> String {
     format!("planwright://runs/{run}/output")
 }
 
 /// The address of the result of a step.
-pub(crate) fn step_address(run: &str, step: &str) -> String {
+pub(crate) fn step_address(run: &RunId, step: &str) -> String {
     format!("planwright://runs/{run}/steps/{step}")
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn structured(structured: Object, is_error: bool) -> Value {
 pub(crate) fn in_form_of_profile(
     structured: Value,
     text: String,
-    (attached, whole): (Vec<Value>, Option<&str>),
+    (attached, whole): (Vec<Value>, Option<&RunId>),
     is_error: bool,
 ) -> Value {
     let mut blocks = vec![text_block(text)];
@@ -161,7 +162,7 @@ pub(crate) fn run(
 ) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from(summary.status.as_str()));
-    fields.insert("run".into(), Value::Text(Arc::clone(&summary.run)));
+    fields.insert("run".into(), Value::Text(summary.run.clone().into()));
     if !rerun.is_empty() {
         let rerun = rerun.iter().map(|stale| {
             Value::object([
@@ -355,7 +356,7 @@ fn asked(name: Value, step: &StepSummary, is_hidden: bool) -> Value {
     Value::object(there.filter_map(|(field, value)| Some((field, value?))))
 }
 
-fn output_link(run: &str) -> Value {
+fn output_link(run: &RunId) -> Value {
     Value::object([
         ("type", Value::from("resource_link")),
         ("uri", Value::from(output_address(run))),

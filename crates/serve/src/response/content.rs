@@ -9,6 +9,7 @@ use planwright_core::plan::{
     Action, Alternative, Form, Output, Plan, Read, Reference, Source, Step,
 };
 use planwright_core::{Object, Value};
+use planwright_engine::RunId;
 use planwright_engine::RunSummary;
 use planwright_engine::run::StepSummary;
 
@@ -18,7 +19,7 @@ use crate::response::answer::step_address;
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
 
 /// The address of a block that a step has given.
-pub(crate) fn content_address(run: &str, step: &str, index: usize) -> String {
+pub(crate) fn content_address(run: &RunId, step: &str, index: usize) -> String {
     format!("{}/content/{index}", step_address(run, step))
 }
 
@@ -163,7 +164,7 @@ impl<'a> Attachments<'a> {
 }
 
 /// The contents of the resource that a step's result is: the value, and each block as a resource of its own.
-pub(crate) fn contents_of_step(run: &str, step: &StepSummary, address: &str) -> Vec<Value> {
+pub(crate) fn contents_of_step(run: &RunId, step: &StepSummary, address: &str) -> Vec<Value> {
     let by_address = step
         .content
         .iter()

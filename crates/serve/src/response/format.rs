@@ -6,6 +6,7 @@ use planwright::format::{TRIMMED, Trim};
 use planwright::stored::StaleStep;
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Diagnostics, Object, Value};
+use planwright_engine::RunId;
 use planwright_engine::RunSummary;
 use planwright_mcp::gateway::GatewayClient;
 
@@ -31,7 +32,7 @@ impl PlanHost {
             RunProgress::InProgress { done, of } => {
                 let mut fields = Object::default();
                 fields.insert("status".into(), Value::from("running"));
-                fields.insert("run".into(), Value::Text(Arc::clone(&running.id)));
+                fields.insert("run".into(), Value::Text(running.id.clone().into()));
                 fields.insert("steps_done".into(), Value::from(*done as u64));
                 fields.insert("steps".into(), Value::from(*of as u64));
                 answer::structured(fields, false)
@@ -41,13 +42,13 @@ impl PlanHost {
     }
 
     /// Returns the answer about a run that another process drives.
-    pub(crate) fn foreign_run_response(&self, run: &str) -> Value {
+    pub(crate) fn foreign_run_response(&self, run: &RunId) -> Value {
         if let Some(profile) = self.settings.compat {
             return compat::refused(profile, &format!("another process drives the run `{run}`"));
         }
         let mut fields = Object::default();
         fields.insert("status".into(), Value::from("running"));
-        fields.insert("run".into(), Value::from(run));
+        fields.insert("run".into(), Value::from(run.as_str()));
         answer::structured(fields, false)
     }
 
@@ -66,7 +67,7 @@ impl PlanHost {
     }
 
     /// Returns the answer about a run that is not in progress and has not ended.
-    pub(crate) fn interrupted(&self, run: &str) -> Value {
+    pub(crate) fn interrupted(&self, run: &RunId) -> Value {
         match self.settings.compat {
             Some(profile) => compat::interrupted(profile, run),
             None => interrupted(run),
@@ -107,10 +108,10 @@ fn log_violations(diagnostics: &Diagnostics) {
     }
 }
 
-fn interrupted(run: &str) -> Value {
+fn interrupted(run: &RunId) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("interrupted"));
-    fields.insert("run".into(), Value::from(run));
+    fields.insert("run".into(), Value::from(run.as_str()));
     let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
     fields.insert("next".into(), Value::from(next));
     answer::structured(fields, false)

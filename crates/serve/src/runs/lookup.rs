@@ -10,6 +10,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::flow::{FlowContext, PlannerLabel, RecalledLabels, StepLabels};
 use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
+use planwright_engine::RunId;
 use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
@@ -70,10 +71,10 @@ impl PlanHost {
     /// Returns the summary of a stored run.
     pub(crate) async fn replayed(
         &self,
-        id: &str,
+        id: &RunId,
         stored: StoredRun,
     ) -> Result<RunSummary, BadRequest> {
-        let id = id.to_owned();
+        let id = id.clone();
         let replay = move || stored.replayed(&id).map_err(|error| error.to_string());
         let ReplayReport { summary, .. } = spawn_blocking_limited(replay)
             .await

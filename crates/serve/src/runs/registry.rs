@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use planwright::Run;
 use planwright::stored::StaleStep;
 use planwright_core::{CheckedPlan, Object, Value};
+use planwright_engine::RunId;
 use planwright_engine::guard::WrittenMeter;
 use planwright_engine::{Canceller, RunSummary};
 use planwright_mcp::gateway::ClientId;
@@ -23,7 +24,7 @@ const MAX_ENDED_BYTES: u64 = 32 * 1024 * 1024;
 /// A run of this process.
 #[derive(Debug)]
 pub(crate) struct TrackedRun {
-    pub(crate) id: Arc<str>,
+    pub(crate) id: RunId,
     pub(crate) client: ClientId,
     pub(crate) plan: CheckedPlan,
     /// The steps that were done and are run again, since a new plan made their results stale.
@@ -115,7 +116,7 @@ pub(crate) struct RunTracking {
 /// All runs of this process.
 #[derive(Debug, Default)]
 pub(crate) struct RunRegistry {
-    runs: Mutex<HashMap<Arc<str>, Arc<TrackedRun>>>,
+    runs: Mutex<HashMap<RunId, Arc<TrackedRun>>>,
     /// The number of runs that are being started and may not be tracked yet.
     starting: watch::Sender<usize>,
 }
@@ -188,7 +189,7 @@ impl RunRegistry {
             meter,
             progress: mut reporter,
         } = track;
-        let id = Arc::clone(run.id());
+        let id = run.id().clone();
         let (progress, watched) = watch::channel(RunProgress::InProgress {
             done: 0,
             of: reporter.steps(),
@@ -196,7 +197,7 @@ impl RunRegistry {
         let (idle, idle_watched) = watch::channel(false);
         let (suspend, mut suspended) = oneshot::channel();
         let running = Arc::new(TrackedRun {
-            id: Arc::clone(&id),
+            id: id.clone(),
             client: client.clone(),
             plan,
             rerun,
@@ -271,12 +272,12 @@ impl RunRegistry {
     /// Removes the oldest ended runs of a client, beyond the limits of number and size.
     fn evict_ended(&self, client: &ClientId) {
         let mut runs = self.lock();
-        let mut ended: Vec<(RunEnd, Arc<str>)> = runs
+        let mut ended: Vec<(RunEnd, RunId)> = runs
             .values()
             .filter(|run| run.client == *client)
             .filter_map(|run| {
                 let ended = run.ended.lock().unwrap_or_else(PoisonError::into_inner);
-                Some(((*ended)?, Arc::clone(&run.id)))
+                Some(((*ended)?, run.id.clone()))
             })
             .collect();
         // The latest first.
@@ -295,7 +296,7 @@ impl RunRegistry {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<TrackedRun>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<TrackedRun>>> {
         // Nothing that may panic happens while it is held.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }

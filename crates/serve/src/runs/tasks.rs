@@ -11,6 +11,7 @@ use planwright::service::RunView;
 use planwright::stored::{StaleStep, StoredRun};
 use planwright_core::check::CheckedPlan;
 use planwright_core::{Object, StepId, Value};
+use planwright_engine::RunId;
 use planwright_engine::run::StepStatus;
 use planwright_engine::{RunStatus, StampedEvent};
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
@@ -85,7 +86,7 @@ impl PlanHost {
             Err(InvalidPlan::Diagnostics(_)) => return Ok(()),
         };
         tracing::debug!(
-            run = id,
+            run = %id,
             ?ended,
             "a task of an earlier process was cancelled"
         );
@@ -100,26 +101,31 @@ impl PlanHost {
             FoundRun::Stored(stored) => {
                 let (info, run) = *stored;
                 if run.status() == Some(RunStatus::Cancelled) {
-                    return Ok(task(id, "cancelled", info.created, []));
+                    return Ok(task(&info.id, "cancelled", info.created, []));
                 }
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
                     self.note_run_answer(client, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
-                    return Ok(task(id, "completed", info.created, [("result", result)]));
+                    return Ok(task(
+                        &info.id,
+                        "completed",
+                        info.created,
+                        [("result", result)],
+                    ));
                 }
                 if info.holder.is_some() {
-                    return Ok(task(id, "working", info.created, []));
+                    return Ok(task(&info.id, "working", info.created, []));
                 }
-                let created = info.created;
+                let (id, created) = (info.id.clone(), info.created);
                 let call = call_without_caller(client);
                 let revived = self.resume_stored(&call, (info, run), ResumeChanges::default());
                 match revived.await {
                     Ok(running) => Ok(self.tracked_task(client, &running)),
                     Err(invalid) => {
-                        let result = self.resume_refused(&invalid, id);
-                        Ok(task(id, "completed", created, [("result", result)]))
+                        let result = self.resume_refused(&invalid, &id);
+                        Ok(task(&id, "completed", created, [("result", result)]))
                     }
                 }
             }
@@ -127,7 +133,7 @@ impl PlanHost {
     }
 
     fn tracked_task(&self, client: &GatewayClient, running: &TrackedRun) -> Value {
-        let (id, now) = (&*running.id, running.began);
+        let (id, now) = (&running.id, running.began);
         match (running.progress(), running.questions.open()) {
             (RunProgress::Ended(summary), _) if summary.status == RunStatus::Cancelled => {
                 task(id, "cancelled", now, [])
@@ -152,7 +158,7 @@ impl PlanHost {
     }
 
     /// Returns the answer about a run that cannot be resumed.
-    fn resume_refused(&self, invalid: &InvalidPlan, id: &str) -> Value {
+    fn resume_refused(&self, invalid: &InvalidPlan, id: &RunId) -> Value {
         match invalid {
             InvalidPlan::Diagnostics(_) => self.rejected(invalid),
             InvalidPlan::Refused(error) => {
@@ -177,6 +183,7 @@ impl PlanHost {
             return Some(Err(none()));
         };
         self.note_unknown_answer(client);
+        let id = &summary.run;
         let contents = if address == output_address(id) {
             Some(vec![json_contents(address, &summary.output)])
         } else {
@@ -204,7 +211,7 @@ const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// A task with the data of its status.
 fn task<'a>(
-    id: &str,
+    id: &RunId,
     status: &'a str,
     time: SystemTime,
     more: impl IntoIterator<Item = (&'a str, Value)>,
@@ -216,10 +223,10 @@ fn task<'a>(
     Value::from(fields)
 }
 
-fn state(id: &str, status: &str, time: SystemTime) -> Object {
+fn state(id: &RunId, status: &str, time: SystemTime) -> Object {
     let time = timestamp(time);
     let fields = [
-        ("taskId", Value::from(id)),
+        ("taskId", Value::from(id.as_str())),
         ("status", Value::from(status)),
         ("createdAt", Value::from(time.as_str())),
         ("lastUpdatedAt", Value::from(time.as_str())),

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use planwright::loaded_plan::{LoadedPlan, single_call};
-use planwright::service::random_id;
 use planwright_core::{Lookup, Tool, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
 use planwright_engine::Decision;
+use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver};
 use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
+use planwright_engine::id::random_id;
 use planwright_mcp::gateway::{
     CALL_GRACE, GatewayClient, HostCall, NOTIFIED_CLIENT_GRACE, completed,
 };
@@ -291,7 +292,7 @@ async fn asked_about(
         item: None,
         round: None,
     });
-    let request = ApprovalRequest::new(random_id(), at, Arc::new(tool), arguments);
+    let request = ApprovalRequest::new(RunId::random(), at, Arc::new(tool), arguments);
     approver.decide(request).await
 }
 

@@ -1,10 +1,10 @@
 //! Rows of the table `entries`: batches of encoded entries, their checksums and totals, the statements that write them, and the reading of journals.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_engine::RunId;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{RunStatus, StepStatus};
 use planwright_format::duration_nanos;
@@ -280,7 +280,7 @@ pub struct JournalEntries {
     store: Store,
     connection: Connection,
     run: i64,
-    id: String,
+    id: RunId,
     next: i64,
     chunk: VecDeque<EntryRow>,
     values: HashMap<BlobRef, Value>,
@@ -340,7 +340,7 @@ impl JournalEntries {
         })?;
         // The id is in the row of the run, and the body does not repeat it.
         if let Record::Opened { run, .. } = &mut entry.record {
-            *run = Some(Arc::from(self.id.as_str()));
+            *run = Some(self.id.clone());
         }
         Ok(Some(entry))
     }
@@ -350,7 +350,7 @@ impl JournalEntries {
 pub(crate) fn rows(
     connection: &Connection,
     run: i64,
-    id: &str,
+    id: &RunId,
     from: i64,
     limit: i64,
 ) -> Result<VecDeque<EntryRow>, QueryError> {

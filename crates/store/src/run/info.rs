@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use planwright_core::Value;
+use planwright_engine::RunId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::RunState;
@@ -11,7 +12,7 @@ use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
 use crate::store::Store;
 use crate::values;
-use crate::values::{from_nanos, to_i64, to_nanos, to_usize};
+use crate::values::{from_nanos, run_id, to_i64, to_nanos, to_usize};
 use planwright_format::journal::{JOURNAL_FORMAT, parse_value, run_status, value_json};
 
 /// The maximum number of ids that an error for an ambiguous selector names.
@@ -20,8 +21,8 @@ const MAX_CANDIDATES: i64 = 8;
 /// A run to create.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
-    /// The id: letters, digits, `_`, `-` and `.`.
-    pub id: String,
+    /// The id, with no `-` in front.
+    pub id: RunId,
     /// The name of the plan.
     pub plan: Option<String>,
     /// The digest of the plan.
@@ -40,7 +41,7 @@ pub struct NewRun {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInfo {
     /// The id.
-    pub id: String,
+    pub id: RunId,
     /// The name of the plan.
     pub plan: Option<String>,
     /// The digest of the plan that the run began with.
@@ -156,7 +157,7 @@ impl Store {
         let again = self.read(|connection| {
             let row = connection
                 .prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?
-                .query_row([&info.id], run_row)
+                .query_row([info.id.as_str()], run_row)
                 .optional()?;
             row.map(|row| row.read(connection)).transpose()
         })?;
@@ -165,7 +166,7 @@ impl Store {
 }
 
 /// Returns the key and id of the run that `selector` names.
-pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, String), QueryError> {
+pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, RunId), QueryError> {
     let missing = || StoreError::Missing {
         what: "run",
         selector: selector.to_owned(),
@@ -176,7 +177,7 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
     // An exact id wins, even if other ids begin with it.
     let exact = connection
         .prepare_cached("SELECT key, id FROM runs WHERE id = ?1")?
-        .query_row([selector], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([selector], |row| Ok((row.get(0)?, run_id(row, 1)?)))
         .optional()?;
     if let Some(found) = exact {
         return Ok(found);
@@ -187,23 +188,23 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, Stri
     )?;
     let found = statement
         .query_map(params![selector, MAX_CANDIDATES], |row| {
-            Ok((row.get(0)?, row.get(1)?))
+            Ok((row.get(0)?, run_id(row, 1)?))
         })?
-        .collect::<Result<Vec<(i64, String)>, _>>()?;
+        .collect::<Result<Vec<(i64, RunId)>, _>>()?;
     match <[_; 1]>::try_from(found) {
         Ok([only]) => Ok(only),
         Err(none) if none.is_empty() => Err(missing().into()),
         Err(several) => Err(QueryError::Store(StoreError::Ambiguous {
             what: "run",
             selector: selector.to_owned(),
-            candidates: several.into_iter().map(|(_, id)| id).collect(),
+            candidates: several.into_iter().map(|(_, id)| id.to_string()).collect(),
         })),
     }
 }
 
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
-    values::check("id of a run", &new.id)?;
+    values::check("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let added = connection
         .prepare_cached(
@@ -211,7 +212,7 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Query
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
         )?
         .execute(params![
-            new.id,
+            new.id.as_str(),
             JOURNAL_FORMAT,
             new.plan,
             new.digest,
@@ -223,7 +224,7 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Query
     if added == 0 {
         return Err(QueryError::Store(StoreError::Exists {
             what: "run",
-            id: new.id.clone(),
+            id: new.id.to_string(),
         }));
     }
     Ok(connection.last_insert_rowid())
@@ -249,7 +250,11 @@ pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, Que
 }
 
 /// Fails if the journal of the run has an unknown format.
-pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Result<(), QueryError> {
+pub(crate) fn check_format(
+    connection: &Connection,
+    key: i64,
+    id: &RunId,
+) -> Result<(), QueryError> {
     let format: String =
         connection.query_row("SELECT format FROM runs WHERE key = ?1", [key], |row| {
             row.get(0)
@@ -262,7 +267,7 @@ pub(crate) fn check_format(connection: &Connection, key: i64, id: &str) -> Resul
 }
 
 /// Creates the error for a run with invalid data.
-pub(crate) fn unreadable(id: &str, reason: &str) -> StoreError {
+pub(crate) fn unreadable(id: &RunId, reason: &str) -> StoreError {
     StoreError::Format(format!("the run `{id}` cannot be read: {reason}"))
 }
 
@@ -281,7 +286,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         key: row.get(0)?,
         status: row.get(6)?,
         info: RunInfo {
-            id: row.get(1)?,
+            id: run_id(row, 1)?,
             plan: row.get(2)?,
             digest: row.get(3)?,
             dialect: row.get(4)?,

@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
-use planwright_engine::History;
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
+use planwright_engine::{History, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -63,7 +63,7 @@ impl Lease {
     /// Takes the lease of the run `id` in a store; `path` is its lock file.
     fn take(
         store: &Arc<StoreFile>,
-        id: &str,
+        id: &RunId,
         path: &Path,
         holder: &LeaseHolder,
     ) -> io::Result<LeaseOutcome> {
@@ -75,7 +75,7 @@ impl Lease {
                     let mut lease = Self {
                         file,
                         path: path.to_owned(),
-                        inode: store.lease(id)?,
+                        inode: store.lease(id.as_str())?,
                     };
                     if lease.inode.is_some() {
                         return write(&mut lease.file, holder)
@@ -107,10 +107,10 @@ impl Lease {
     /// Returns the holder of the lease of the run `id` in a store; `path` is its lock file.
     pub(crate) fn holder(
         store: &StoreFile,
-        id: &str,
+        id: &RunId,
         path: &Path,
     ) -> io::Result<Option<LeaseHolder>> {
-        let unnamed = || Ok(store.is_leased(id)?.then_some(UNKNOWN));
+        let unnamed = || Ok(store.is_leased(id.as_str())?.then_some(UNKNOWN));
         let mut file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return unnamed(),
@@ -170,7 +170,7 @@ impl Store {
     /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
     pub fn create_run(&self, new: NewRun, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         // Before the id becomes a part of file names.
-        values::check("id of a run", &new.id)?;
+        values::check("id of a run", new.id.as_str())?;
         let id = new.id.clone();
         let lease = self.lease(&id, holder)?;
         let processes = self.processes(&id)?;
@@ -193,7 +193,7 @@ impl Store {
         let processes = self.processes(&id)?;
         // Read after leasing: before, another process could still append.
         let (key, state) = self.read(|connection| {
-            let (key, _) = info::find(connection, &id)?;
+            let (key, _) = info::find(connection, id.as_str())?;
             info::check_format(connection, key, &id)?;
             let counts = info::count(connection, key)?;
             let state = JournalPosition {
@@ -213,7 +213,7 @@ impl Store {
     fn leased_run(
         &self,
         key: i64,
-        id: String,
+        id: RunId,
         processes: Arc<ProcessFile>,
         lease: Lease,
         state: JournalPosition,
@@ -226,13 +226,13 @@ impl Store {
         }
     }
 
-    pub(crate) fn lease(&self, id: &str, holder: &LeaseHolder) -> Result<Lease, StoreError> {
+    pub(crate) fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Lease, StoreError> {
         let taken = Lease::take(self.file(), id, &self.lease_path(id), holder)
             .map_err(|error| self.io(&error))?;
         match taken {
             LeaseOutcome::Acquired(lease) => Ok(lease),
             LeaseOutcome::HeldBy(other) => Err(StoreError::Held {
-                run: id.to_owned(),
+                run: id.clone(),
                 holder: other.unwrap_or(UNKNOWN),
             }),
         }
@@ -243,11 +243,11 @@ impl Store {
     /// # Errors
     ///
     /// [`StoreError::File`] if they cannot be read.
-    pub fn earlier_server_processes(&self, id: &str) -> Result<Vec<ServerProcess>, StoreError> {
+    pub fn earlier_server_processes(&self, id: &RunId) -> Result<Vec<ServerProcess>, StoreError> {
         server_processes::earlier(&self.processes_path(id)).map_err(|error| self.io(&error))
     }
 
-    fn processes(&self, id: &str) -> Result<Arc<ProcessFile>, StoreError> {
+    fn processes(&self, id: &RunId) -> Result<Arc<ProcessFile>, StoreError> {
         ProcessFile::open(self.processes_path(id)).map_err(|error| self.io(&error))
     }
 
@@ -261,7 +261,7 @@ impl Store {
 
 impl LeasedRun {
     /// Returns the id of the run.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &RunId {
         &self.progress.id
     }
 
@@ -289,7 +289,7 @@ impl LeasedRun {
 impl Journal for LeasedRun {
     /// Fails for another run, or if the history differs from the journal in the store. Deletes the decisions that the history has
     /// consumed.
-    fn open(&self, run: &str, history: Option<&History>) -> Result<(), JournalError> {
+    fn open(&self, run: &RunId, history: Option<&History>) -> Result<(), JournalError> {
         let id = self.id();
         if run != id {
             let message = format!("the journal belongs to the run `{id}`, not to `{run}`");

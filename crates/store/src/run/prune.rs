@@ -8,7 +8,8 @@ use rusqlite::{Connection, params};
 use crate::error::LeaseHolder;
 use crate::error::{QueryError, StoreError};
 use crate::store::Store;
-use crate::values::{to_i64, to_nanos};
+use crate::values::{run_id, to_i64, to_nanos};
+use planwright_engine::RunId;
 
 /// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
 const PAGES_PER_VACUUM: i64 = 512;
@@ -33,9 +34,9 @@ pub struct Prune {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneReport {
     /// The ids of the deleted runs, the newest first.
-    pub runs: Vec<String>,
+    pub runs: Vec<RunId>,
     /// The ids of the runs that were skipped because they are leased.
-    pub in_use: Vec<String>,
+    pub in_use: Vec<RunId>,
     /// The number of deleted large values. A dry run does not count those that several of the runs share.
     pub values: usize,
     /// The approximate number of freed bytes.
@@ -83,7 +84,7 @@ impl Store {
 
     fn delete_runs(
         &self,
-        ids: Vec<String>,
+        ids: Vec<RunId>,
         prune: &Prune,
         holder: &LeaseHolder,
     ) -> Result<PruneReport, StoreError> {
@@ -145,15 +146,15 @@ impl Store {
 }
 
 /// Returns the ids of the runs that may be deleted, the newest first.
-fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<String>, QueryError> {
+fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<RunId>, QueryError> {
     let mut statement = connection.prepare(&format!(
         "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE} ORDER BY created_ns DESC, key DESC LIMIT -1 OFFSET ?3"
     ))?;
     let rows = statement.query_map(
         params![to_nanos(prune.before), prune.unfinished, to_i64(prune.keep)],
-        |row| Ok((row.get(0)?, row.get(1)?)),
+        |row| Ok((run_id(row, 0)?, row.get(1)?)),
     )?;
-    let rows = rows.collect::<Result<Vec<(String, bool)>, _>>()?;
+    let rows = rows.collect::<Result<Vec<(RunId, bool)>, _>>()?;
     Ok(rows
         .into_iter()
         .filter_map(|(id, is_old)| is_old.then_some(id))
@@ -167,14 +168,14 @@ const IS_PRUNABLE: &str = "(?2 OR status IN ('succeeded', 'failed', 'cancelled')
 /// meantime.
 fn remove(
     connection: &Connection,
-    id: &str,
+    id: &RunId,
     unfinished: bool,
 ) -> Result<Option<(usize, u64)>, QueryError> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}"
     ))?;
     let keys = statement
-        .query_map(params![id, unfinished], |row| row.get(0))?
+        .query_map(params![id.as_str(), unfinished], |row| row.get(0))?
         .collect::<Result<Vec<i64>, _>>()?;
     let [run] = keys[..] else {
         return Ok(None);

@@ -194,9 +194,9 @@ proptest! {
         let changed: String = changed.into_iter().collect();
         let scene = scene();
         if let Ok(imported) = scene.store.import(&changed) {
-            let entries = read(&scene.store, &imported.id).len();
+            let entries = read(&scene.store, imported.id.as_str()).len();
             prop_assert_eq!(entries, changed.matches("{\"entry\"").count());
-            let again = scene.store.export(&imported.id).unwrap();
+            let again = scene.store.export(imported.id.as_str()).unwrap();
             prop_assert_eq!(scene.store.import(&again).map(|again| again.is_new), Ok(false));
         }
     }

@@ -13,7 +13,7 @@ fn a_run_has_one_lease_at_a_time() {
     let other = LeaseHolder::this_process("elsewhere", time(5));
     let error = scene.store.hold("r", &other).unwrap_err();
     let expected = StoreError::Held {
-        run: "r".to_owned(),
+        run: "r".parse().unwrap(),
         holder: me(),
     };
     assert_eq!(error, expected);

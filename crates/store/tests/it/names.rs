@@ -24,13 +24,13 @@ fn everything() -> Prune {
 pub(crate) fn check_held(store: &Store, by: &LeaseHolder) {
     let refused = store.hold("r", &me()).unwrap_err();
     let expected = StoreError::Held {
-        run: "r".to_owned(),
+        run: "r".parse().unwrap(),
         holder: by.clone(),
     };
     assert_eq!(refused, expected);
     let pruned = store.prune(&everything(), &me()).unwrap();
     let expected = PruneReport {
-        in_use: vec!["r".to_owned()],
+        in_use: vec!["r".parse().unwrap()],
         ..PruneReport::default()
     };
     assert_eq!(pruned, expected);

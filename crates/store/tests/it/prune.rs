@@ -1,7 +1,7 @@
 //! Pruning of runs.
 
 use planwright_core::Value;
-use planwright_engine::RunStatus;
+use planwright_engine::{RunId, RunStatus};
 use planwright_store::{LeasedRun, NewRun, Prune, PruneReport, Store, StoreError};
 
 use crate::support::{append, ended, entries, me, new_run, read, scene, step, time};
@@ -36,7 +36,7 @@ fn prune(before: u64) -> Prune {
     }
 }
 
-fn ids(store: &Store) -> Vec<String> {
+fn ids(store: &Store) -> Vec<RunId> {
     let runs = store.runs(&planwright_store::RunFilter::default()).unwrap();
     runs.into_iter().map(|run| run.id).collect()
 }
@@ -135,7 +135,7 @@ fn a_leased_run_is_not_deleted() {
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
     assert_eq!(
         (pruned.runs.len(), pruned.in_use),
-        (0, vec!["h".to_owned()])
+        (0, vec!["h".parse().unwrap()])
     );
     drop(held);
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
@@ -149,7 +149,7 @@ fn a_store_keeps_to_its_size() {
     let scene = scene();
     fill(&scene.store);
     let to = |most: u64| scene.store.prune_to(most, &prune(100), &me()).unwrap().runs;
-    assert_eq!(to(1 << 30), Vec::<String>::new());
+    assert_eq!(to(1 << 30), Vec::<RunId>::new());
     assert_eq!(ids(&scene.store).len(), 6);
     assert_eq!(to(0), ["d", "c", "b", "a"]);
     // Leased runs stay, even if the store is too large.

@@ -198,7 +198,7 @@ fn record() -> impl Strategy<Value = Record> {
     let result = prop_oneof![output().prop_map(Ok), error().prop_map(Err)];
     prop_oneof![
         (text(), value()).prop_map(|(digest, header)| Record::Opened {
-            run: Some("r".into()),
+            run: Some("r".parse().unwrap()),
             digest,
             header
         }),

@@ -128,10 +128,10 @@ fn a_run_is_found_by_its_id_or_a_unique_prefix() {
 }
 
 #[test]
-fn ids_are_words_and_each_stands_for_one_run() {
+fn no_id_looks_like_an_option_and_each_stands_for_one_run() {
     let scene = scene();
     let create = |id: &str| scene.store.create_run(new_run(id), &me()).map(drop);
-    for id in ["", "../a", "a/b", ".", "a b", "*"] {
+    for id in ["-", "-rf", "--help"] {
         assert!(
             matches!(create(id), Err(StoreError::BadName { .. })),
             "{id}"

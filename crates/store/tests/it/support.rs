@@ -33,7 +33,7 @@ pub(crate) fn me() -> LeaseHolder {
 
 pub(crate) fn new_run(id: &str) -> NewRun {
     NewRun {
-        id: id.to_owned(),
+        id: id.parse().unwrap(),
         plan: Some("weather".to_owned()),
         digest: "d1".to_owned(),
         dialect: Some("native".to_owned()),

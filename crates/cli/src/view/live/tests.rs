@@ -54,7 +54,7 @@ fn run(plan: &str, tools: &str) -> Ran {
         let engine = Engine::new(backends)
             .with_options(RunOptions::default())
             .with_approver(std::sync::Arc::new(Always(Decision::Later)));
-        let (handle, mut events) = engine.start("run", plan.clone());
+        let (handle, mut events) = engine.start("run".parse().unwrap(), plan.clone());
         let summary = handle.await;
         let mut seen = Vec::new();
         while let Some(event) = events.recv().await {

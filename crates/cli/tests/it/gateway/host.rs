@@ -268,7 +268,11 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
     );
     assert_eq!(run_of(&resumed), run);
     let stored = StoredRun::read(&scene.store, &run).unwrap();
-    let calls = stored.replayed(&run).unwrap().summary.calls;
+    let calls = stored
+        .replayed(&run.parse().unwrap())
+        .unwrap()
+        .summary
+        .calls;
     let of_first = calls.iter().filter(|call| call.at.step.as_str() == "first");
     assert_eq!(of_first.count(), 1);
 }
@@ -555,7 +559,10 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
     let (at, past) = stored.steps().next().unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
-        digest: past.open_question().unwrap().digest(&run, at),
+        digest: past
+            .open_question()
+            .unwrap()
+            .digest(&run.parse().unwrap(), at),
         decision: Decision::Approve { args: None },
         by: None,
         decided: now(),
@@ -585,7 +592,7 @@ async fn a_call_that_is_given_up_ends_its_run() {
     };
     drop(call);
     loop {
-        let stored = StoredRun::read(&scene.store, &run).unwrap();
+        let stored = StoredRun::read(&scene.store, run.as_str()).unwrap();
         if let Some(status) = stored.status() {
             assert_eq!(status.as_str(), "cancelled");
             break;

@@ -72,7 +72,7 @@ impl RunMachine {
             })
         });
         let request = Box::new(ApprovalRequest {
-            run: Arc::clone(self.id()),
+            run: self.id().clone(),
             shown: subject.args.clone(),
             changes: self.changes_since_question(&at, &subject),
             at,

@@ -11,6 +11,7 @@ use crate::backend::{
     CallClock, CallContext, ErrorKind, RetryAdvice, ToolCall, ToolError, ToolOutput,
 };
 use crate::event::{Address, RunEvent};
+use crate::id::RunId;
 use crate::journal::Record;
 use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::{CallRecord, Group};
@@ -26,7 +27,7 @@ impl RunMachine {
             return;
         }
         self.begin(task, effects);
-        let run = Arc::clone(self.id());
+        let run = self.id().clone();
         let now = self.now();
         let Some(data) = self.task_data_mut(task) else {
             return;
@@ -54,7 +55,7 @@ impl RunMachine {
                 idempotency_key: idempotency_key(&run, &at, &tool, &args),
                 time_limit,
                 data: self.options.data.clone(),
-                run,
+                run: Some(run),
             },
             clock: CallClock::default(),
         });
@@ -266,7 +267,7 @@ impl RunMachine {
 
 /// The idempotency key of a call: the run, the place in it, and a digest of tool and arguments. A different call at
 /// the same place has another key, so a server that honours keys does not drop it as a duplicate.
-fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
+fn idempotency_key(run: &RunId, at: &Address, tool: &Tool, args: &Value) -> Arc<str> {
     let mut hash = Sha256::new();
     for part in [&*tool.server, &*tool.name, &args.to_json()] {
         // The length prefix keeps different parts from hashing alike.
@@ -275,5 +276,5 @@ fn idempotency_key(run: &str, at: &Address, tool: &Tool, args: &Value) -> Arc<st
     }
     let digest = hex(&hash.finalize());
     let short = digest.get(..KEY_DIGITS).unwrap_or(&digest);
-    format!("{}:{short}", at.key_below(run)).into()
+    format!("{}:{short}", at.key_below(run.as_str())).into()
 }

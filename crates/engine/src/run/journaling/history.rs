@@ -11,6 +11,7 @@ use planwright_core::{Hashing, StepId, Value};
 use crate::approval::CallSubject;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
 use crate::event::Address;
+use crate::id::RunId;
 use crate::journal::{Entry, Record};
 use crate::run::outcome::StepStatus;
 
@@ -25,7 +26,7 @@ pub struct History {
     /// Choices of a person, by the address of the step in its text form.
     choices: HashMap<Arc<str>, Choice>,
     /// The run that the journal belongs to, if it is recorded.
-    run: Option<Arc<str>>,
+    run: Option<RunId>,
     /// The digest of the plan at the end of the latest process.
     plan_digest: Option<Arc<str>>,
     /// The number of entries read.
@@ -130,7 +131,7 @@ impl History {
     }
 
     /// The run that the journal belongs to, if it is recorded.
-    pub fn run(&self) -> Option<&Arc<str>> {
+    pub fn run(&self) -> Option<&RunId> {
         self.run.as_ref()
     }
 
@@ -147,7 +148,7 @@ impl History {
 
     /// The digests of the calls whose decisions are used. Each decision counts once: a later question about the same
     /// call needs another one, so the digest of an open question is not included.
-    pub fn used_decisions(&self, run: &str) -> impl Iterator<Item = String> {
+    pub fn used_decisions(&self, run: &RunId) -> impl Iterator<Item = String> {
         let is_open = |at: &Address, subject: &CallSubject| {
             self.past(at).and_then(StepHistory::open_question) == Some(subject)
         };

@@ -9,6 +9,7 @@ use planwright_core::{Hashing, StepId, Value};
 
 use crate::approval::Decision;
 use crate::event::Address;
+use crate::id::RunId;
 use crate::journal::{Entry, Record};
 use crate::options::RunOptions;
 use crate::run::calls::admission::RUN_TIMER_TASK;
@@ -91,7 +92,7 @@ pub enum ReplayError<E> {
 ///
 /// The first difference from the recorded decisions, or the reason why the replay is not possible.
 pub fn replay<E>(
-    run: &Arc<str>,
+    run: &RunId,
     entries: &[Entry],
     mut open: impl FnMut(&str, &Value) -> Result<ReplayHeader, E>,
 ) -> Result<ReplayReport, ReplayError<E>> {
@@ -127,7 +128,7 @@ pub fn replay<E>(
             .fold(history.clone(), |history, (step, choice)| {
                 history.with_choice(step, choice)
             });
-        let mut machine = RunMachine::new(Arc::clone(run), opening.plan, opening.options)
+        let mut machine = RunMachine::new(run.clone(), opening.plan, opening.options)
             .journaled()
             .after(Arc::new(chosen));
         machine.journal.replay_consent(recorded_consent(process));

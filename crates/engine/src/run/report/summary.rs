@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::backend::ToolError;
 use crate::durations::Durations;
 use crate::event::Address;
+use crate::id::RunId;
 use crate::journal::JournalError;
 use crate::run::calls::admission::select;
 use crate::run::journaling::history::PastCall;
@@ -61,7 +62,7 @@ impl fmt::Display for RunStatus {
 #[non_exhaustive]
 pub struct RunSummary {
     /// The run's id.
-    pub run: Arc<str>,
+    pub run: RunId,
     /// The plan's name.
     pub plan: Option<Arc<str>>,
     /// The plan's digest.
@@ -196,7 +197,7 @@ impl RunMachine {
             _ => self.frames.shared_slots().all(kind),
         };
         let mut summary = RunSummary {
-            run: Arc::clone(self.id()),
+            run: self.id().clone(),
             plan,
             digest,
             status,

@@ -203,8 +203,12 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
     };
     let guards = Guards::new().calls(1).wall_time(Duration::from_secs(9));
     let history = Arc::new(History::new([&sent]));
-    let mut run =
-        RunMachine::new("run", sound(plan(steps(2, "t"))), options(guards)).after(history);
+    let mut run = RunMachine::new(
+        "run".parse().unwrap(),
+        sound(plan(steps(2, "t"))),
+        options(guards),
+    )
+    .after(history);
     let mut effects = Vec::new();
     run.start(&mut effects);
     run.proceed(&mut effects);
@@ -249,7 +253,7 @@ async fn waiting_for_a_rate_takes_no_place_and_no_time_of_the_attempt() {
     options.attempt_timeout = Some(Duration::from_millis(50));
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(steps(5, "t"))))
+        .run("r".parse().unwrap(), sound(plan(steps(5, "t"))))
         .await;
     assert_eq!(summary.status, RunStatus::Succeeded);
     let times = times.lock().unwrap();
@@ -269,7 +273,7 @@ async fn a_call_that_is_refused_takes_no_turn_of_the_rate() {
     all.push(call("other", "t", &[("x", "1")]));
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(all)))
+        .run("r".parse().unwrap(), sound(plan(all)))
         .await;
     let refused = "t1 failed budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows";
     assert_eq!(
@@ -297,7 +301,7 @@ async fn when_the_time_is_up_everything_ends() {
     let start = tokio::time::Instant::now();
     let summary = Engine::new(backend)
         .with_options(options)
-        .run("r", sound(plan(all)))
+        .run("r".parse().unwrap(), sound(plan(all)))
         .await;
     assert_eq!(start.elapsed().as_secs(), 90);
     assert_eq!(summary.status, RunStatus::Failed);
@@ -333,7 +337,7 @@ async fn a_person_who_does_not_answer_does_not_hold_up_the_end() {
     let summary = Engine::new(backend)
         .with_options(options(Guards::new().wall_time(Duration::from_secs(1))))
         .with_approver(Arc::new(Undecided))
-        .run("r", sound(plan(vec![step])))
+        .run("r".parse().unwrap(), sound(plan(vec![step])))
         .await;
     assert_eq!(
         outcomes(&summary),

@@ -35,7 +35,7 @@ impl Hand {
         choose: &mut dyn FnMut(usize) -> usize,
     ) -> (RunSummary, Vec<(Duration, String)>) {
         let mut hand = Self {
-            run: RunMachine::new("run", sound(plan), options),
+            run: RunMachine::new("run".parse().unwrap(), sound(plan), options),
             now: Duration::ZERO,
             calls: Vec::new(),
             timers: BTreeMap::new(),

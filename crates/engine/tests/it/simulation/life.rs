@@ -169,7 +169,7 @@ impl Life {
             |history, (step, choice)| history.with_choice(step, choice),
         );
         let header = Value::from(number as u64);
-        let start = SpawnRequest::new(RUN, self.plan.clone())
+        let start = SpawnRequest::new(RUN.parse().unwrap(), self.plan.clone())
             .with_journal(Arc::new(journal), header)
             .after(history);
         self.choices.push(choices);
@@ -250,7 +250,7 @@ impl Life {
         if entries.is_empty() {
             return;
         }
-        let replayed = replay(&Arc::from(RUN), &entries, |_, header| {
+        let replayed = replay(&RUN.parse().unwrap(), &entries, |_, header| {
             let number = usize::try_from(header.as_u64().unwrap()).unwrap();
             Ok::<_, Infallible>(ReplayHeader {
                 plan: self.plan.clone(),

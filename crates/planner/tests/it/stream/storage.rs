@@ -72,7 +72,7 @@ impl MemoryStore {
         let openings = self.openings.lock().unwrap();
         let mut openings = openings.iter();
         let mut rest = entries.as_slice();
-        let replayed = replay(&Arc::from("run"), &entries, |_, _| {
+        let replayed = replay(&"run".parse().unwrap(), &entries, |_, _| {
             let (plan, beginning, forgotten) = openings.next().unwrap();
             let (process, behind) = one_process(rest);
             rest = behind;

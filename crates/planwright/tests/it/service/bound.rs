@@ -31,7 +31,7 @@ async fn check(
         assert_eq!(error.to_string(), expected);
         assert!(strict.start(plan.clone()).is_err());
         // The engine alone refuses the call.
-        let summary = strict.engine().run("r", plan).await;
+        let summary = strict.engine().run("r".parse().unwrap(), plan).await;
         let call = summary
             .calls
             .iter()

@@ -164,7 +164,8 @@ async fn a_step_that_is_built_without_arguments_has_none() {
 async fn functions_see_their_run_and_the_data_of_its_caller() {
     let who = Function::with_context("who", async |(): (), context: CallContext| {
         let tenant = context.data.get::<String>().cloned();
-        Ok::<_, ToolError>(format!("{tenant:?} {} {}", context.run, context.step))
+        let run = context.run.unwrap();
+        Ok::<_, ToolError>(format!("{tenant:?} {run} {}", context.step))
     });
     let planwright = Planwright::builder()
         .functions(Functions::new().with(who))
@@ -173,7 +174,10 @@ async fn functions_see_their_run_and_the_data_of_its_caller() {
         .unwrap();
     let plan = parse(r#"{"steps": [{"id": "a", "tool": "who"}], "output": "${a}"}"#);
     let plan = planwright.check(plan).unwrap();
-    let run = planwright.run(plan).id("r1").data("acme".to_owned());
+    let run = planwright
+        .run(plan)
+        .id("r1".parse().unwrap())
+        .data("acme".to_owned());
     let output: String = run.await.unwrap().into_output().unwrap();
     assert_eq!(output, r#"Some("acme") r1 a"#);
 }

@@ -31,8 +31,13 @@ async fn a_run_tells_what_happens() {
 async fn steps_may_come_later() {
     let planwright = planwright().await;
     let plan = planwright.check(parse(FIRST)).unwrap();
-    let mut run = planwright.run(plan).id("grows").growing().start().unwrap();
-    assert_eq!(&**run.id(), "grows");
+    let mut run = planwright
+        .run(plan)
+        .id("grows".parse().unwrap())
+        .growing()
+        .start()
+        .unwrap();
+    assert_eq!(*run.id(), "grows");
     while let Some(stamped) = run.next_event().await {
         if matches!(stamped.event, RunEvent::StepEnded { .. }) {
             break;

@@ -130,7 +130,10 @@ async fn what_is_open_can_be_used_without_it() {
     assert!(findings.is_empty());
     let plan = plan.unwrap();
     let hidden = Value::from(json!({"a": {"city": "[redacted]", "temp": 4}}));
-    let summary = planwright.engine().run("r", plan.clone()).await;
+    let summary = planwright
+        .engine()
+        .run("r".parse().unwrap(), plan.clone())
+        .await;
     assert_eq!(summary.output, hidden);
     // Other options do not show what was secret.
     let summary = planwright

@@ -62,18 +62,26 @@ async fn a_program_with_functions_alone_resumes_its_run() {
     let bank = Bank::failing(1);
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let plan = planwright.check(parse(PAY)).unwrap();
-    let run = planwright.run(plan).stored_in(&disk.open(), "order-1");
+    let run = planwright
+        .run(plan)
+        .stored_in(&disk.open(), "order-1".parse().unwrap());
     assert_eq!(run.await.unwrap().status, RunStatus::Failed);
     drop(planwright);
 
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
-    let summary = planwright.resume(&disk.open(), "order-1").await.unwrap();
+    let summary = planwright
+        .resume(&disk.open(), "order-1".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(summary.status, RunStatus::Succeeded);
-    assert_eq!(&*summary.run, "order-1");
+    assert_eq!(summary.run, "order-1");
     assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"paid ada"}"#);
     assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
     // What is done stays done.
-    let again = planwright.resume(&disk.open(), "order-1").await.unwrap();
+    let again = planwright
+        .resume(&disk.open(), "order-1".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(again.status, RunStatus::Succeeded);
     assert_eq!((bank.looks(), bank.paid().len()), (1, 2));
 }
@@ -84,12 +92,20 @@ async fn a_decision_of_another_process_is_honoured_once() {
     let bank = Bank::failing(1);
     let planwright = bank.asking().await;
     let plan = planwright.check(parse(PAY)).unwrap();
-    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    let run = planwright
+        .run(plan)
+        .stored_in(&disk.open(), "r".parse().unwrap());
     assert_eq!(run.await.unwrap().status, RunStatus::Waiting);
     assert_eq!(bank.paid(), [""; 0]);
     disk.approve("r");
 
-    let resume = || async { planwright.resume(&disk.open(), "r").await.unwrap().status };
+    let resume = || async {
+        planwright
+            .resume(&disk.open(), "r".parse().unwrap())
+            .await
+            .unwrap()
+            .status
+    };
     // The payment is made, and fails: that decision is used up.
     assert_eq!(resume().await, RunStatus::Failed);
     assert_eq!(bank.paid().len(), 1);
@@ -118,10 +134,15 @@ async fn a_rejection_and_other_arguments_count_as_well() {
         ("no", no, RunStatus::Failed),
         ("bob", changed, RunStatus::Succeeded),
     ] {
-        let run = planwright.run(plan.clone()).stored_in(&disk.open(), id);
+        let run = planwright
+            .run(plan.clone())
+            .stored_in(&disk.open(), id.parse().unwrap());
         assert_eq!(run.await.unwrap().status, RunStatus::Waiting);
         disk.decide(id, decision);
-        let summary = planwright.resume(&disk.open(), id).await.unwrap();
+        let summary = planwright
+            .resume(&disk.open(), id.parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(summary.status, status);
     }
     assert_eq!(bank.paid(), ["bob"]);
@@ -144,7 +165,9 @@ async fn a_run_waits_for_a_decision_on_request() {
     let planwright = bank.asking().await;
     let plan = planwright.check(parse(PAY)).unwrap();
     let asked = Arc::new(Notify::new());
-    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    let run = planwright
+        .run(plan)
+        .stored_in(&disk.open(), "r".parse().unwrap());
     let run = run.approver(Asked(Arc::clone(&asked)));
     let run = run.wait_for_decisions().start().unwrap();
     asked.notified().await;
@@ -163,19 +186,22 @@ async fn a_decision_is_about_one_call_of_one_run() {
         let plan = planwright.check(parse(text)).unwrap();
         planwright
             .run(plan)
-            .stored_in(&disk.open(), id)
+            .stored_in(&disk.open(), id.parse().unwrap())
             .await
             .unwrap();
     }
     disk.approve("r1");
     for id in ["r2", "r3"] {
-        let summary = planwright.resume(&disk.open(), id).await.unwrap();
+        let summary = planwright
+            .resume(&disk.open(), id.parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(summary.status, RunStatus::Waiting);
     }
     // A plan that pays another person asks again.
     let plan = planwright.check(parse(&eve)).unwrap();
     let changed = planwright
-        .resume(&disk.open(), "r1")
+        .resume(&disk.open(), "r1".parse().unwrap())
         .plan(plan)
         .await
         .unwrap();
@@ -191,14 +217,20 @@ async fn an_imported_run_brings_no_consent() {
     let plan = planwright.check(parse(PAY)).unwrap();
     planwright
         .run(plan)
-        .stored_in(&here.open(), "r")
+        .stored_in(&here.open(), "r".parse().unwrap())
         .await
         .unwrap();
     here.approve("r");
     let text = here.open().export("r").unwrap();
     there.open().import(&text).unwrap();
     assert!(open_questions(&there.open(), "r").unwrap().is_empty());
-    let resume = || async { planwright.resume(&there.open(), "r").await.unwrap().status };
+    let resume = || async {
+        planwright
+            .resume(&there.open(), "r".parse().unwrap())
+            .await
+            .unwrap()
+            .status
+    };
     assert_eq!(resume().await, RunStatus::Waiting);
     assert_eq!(bank.paid(), [""; 0]);
     there.approve("r");
@@ -217,7 +249,7 @@ async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) 
         (held, History::new(&entries))
     } else {
         let new = NewRun {
-            id: "r".to_owned(),
+            id: "r".parse().unwrap(),
             plan: None,
             digest: plan.digest().to_owned(),
             dialect: None,
@@ -227,7 +259,10 @@ async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) 
         };
         (store.create_run(new, &me).unwrap(), History::default())
     };
-    let run = planwright.run(plan).id("r").journal(held, Value::Null);
+    let run = planwright
+        .run(plan)
+        .id("r".parse().unwrap())
+        .journal(held, Value::Null);
     let run = run.after(history).approver(approver);
     run.await.unwrap().status
 }
@@ -237,7 +272,13 @@ async fn the_parts_of_the_store_use_a_decision_once() {
     let disk = Disk::new();
     let bank = Bank::failing(1);
     let planwright = bank.asking().await;
-    let run = || by_hand(&planwright, &disk, StoreApprover::new(disk.open(), "r"));
+    let run = || {
+        by_hand(
+            &planwright,
+            &disk,
+            StoreApprover::new(disk.open(), "r".parse().unwrap()),
+        )
+    };
     assert_eq!(run().await, RunStatus::Waiting);
     disk.approve("r");
     assert_eq!(run().await, RunStatus::Failed);
@@ -246,7 +287,7 @@ async fn the_parts_of_the_store_use_a_decision_once() {
     // What the store has goes before what another approver says.
     disk.approve("r");
     let no = Always(Decision::Reject { because: None });
-    let approver = StoreApprover::new(disk.open(), "r").or(Arc::new(no));
+    let approver = StoreApprover::new(disk.open(), "r".parse().unwrap()).or(Arc::new(no));
     assert_eq!(
         by_hand(&planwright, &disk, approver).await,
         RunStatus::Succeeded
@@ -308,9 +349,14 @@ async fn plans_of_any_origin_are_resumed() {
         ("own", planwright.check(own).unwrap(), 2),
         ("built", planwright.check(built).unwrap(), 3),
     ] {
-        let run = planwright.run(plan).stored_in(&disk.open(), id);
+        let run = planwright
+            .run(plan)
+            .stored_in(&disk.open(), id.parse().unwrap());
         assert_eq!(run.await.unwrap().status, RunStatus::Succeeded);
-        let resumed = planwright.resume(&disk.open(), id).await.unwrap();
+        let resumed = planwright
+            .resume(&disk.open(), id.parse().unwrap())
+            .await
+            .unwrap();
         assert_eq!(resumed.status, RunStatus::Succeeded);
         assert_eq!(bank.looks(), looks);
     }
@@ -319,11 +365,14 @@ async fn plans_of_any_origin_are_resumed() {
     ));
     let run = planwright
         .run(by_name.unwrap())
-        .stored_in(&disk.open(), "name");
+        .stored_in(&disk.open(), "name".parse().unwrap());
     assert_eq!(run.await.unwrap().status, RunStatus::Failed);
     // The plan inside is stored with the run.
     let without = bank.builder(bank.pay()).open().await.unwrap();
-    let resumed = without.resume(&disk.open(), "name").await.unwrap();
+    let resumed = without
+        .resume(&disk.open(), "name".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(resumed.status, RunStatus::Succeeded);
     assert_eq!(bank.paid().len(), 2);
 }
@@ -338,7 +387,7 @@ async fn a_plan_that_cannot_be_read_again_is_not_stored() {
     let loaded = LoadedPlan::new("plan", read());
     let new = NewStoredRun::of(&loaded, ToolSourcesV1::default(), SystemTime::UNIX_EPOCH);
     let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
-    let run = ("r", &plan, &RunOptions::default());
+    let run = (&"r".parse().unwrap(), &plan, &RunOptions::default());
     let error = new.create(&store, &me, run).unwrap_err();
     assert!(
         matches!(&error, StoredRunError::UnknownDialect(name) if name == Names.name()),
@@ -358,14 +407,21 @@ async fn secrets_are_given_again() {
         .check_with(parse(text), [("to", "adas-account")])
         .unwrap();
     let store = disk.open();
-    planwright.run(plan).stored_in(&store, "r").await.unwrap();
-    let error = planwright.resume(&store, "r").await.unwrap_err();
+    planwright
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
+    let error = planwright
+        .resume(&store, "r".parse().unwrap())
+        .await
+        .unwrap_err();
     assert!(
         matches!(error, Error::StoredRun(StoredRunError::Hidden(_))),
         "{error}"
     );
     let resumed = planwright
-        .resume(&store, "r")
+        .resume(&store, "r".parse().unwrap())
         .input("to", "adas-account")
         .await;
     assert_eq!(resumed.unwrap().status, RunStatus::Succeeded);
@@ -384,13 +440,13 @@ async fn consent_to_a_secret_outlives_the_process() {
         .unwrap();
     planwright
         .run(plan)
-        .stored_in(&disk.open(), "r")
+        .stored_in(&disk.open(), "r".parse().unwrap())
         .await
         .unwrap();
     disk.approve("r");
     let store = disk.open();
     let other = planwright
-        .resume(&store, "r")
+        .resume(&store, "r".parse().unwrap())
         .input("to", "eves-account")
         .await
         .unwrap();
@@ -400,7 +456,7 @@ async fn consent_to_a_secret_outlives_the_process() {
     // The question that is open now is about the other secret.
     let store = disk.open();
     let same = planwright
-        .resume(&store, "r")
+        .resume(&store, "r".parse().unwrap())
         .input("to", "adas-account")
         .await
         .unwrap();
@@ -419,7 +475,11 @@ async fn a_decision_cannot_replace_a_secret() {
         .check_with(parse(text), [("to", "adas-account")])
         .unwrap();
     let store = disk.open();
-    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    planwright
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
     let open = open_questions(&store, "r").unwrap();
     let decide = |to: &str| {
         let args = Some(Value::object([("to", Value::from(to))]));
@@ -432,7 +492,9 @@ async fn a_decision_cannot_replace_a_secret() {
         "{refused}"
     );
     decide("[redacted]").unwrap();
-    let resumed = planwright.resume(&store, "r").input("to", "adas-account");
+    let resumed = planwright
+        .resume(&store, "r".parse().unwrap())
+        .input("to", "adas-account");
     assert_eq!(resumed.await.unwrap().status, RunStatus::Succeeded);
     assert_eq!(bank.paid(), ["adas-account"]);
 }
@@ -444,16 +506,27 @@ async fn a_new_plan_keeps_what_it_does_not_change() {
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let store = disk.open();
     let plan = planwright.check(parse(PAY)).unwrap();
-    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    planwright
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
     let plan = planwright.check(parse(PAY.replace("ada", "bob"))).unwrap();
-    let summary = planwright.resume(&store, "r").plan(plan).await.unwrap();
+    let summary = planwright
+        .resume(&store, "r".parse().unwrap())
+        .plan(plan)
+        .await
+        .unwrap();
     assert_eq!(summary.status, RunStatus::Succeeded);
     assert_eq!(
         (bank.looks(), bank.paid()),
         (1, vec!["ada".to_owned(), "bob".to_owned()])
     );
     // It is the stored plan from now on.
-    let summary = planwright.resume(&store, "r").await.unwrap();
+    let summary = planwright
+        .resume(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(summary.output.to_string(), r#"{"look":1,"pay":"paid bob"}"#);
     assert_eq!(bank.paid().len(), 2);
 }
@@ -465,8 +538,12 @@ async fn choices_are_about_steps_that_exist() {
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let store = disk.open();
     let plan = planwright.check(parse(PAY)).unwrap();
-    planwright.run(plan).stored_in(&store, "r").await.unwrap();
-    let resume = || planwright.resume(&store, "r");
+    planwright
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
+    let resume = || planwright.resume(&store, "r".parse().unwrap());
     let error = resume().retry("play").await.unwrap_err();
     assert!(
         matches!(error, Error::StoredRun(StoredRunError::UnknownStep { .. })),
@@ -492,12 +569,12 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
     let plan = planwright.check(parse(PAY)).unwrap();
     planwright
         .run(plan.clone())
-        .stored_in(&store, "order-10")
+        .stored_in(&store, "order-10".parse().unwrap())
         .await
         .unwrap();
     let error = planwright
         .run(plan.clone())
-        .stored_in(&store, "order-10")
+        .stored_in(&store, "order-10".parse().unwrap())
         .await
         .unwrap_err();
     assert_eq!(error.to_string(), "there is a run `order-10` already");
@@ -507,23 +584,31 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
         .map(Result::unwrap)
         .collect();
     let run = planwright.run(plan.clone()).after(History::new(&entries));
-    let error = run.stored_in(&store, "order-10").await.unwrap_err();
+    let error = run
+        .stored_in(&store, "order-10".parse().unwrap())
+        .await
+        .unwrap_err();
     assert!(matches!(error, Error::Start(_)), "{error}");
-    let error = planwright.resume(&store, "order-1").await.unwrap_err();
+    let error = planwright
+        .resume(&store, "order-1".parse().unwrap())
+        .await
+        .unwrap_err();
     assert_eq!(error.to_string(), "there is no run `order-1`");
-    for id in ["", "a/b"] {
-        assert!(
-            planwright
-                .run(plan.clone())
-                .stored_in(&store, id)
-                .await
-                .is_err()
-        );
-        assert!(planwright.resume(&store, id).await.is_err());
-    }
+    let run = planwright.run(plan.clone());
+    let error = run
+        .stored_in(&store, "-rf".parse().unwrap())
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("no `.` or `-` in front"),
+        "{error}"
+    );
     let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let held = store.hold("order-10", &me).unwrap();
-    let error = planwright.resume(&store, "order-10").await.unwrap_err();
+    let error = planwright
+        .resume(&store, "order-10".parse().unwrap())
+        .await
+        .unwrap_err();
     assert!(
         matches!(
             error,
@@ -532,7 +617,10 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
         "{error}"
     );
     drop(held);
-    planwright.resume(&store, "order-10").await.unwrap();
+    planwright
+        .resume(&store, "order-10".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!((bank.looks(), bank.paid().len()), (1, 1));
 }
 
@@ -543,10 +631,14 @@ async fn a_stored_plan_is_not_another_one() {
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
     let store = disk.open();
     let plan = planwright.check(parse(PAY)).unwrap();
-    planwright.run(plan).stored_in(&store, "r").await.unwrap();
+    planwright
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
     let other = planwright.check(parse(PAY.replace("ada", "eve"))).unwrap();
     let go_on = ResumeRequest {
-        id: "r",
+        id: &"r".parse().unwrap(),
         plan: &other,
         new_plan: None,
         options: planwright.options(),
@@ -566,10 +658,14 @@ async fn a_tool_that_asks_now_is_asked_about_on_resume() {
     let lenient = bank.builder(bank.pay()).open().await.unwrap();
     let plan = lenient.check(parse(PAY)).unwrap();
     let store = disk.open();
-    lenient.run(plan).stored_in(&store, "r").await.unwrap();
+    lenient
+        .run(plan)
+        .stored_in(&store, "r".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(bank.paid().len(), 1);
     let strict = bank.asking().await;
-    let summary = strict.resume(&store, "r").await.unwrap();
+    let summary = strict.resume(&store, "r".parse().unwrap()).await.unwrap();
     assert_eq!(summary.status, RunStatus::Waiting);
     assert_eq!(bank.paid().len(), 1);
     // A tool that is gone rejects the stored plan.
@@ -580,6 +676,9 @@ async fn a_tool_that_asks_now_is_asked_about_on_resume() {
         .open()
         .await
         .unwrap();
-    let error = without.resume(&store, "r").await.unwrap_err();
+    let error = without
+        .resume(&store, "r".parse().unwrap())
+        .await
+        .unwrap_err();
     assert!(matches!(error, Error::Rejected(_)), "{error}");
 }

@@ -77,7 +77,7 @@ fn machine(violation: OnViolation) -> RunMachine {
     let context = CheckContext::new(&catalog).with_policy(&policy);
     let (checked, diagnostics) = check(plan(), &context);
     let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
-    RunMachine::new("run", checked, RunOptions::default())
+    RunMachine::new("run".parse().unwrap(), checked, RunOptions::default())
 }
 
 /// The mail, with labels of the server.
@@ -185,7 +185,7 @@ fn error_of(
     };
     let (checked, diagnostics) = check(plan, &context);
     let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
-    let mut run = RunMachine::new("run", checked, RunOptions::default());
+    let mut run = RunMachine::new("run".parse().unwrap(), checked, RunOptions::default());
     let mut effects = Vec::new();
     run.start(&mut effects);
     loop {
