@@ -87,6 +87,33 @@ impl Engine {
     ///
     /// If called outside of a tokio runtime.
     pub fn spawn(&self, start: SpawnRequest) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
+        match start.check() {
+            Ok(()) => self.spawn_checked(start),
+            Err(error) => self.spawn_checked(start.refused(&error)),
+        }
+    }
+
+    /// Starts or resumes a run, unless it [must not start](SpawnRequest::check). See [`spawn`](Self::spawn).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SpawnRequest::check`]. Nothing was called then.
+    ///
+    /// # Panics
+    ///
+    /// If called outside of a tokio runtime.
+    pub fn try_spawn(
+        &self,
+        start: SpawnRequest,
+    ) -> Result<(RunHandle, mpsc::UnboundedReceiver<StampedEvent>), StartError> {
+        start.check()?;
+        Ok(self.spawn_checked(start))
+    }
+
+    fn spawn_checked(
+        &self,
+        start: SpawnRequest,
+    ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
         let (sender, events) = mpsc::unbounded_channel();
         let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
@@ -246,13 +273,15 @@ impl SpawnRequest {
         }
     }
 
-    pub(crate) fn open(mut self, mut options: RunOptions) -> (RunMachine, Option<JournalGate>) {
-        if let Err(error) = self.check() {
-            // Calls are sent only after an acknowledged entry, so a failing journal keeps the run from calling
-            // anything.
-            let refused = FailingJournal(JournalError::new(error.to_string()));
-            self.journal = Some(Arc::new(refused));
-        }
+    /// The request of a run that must not start. Calls are sent only after an acknowledged entry, so a failing journal keeps the run from
+    /// calling anything.
+    fn refused(mut self, error: &StartError) -> Self {
+        let refused = FailingJournal(JournalError::new(error.to_string()));
+        self.journal = Some(Arc::new(refused));
+        self
+    }
+
+    fn open(self, mut options: RunOptions) -> (RunMachine, Option<JournalGate>) {
         let id = self.run.clone();
         let digest = Arc::from(self.plan.digest());
         options.plan_state = self.plan_state.unwrap_or(options.plan_state);

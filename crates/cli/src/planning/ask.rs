@@ -27,7 +27,7 @@ use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{AdaptArguments, AskArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::{EarlyRunStore, created, in_vain};
-use crate::run::session::{INTERRUPTED, RunSession, Watch, approved};
+use crate::run::session::{INTERRUPTED, RunOutputs, RunSession, approved};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -169,8 +169,8 @@ impl AskSession<'_> {
             store.as_ref(),
             telemetry::open(self.config)?,
         )?;
-        let leg = session.first_leg(&arguments.tools, options, approved)?;
-        let ended = session.run(leg, signals).await?;
+        let segment = session.first_segment(&arguments.tools, options, approved)?;
+        let ended = session.run(segment, signals).await?;
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
                 answer,
@@ -377,7 +377,7 @@ impl AskSession<'_> {
         let observed = ObservedRun::new(keeper.id.clone(), telemetry::parent());
         let observe = || service.observe(&observed);
         let mut hearing = AskStreamListener {
-            watch: Watch {
+            watch: RunOutputs {
                 live: Arc::clone(live),
                 format: self.arguments.format,
                 max_output: self.max_output(),
@@ -437,7 +437,7 @@ fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
 
 /// Shows the events of the model and the run.
 struct AskStreamListener<'a> {
-    watch: Watch,
+    watch: RunOutputs,
     observers: Vec<EventObserver>,
     /// Makes the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Diagnostics, Value};
+use planwright::engine::RunSummary;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
 use planwright::engine::run::History;
-use planwright::engine::{RunStatus, RunSummary};
 use planwright::format::{PlanTextV1, RevisionV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::adapt::{
@@ -21,16 +21,12 @@ use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, StoredRun};
 
-use super::session::{AdaptationSettings, Leg, RunSession, approved};
+use super::session::{AdaptationSettings, RunSegment, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
-use crate::error::{CommandError, Exit};
+use crate::error::CommandError;
 use crate::planning::dates::{self, PlanningDay};
 use crate::planning::{model, progress};
 use crate::runs::store;
-use crate::system::signals::Signals;
-use crate::system::telemetry;
-use crate::view::live::Live;
-use crate::view::output::FinishedRun;
 
 impl AdaptArguments {
     /// Opens the model that may revise plans, if the arguments ask for one.
@@ -131,7 +127,7 @@ impl Adaptation<'_> {
         before: &CheckedPlan,
         summary: &RunSummary,
         (options, journal): (&RunOptions, Option<&Arc<dyn Journal>>),
-    ) -> Result<Option<(RevisedPlan, Leg)>, CommandError> {
+    ) -> Result<Option<(RevisedPlan, RunSegment)>, CommandError> {
         let Some(journal) = journal else {
             return Ok(None);
         };
@@ -229,7 +225,7 @@ impl Adaptation<'_> {
         for step in &forgotten {
             history.forget(step);
         }
-        let leg = Leg {
+        let segment = RunSegment {
             plan: plan.clone(),
             options: options.clone(),
             storage: RunStorage::Journal {
@@ -244,7 +240,7 @@ impl Adaptation<'_> {
             loaded,
             revision,
         };
-        Ok(Some((revised, leg)))
+        Ok(Some((revised, segment)))
     }
 
     /// A plan with corrected arguments of the first step that was not looked at yet.
@@ -369,83 +365,4 @@ fn report_diagnostics(diagnostics: &Diagnostics, session: &RunSession<'_>) {
     for diagnostic in diagnostics {
         session.printer.quote(&format!("  {diagnostic}"));
     }
-}
-
-impl RunSession<'_> {
-    /// Runs to the end, and reports the outcome.
-    pub(crate) async fn drive(self, leg: Leg, mut signals: Signals) -> Result<Exit, CommandError> {
-        let ended = self.run(leg, &mut signals).await?;
-        signals.leave_on_next();
-        let Some(ended) = ended else {
-            return Ok(Exit::Interrupted);
-        };
-        let exit = self.report(&ended);
-        self.toolbox.close().await;
-        exit
-    }
-
-    /// Runs to the end, revised plans included; `None` if the run was abandoned.
-    pub(crate) async fn run(
-        &self,
-        leg: Leg,
-        signals: &mut Signals,
-    ) -> Result<Option<FinishedRun>, CommandError> {
-        let live = Live::new(self.plan, self.format, self.printer);
-        let options = leg.options.clone();
-        let (summary, journal) = self.run_leg(leg, &live, signals).await?;
-        self.adapt(summary, live, (options, journal), signals).await
-    }
-
-    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
-    /// the first plan, which holds the lease of a stored run.
-    pub(crate) async fn adapt(
-        &self,
-        mut summary: Option<RunSummary>,
-        mut live: Arc<Live>,
-        (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
-        signals: &mut Signals,
-    ) -> Result<Option<FinishedRun>, CommandError> {
-        let mut revisions = self.revisions.clone();
-        let mut revised: Option<RevisedPlan> = None;
-        let mut usage = Usage::default();
-        if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
-            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
-                let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
-                let next = tokio::select! {
-                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
-                    () = signals.next() => None,
-                };
-                let Some((next, leg)) = next else {
-                    break;
-                };
-                revisions.push(next.revision.clone());
-                live = Live::new(&next.plan, self.format, self.printer);
-                (summary, journal) = self.run_leg(leg, &live, signals).await?;
-                revised = Some(next);
-            }
-            usage = adapting.usage;
-        }
-        usage += self.toolbox.take_extraction_usage();
-        telemetry::close(self.telemetry.clone()).await;
-        let Some(summary) = summary else {
-            store::left(self.id, self.store.is_some(), self.printer);
-            return Ok(None);
-        };
-        if let Some(path) = self.durations {
-            store::save(path, &summary.durations)?;
-        }
-        Ok(Some(FinishedRun {
-            summary,
-            revisions,
-            revised: revised.map(|revised| revised.loaded),
-            usage,
-            is_stored: self.store.is_some(),
-            live,
-        }))
-    }
-}
-
-/// Returns whether another plan may help.
-fn is_adaptable(summary: &RunSummary) -> bool {
-    summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }

@@ -185,12 +185,12 @@ impl RunCommand<'_> {
             adapting: arguments.adapt.open(&self.config)?,
             revisions: Vec::new(),
         };
-        let leg = session.first_leg(
+        let segment = session.first_segment(
             &arguments.tools,
             prepared.options.clone(),
             prepared.approved.clone(),
         )?;
-        session.drive(leg, signals).await
+        session.run_and_report(segment, signals).await
     }
 
     /// The options of the run, from the configuration and the flags.

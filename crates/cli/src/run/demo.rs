@@ -12,7 +12,7 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunSpec;
 use planwright::telemetry::Telemetry;
 
-use super::session::{Watch, watch};
+use super::session::{RunOutputs, follow};
 use crate::args::{DemoArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
@@ -46,14 +46,14 @@ pub(crate) async fn demo(
     let live = Live::new(&plan, arguments.format, printer);
     let service = toolbox.service(&Config::default(), &Telemetry::off());
     let run = service.launch(RunSpec::new(plan))?;
-    let to = Watch {
+    let outputs = RunOutputs {
         live: Arc::clone(&live),
         format: arguments.format,
         max_output: None,
         printer,
     };
     let mut signals = Signals::new()?;
-    let Some(summary) = watch(run, &mut signals, to).await else {
+    let Some(summary) = follow(run, &mut signals, outputs).await else {
         return Ok(Exit::Interrupted);
     };
     signals.leave_on_next();

@@ -28,7 +28,7 @@ use crate::args::{
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::run::session::{Leg, RunSession, approved};
+use crate::run::session::{RunSegment, RunSession, approved};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -134,7 +134,7 @@ pub(crate) async fn resume(
         before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
     });
     prepared.process.approved_plan.clone_from(&approved);
-    let leg = Leg {
+    let segment = RunSegment {
         plan: plan.clone(),
         options,
         storage: RunStorage::Resumed {
@@ -160,7 +160,7 @@ pub(crate) async fn resume(
         adapting: arguments.adapt.open(&config)?,
         revisions: stored.revisions(),
     };
-    session.drive(leg, signals).await
+    session.run_and_report(segment, signals).await
 }
 
 /// Returns the sources of the run's tools: the named ones, else those of its start. An imported run began with sources

@@ -8,17 +8,18 @@ use planwright::core::check::CheckedPlan;
 use planwright::engine::RunId;
 use planwright::engine::journal::{Journal, MemoryJournal};
 use planwright::engine::options::RunOptions;
-use planwright::engine::{RunSummary, StampedEvent};
+use planwright::engine::{RunStatus, RunSummary, StampedEvent};
 use planwright::format::{EventV1, RevisionV1, Trim};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::dates::{Now, Zone};
-use planwright::planner::model::Model;
+use planwright::planner::model::{Model, Usage};
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
 use planwright_store::Store;
 
+use super::adaptation::RevisedPlan;
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::approval::passphrase::PassphraseCheck;
@@ -94,8 +95,8 @@ pub(crate) struct RunSession<'a> {
     pub(crate) revisions: Vec<RevisionV1>,
 }
 
-/// A plan of a session: a run is continued with another one if a model revises it.
-pub(crate) struct Leg {
+/// A segment of a run: the part that one plan drives. A revised plan begins another segment.
+pub(crate) struct RunSegment {
     pub(crate) plan: CheckedPlan,
     pub(crate) options: RunOptions,
     pub(crate) storage: RunStorage,
@@ -104,14 +105,90 @@ pub(crate) struct Leg {
 }
 
 impl RunSession<'_> {
-    /// The first leg of a new run: stored, or recorded in memory if a model may revise its plan. `approved` is the digest of the plan if a
+    /// Runs to the end, and reports the outcome.
+    pub(crate) async fn run_and_report(
+        self,
+        segment: RunSegment,
+        mut signals: Signals,
+    ) -> Result<Exit, CommandError> {
+        let ended = self.run(segment, &mut signals).await?;
+        signals.leave_on_next();
+        let Some(ended) = ended else {
+            return Ok(Exit::Interrupted);
+        };
+        let exit = self.report(&ended);
+        self.toolbox.close().await;
+        exit
+    }
+
+    /// Runs to the end, revised plans included; `None` if the run was abandoned.
+    pub(crate) async fn run(
+        &self,
+        segment: RunSegment,
+        signals: &mut Signals,
+    ) -> Result<Option<FinishedRun>, CommandError> {
+        let live = Live::new(self.plan, self.format, self.printer);
+        let options = segment.options.clone();
+        let (summary, journal) = self.run_segment(segment, &live, signals).await?;
+        self.adapt(summary, live, (options, journal), signals).await
+    }
+
+    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
+    /// the first plan, which holds the lease of a stored run.
+    pub(crate) async fn adapt(
+        &self,
+        mut summary: Option<RunSummary>,
+        mut live: Arc<Live>,
+        (options, mut journal): (RunOptions, Option<Arc<dyn Journal>>),
+        signals: &mut Signals,
+    ) -> Result<Option<FinishedRun>, CommandError> {
+        let mut revisions = self.revisions.clone();
+        let mut revised: Option<RevisedPlan> = None;
+        let mut usage = Usage::default();
+        if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
+            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
+                let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
+                let next = tokio::select! {
+                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
+                    () = signals.next() => None,
+                };
+                let Some((next, segment)) = next else {
+                    break;
+                };
+                revisions.push(next.revision.clone());
+                live = Live::new(&next.plan, self.format, self.printer);
+                (summary, journal) = self.run_segment(segment, &live, signals).await?;
+                revised = Some(next);
+            }
+            usage = adapting.usage;
+        }
+        usage += self.toolbox.take_extraction_usage();
+        telemetry::close(self.telemetry.clone()).await;
+        let Some(summary) = summary else {
+            store::left(self.id, self.store.is_some(), self.printer);
+            return Ok(None);
+        };
+        if let Some(path) = self.durations {
+            store::save(path, &summary.durations)?;
+        }
+        Ok(Some(FinishedRun {
+            summary,
+            revisions,
+            revised: revised.map(|revised| revised.loaded),
+            usage,
+            is_stored: self.store.is_some(),
+            live,
+        }))
+    }
+
+    /// Returns the first segment of a new run: stored, or recorded in memory if a model may revise its plan. `approved` is the digest of the plan if a
     /// person approved it as a whole.
-    pub(crate) fn first_leg(
+    pub(crate) fn first_segment(
         &self,
         tools: &ToolArguments,
         options: RunOptions,
         approved: Option<String>,
-    ) -> Result<Leg, CommandError> {
+    ) -> Result<RunSegment, CommandError> {
         let is_approved = approved.is_some();
         let storage = match (self.store, &self.adapting) {
             (Some(store), _) => RunStorage::New {
@@ -129,7 +206,7 @@ impl RunSession<'_> {
             },
             (None, None) => RunStorage::Nothing,
         };
-        Ok(Leg {
+        Ok(RunSegment {
             plan: self.plan.clone(),
             options,
             storage,
@@ -138,34 +215,34 @@ impl RunSession<'_> {
     }
 
     /// Runs one plan to its end. Besides the summary it gives the journal, which holds the lease until it is dropped.
-    pub(super) async fn run_leg(
+    pub(super) async fn run_segment(
         &self,
-        leg: Leg,
+        segment: RunSegment,
         live: &Arc<Live>,
         signals: &mut Signals,
     ) -> Result<(Option<RunSummary>, Option<Arc<dyn Journal>>), CommandError> {
         let subject = ApprovalSubject {
             toolbox: self.toolbox,
             stored: self.store.map(|store| (store.clone(), self.id)),
-            is_approved: leg.is_approved,
+            is_approved: segment.is_approved,
             live,
         };
         let run = self.service.launch(RunSpec {
             id: self.id.clone(),
-            options: leg.options,
+            options: segment.options,
             approver: approver(self.consent, subject, self.printer)?,
-            storage: leg.storage,
+            storage: segment.storage,
             trace: telemetry::parent(),
-            ..RunSpec::new(leg.plan)
+            ..RunSpec::new(segment.plan)
         })?;
         let journal = run.journal();
-        let to = Watch {
+        let outputs = RunOutputs {
             live: Arc::clone(live),
             format: self.format,
             max_output: self.max_output,
             printer: self.printer,
         };
-        Ok((watch(run, signals, to).await, journal))
+        Ok((follow(run, signals, outputs).await, journal))
     }
 
     pub(super) fn report(&self, ended: &FinishedRun) -> Result<Exit, CommandError> {
@@ -186,12 +263,17 @@ impl RunSession<'_> {
     }
 }
 
+/// Returns whether another plan may help.
+fn is_adaptable(summary: &RunSummary) -> bool {
+    summary.status == RunStatus::Failed && summary.journal_error.is_none()
+}
+
 /// The message at the first Ctrl-C.
 pub(crate) const INTERRUPTED: &str =
     "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
 
 /// The outputs that show a run while it is in progress.
-pub(crate) struct Watch {
+pub(crate) struct RunOutputs {
     pub(crate) live: Arc<Live>,
     pub(crate) format: RunFormat,
     /// The largest number of bytes that is shown of one value.
@@ -199,7 +281,7 @@ pub(crate) struct Watch {
     pub(crate) printer: Printer,
 }
 
-impl Watch {
+impl RunOutputs {
     /// Shows an event.
     pub(crate) fn event(&self, event: &StampedEvent) {
         self.live.event(event);
@@ -214,26 +296,30 @@ impl Watch {
 }
 
 /// Shows a run until it ends. The first Ctrl-C cancels it and keeps its results; the second one abandons it, and there is no summary.
-pub(crate) async fn watch(mut run: Run, signals: &mut Signals, watch: Watch) -> Option<RunSummary> {
+pub(crate) async fn follow(
+    mut run: Run,
+    signals: &mut Signals,
+    outputs: RunOutputs,
+) -> Option<RunSummary> {
     let mut is_interrupted = false;
     loop {
         tokio::select! {
             event = run.next_event() => match event {
-                Some(event) => watch.event(&event),
+                Some(event) => outputs.event(&event),
                 None => break,
             },
             () = signals.next() => {
                 if is_interrupted {
-                    watch.live.finish();
+                    outputs.live.finish();
                     return None;
                 }
                 is_interrupted = true;
-                watch.live.suspend(|| watch.printer.status(INTERRUPTED));
+                outputs.live.suspend(|| outputs.printer.status(INTERRUPTED));
                 run.cancel();
             }
         }
     }
     let summary = run.finish().await;
-    watch.live.finish();
+    outputs.live.finish();
     Some(summary)
 }

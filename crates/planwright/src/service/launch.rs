@@ -6,65 +6,19 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright_core::Catalog;
-use planwright_core::check::{Library, Policy};
+use planwright_core::check::Policy;
 use planwright_engine::approval::ApprovalRequest;
 use planwright_engine::{
-    Approver, Decision, Engine, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
+    Approver, Decision, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 
-use super::planwright::{ActiveRuns, Claim, Open};
+use super::planwright::Claim;
 #[cfg(feature = "store")]
 use super::run::Learning;
-use super::spec::{EventObserver, ObservedRun, RunObserver, RunSpec};
+use super::spec::{EventObserver, ObservedRun, RunSpec};
 use super::{Error, Planwright, Run};
 
-/// Tools that are open, and the policy for plans that call them.
-pub struct Tools {
-    /// The tools by name, as plans are checked against them.
-    pub catalog: Arc<Catalog>,
-    /// The backends that carry out their calls.
-    pub backend: Arc<dyn ToolBackend>,
-    /// The policy.
-    pub policy: Policy,
-}
-
 impl Planwright {
-    /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](RunSpec) has others.
-    pub fn over(tools: Tools) -> Self {
-        Self::with_open(Open {
-            active: ActiveRuns::default(),
-            library: Library::new(),
-            ..Open::of(tools)
-        })
-    }
-
-    /// The same service over other tools: observers and the ids in progress are shared.
-    #[must_use]
-    pub fn with_tools(&self, tools: Tools) -> Self {
-        let open = self.open();
-        Self::with_open(Open {
-            active: open.active.clone(),
-            library: open.library.clone(),
-            approver: Arc::clone(&open.approver),
-            options: open.options.clone(),
-            observers: open.observers.clone(),
-            #[cfg(feature = "store")]
-            store: open.store.clone(),
-            ..Open::of(tools)
-        })
-    }
-
-    /// The same service with a further observer of its runs.
-    #[must_use]
-    pub fn observed_by(&self, observer: Arc<dyn RunObserver>) -> Self {
-        let mut observers = self.open().observers.clone();
-        observers.push(observer);
-        Self::with_open(Open {
-            observers,
-            ..self.open().clone()
-        })
-    }
-
     /// Starts or resumes a run, in the tokio runtime that this is called in. Every run starts here, whether of the library, the command line or the gateway: the tools are compared
     /// with those that the plan was checked with, the id is claimed, a new stored run is written, and the engine drives it. For a stored run it
     /// blocks on the disk.
@@ -81,7 +35,6 @@ impl Planwright {
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?;
         let (start, journal) = spec.open()?;
-        start.check()?;
         let engine = self
             .plain_engine()
             .with_options(spec.options)
@@ -89,48 +42,30 @@ impl Planwright {
                 approver: spec.approver,
                 _claim: claim,
             }));
-        let (handle, events) = engine.spawn(start);
+        let (handle, events) = engine.try_spawn(start)?;
         let observers = self.observe(&ObservedRun {
             id: spec.id.clone(),
             client: spec.client,
             plan: spec.plan.plan().name.clone(),
             trace: spec.trace,
         });
-        let run = Run::new(
-            self.clone(),
-            spec.id,
-            spec.plan,
-            (handle, events),
+        Ok(Run {
+            handle,
+            events,
+            id: spec.id,
+            plan: spec.plan,
+            planwright: self.clone(),
             observers,
             journal,
-        );
-        #[cfg(feature = "store")]
-        let run = run.learning(learning);
-        Ok(run)
+            #[cfg(feature = "store")]
+            learning,
+        })
     }
 
     /// The observers of a run that the caller drives itself, such as one whose plan is still being written.
     pub fn observe(&self, run: &ObservedRun) -> Vec<EventObserver> {
         let observers = self.open().observers.iter();
         observers.map(|observer| observer.begin(run)).collect()
-    }
-
-    pub(super) fn with_open(open: Open) -> Self {
-        let bound = BoundBackend {
-            backend: Arc::clone(&open.backend),
-            catalog: Arc::clone(&open.catalog),
-            policy: open.policy.clone(),
-        };
-        let engine = Engine::new(bound);
-        Self::from_parts(open, engine)
-    }
-}
-
-impl fmt::Debug for Tools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tools")
-            .field("tools", &self.catalog.len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -19,10 +19,9 @@ mod view;
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;
-pub use launch::Tools;
 #[cfg(feature = "config")]
 pub use options::RunOverrides;
-pub use planwright::{Planwright, parse};
+pub use planwright::{Planwright, Tools, parse};
 #[cfg(feature = "store")]
 pub use resume::Resume;
 pub use run::Run;

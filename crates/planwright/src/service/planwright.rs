@@ -20,16 +20,27 @@ use planwright_store::Store;
 
 #[cfg(feature = "store")]
 use super::Resume;
-use super::{Builder, Error, Run, RunBuilder, RunObserver, Tools};
+use super::launch::BoundBackend;
+use super::{Builder, Error, Run, RunBuilder, RunObserver};
 
-/// Reads a plan in Planwright's own dialect. What is wrong with the text is said when the plan is
-/// [checked](Planwright::check), together with all else.
+/// Reads a plan in Planwright's own dialect. Faults of the text are reported when the plan is [checked](Planwright::check), with all
+/// others.
 ///
 /// [`dialects::parse`](planwright_dialects::parse()) recognises all dialects, or reads a given one, and has further options;
 /// [`dialects::parse_as`](planwright_dialects::parse_as()) reads dialects of your own.
 pub fn parse(text: impl AsRef<[u8]>) -> ParseResult {
     let options = ReadOptions::new("plan");
     planwright_dialects::parse_as(&Native, text.as_ref(), &options)
+}
+
+/// Tools that are open, and the policy for plans that call them.
+pub struct Tools {
+    /// The tools by name, as plans are checked against them.
+    pub catalog: Arc<Catalog>,
+    /// The backends that carry out their calls.
+    pub backend: Arc<dyn ToolBackend>,
+    /// The policy.
+    pub policy: Policy,
 }
 
 /// Tools that are open, and the rules for plans that call them. Cloning it is cheap.
@@ -88,8 +99,40 @@ impl Planwright {
         Builder::default()
     }
 
-    pub(super) fn from_parts(open: Open, engine: Engine) -> Self {
-        Self(Arc::new(Inner { open, engine }))
+    /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](RunSpec) has others.
+    pub fn over(tools: Tools) -> Self {
+        Self::with_open(Open {
+            active: ActiveRuns::default(),
+            library: Library::new(),
+            ..Open::of(tools)
+        })
+    }
+
+    /// The same service over other tools: observers and the ids in progress are shared.
+    #[must_use]
+    pub fn with_tools(&self, tools: Tools) -> Self {
+        let open = self.open();
+        Self::with_open(Open {
+            active: open.active.clone(),
+            library: open.library.clone(),
+            approver: Arc::clone(&open.approver),
+            options: open.options.clone(),
+            observers: open.observers.clone(),
+            #[cfg(feature = "store")]
+            store: open.store.clone(),
+            ..Open::of(tools)
+        })
+    }
+
+    /// The same service with a further observer of its runs.
+    #[must_use]
+    pub fn observed_by(&self, observer: Arc<dyn RunObserver>) -> Self {
+        let mut observers = self.open().observers.clone();
+        observers.push(observer);
+        Self::with_open(Open {
+            observers,
+            ..self.open().clone()
+        })
     }
 
     /// Checks a plan against the tools and the rules: what [`parse`] read, or a [`Plan`](crate::Plan) that a program built.
@@ -245,6 +288,16 @@ impl Planwright {
         self.0.engine.clone()
     }
 
+    pub(super) fn with_open(open: Open) -> Self {
+        let bound = BoundBackend {
+            backend: Arc::clone(&open.backend),
+            catalog: Arc::clone(&open.catalog),
+            policy: open.policy.clone(),
+        };
+        let engine = Engine::new(bound);
+        Self(Arc::new(Inner { open, engine }))
+    }
+
     pub(super) fn context<'a>(&'a self, inputs: &'a Object) -> CheckContext<'a> {
         self.check_context().with_inputs(inputs)
     }
@@ -271,6 +324,14 @@ pub(super) fn sound(
     match plan {
         Some(plan) if !diagnostics.has_errors() => Ok(plan.with_warnings(diagnostics)),
         _ => Err(Error::Rejected(diagnostics)),
+    }
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tools")
+            .field("tools", &self.catalog.len())
+            .finish_non_exhaustive()
     }
 }
 

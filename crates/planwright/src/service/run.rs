@@ -28,16 +28,17 @@ use crate::stored::StoredRunError;
 /// Dropping it abandons the run: calls in flight are cancelled, nothing new starts.
 #[must_use = "dropping a run abandons it"]
 pub struct Run {
-    handle: RunHandle,
-    events: UnboundedReceiver<StampedEvent>,
-    id: RunId,
-    plan: CheckedPlan,
+    pub(super) handle: RunHandle,
+    pub(super) events: UnboundedReceiver<StampedEvent>,
+    pub(super) id: RunId,
+    pub(super) plan: CheckedPlan,
     // Keeps the servers alive.
-    planwright: Planwright,
-    observers: Vec<EventObserver>,
-    journal: Option<Arc<dyn Journal>>,
+    pub(super) planwright: Planwright,
+    pub(super) observers: Vec<EventObserver>,
+    pub(super) journal: Option<Arc<dyn Journal>>,
     #[cfg(feature = "store")]
-    learning: Option<Learning>,
+    /// The store that learns how long calls take.
+    pub(super) learning: Option<Learning>,
 }
 
 /// The durations of calls that a store knew before a run, and the store that learns from it.
@@ -77,34 +78,6 @@ impl Learning {
 }
 
 impl Run {
-    pub(super) fn new(
-        planwright: Planwright,
-        id: RunId,
-        plan: CheckedPlan,
-        (handle, events): (RunHandle, UnboundedReceiver<StampedEvent>),
-        observers: Vec<EventObserver>,
-        journal: Option<Arc<dyn Journal>>,
-    ) -> Self {
-        Self {
-            handle,
-            events,
-            id,
-            plan,
-            planwright,
-            observers,
-            journal,
-            #[cfg(feature = "store")]
-            learning: None,
-        }
-    }
-
-    /// The same run, which teaches its store how long calls take.
-    #[cfg(feature = "store")]
-    pub(super) fn learning(mut self, learning: Option<Learning>) -> Self {
-        self.learning = learning;
-        self
-    }
-
     /// The run's id.
     pub fn id(&self) -> &RunId {
         &self.id
