@@ -429,7 +429,6 @@ impl<'a> Analysis<'a> {
             }
             let label = self.store.join(argument.labels);
             self.parameters.push(StepParameter {
-                position: scope.position_of(index),
                 step: scope.step_path(step),
                 tool,
                 tool_name: Arc::clone(&tool_name),

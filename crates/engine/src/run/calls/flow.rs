@@ -173,7 +173,7 @@ impl TextSources {
                 return;
             };
             let field = self.field_text(source.field);
-            if !parameter.sources.may_include_field(&source.step, &field) {
+            if !parameter.sources().may_include_field(&source.step, &field) {
                 found = Some(match field.as_str() {
                     "" => source.step.to_string(),
                     field => format!("{}.{field}", source.step),
