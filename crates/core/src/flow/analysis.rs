@@ -202,6 +202,8 @@ struct PlanScope<'a, 'p> {
     /// The labels of the inputs: one label for the main plan, the arguments for an inner one.
     inputs: LabelsId,
     is_main: bool,
+    /// True if steps write slots of the plan, or of the plan around it.
+    has_slots: bool,
     /// The plan around this one, and the kinds of its slots that this one reads.
     around: Option<(&'p PlanScope<'a, 'p>, &'a [SlotKind])>,
     known: RefCell<KnownLabels>,
@@ -278,6 +280,7 @@ impl<'a> PlanScope<'a, '_> {
             plan,
             prefix,
             around_step: None,
+            has_slots: plan.plan().steps.iter().any(|step| step.writes.is_some()),
             text,
             inputs,
             is_main,
@@ -542,6 +545,7 @@ impl<'a> Analysis<'a> {
                 let mut inner_scope = PlanScope::new(inner, prefix.into(), text, inputs, false);
                 inner_scope.around = Some((scope, &call.scopes));
                 inner_scope.around_step = Some(index);
+                inner_scope.has_slots |= !call.scopes.is_empty();
                 let output = self.plan(&inner_scope, control);
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);

@@ -112,7 +112,7 @@ impl FlowParameter {
     }
 
     /// Returns the way of the violating value, from its source to the parameter.
-    pub fn way(&self) -> &[FlowHop] {
+    pub fn way(&self) -> &Arc<[FlowHop]> {
         &self.shown().way
     }
 
@@ -127,7 +127,8 @@ impl FlowParameter {
     }
 
     fn shown(&self) -> &ShownTraces {
-        self.traces.shown(|violation| self.end_of_way(violation.code))
+        self.traces
+            .shown(|violation| self.end_of_way(violation.code))
     }
 
     /// Words the last hop of the way of a violation.
@@ -186,7 +187,7 @@ impl Serialize for FlowParameter {
         fields.serialize_field("confidentiality", &self.confidentiality)?;
         fields.serialize_field("origins", self.origins())?;
         fields.serialize_field("code", &self.code.map(Code::as_str))?;
-        fields.serialize_field("way", self.way())?;
+        fields.serialize_field("way", &**self.way())?;
         fields.end()
     }
 }
@@ -296,7 +297,7 @@ pub struct FlowReport {
     pub parameters: Vec<FlowParameter>,
     /// The edges between steps, one for each pair; empty unless [`FlowContext`](super::FlowContext) asks for them.
     pub edges: Vec<FlowEdge>,
-    /// The diagnostics of the violations.
+    /// The diagnostics of the violations; empty in a [`CheckedPlan`](crate::CheckedPlan), which has them among its warnings.
     pub diagnostics: Diagnostics,
     /// The consequence of violations.
     pub on_violation: OnViolation,
@@ -424,7 +425,7 @@ impl FlowReport {
                 text,
             };
             parameter.code = Some(code);
-            let way = vec![
+            let way = Arc::from([
                 hop(format!(
                     "the server states that the result of `{path}` is {label}"
                 )),
@@ -432,7 +433,7 @@ impl FlowReport {
                     "{verb} `{}` of `{}` in `{}`",
                     parameter.parameter, parameter.tool, parameter.step
                 )),
-            ];
+            ]);
             let origins = parameter.sources_in(path, code);
             parameter.traces.show(ShownTraces { origins, way });
             violations.push(parameter.clone());

@@ -142,7 +142,7 @@ impl ReportBuilder<'_> {
         parameter: &FlowParameter,
         violation: &Violation,
         origins: &[FlowOrigin],
-        way: &[FlowHop],
+        way: &Arc<[FlowHop]>,
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
@@ -182,7 +182,7 @@ impl ReportBuilder<'_> {
         if let Some(sources) = self.graph.text(traces.text) {
             diagnostic = diagnostic.at(traces.place, sources);
         }
-        diagnostic.way = way.to_vec();
+        diagnostic.way = Arc::clone(way);
         diagnostic.help(self.ways_out(violation, origins))
     }
 

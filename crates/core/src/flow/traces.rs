@@ -130,7 +130,7 @@ struct SourcesOfParameter {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownTraces {
     pub(super) origins: Vec<FlowOrigin>,
-    pub(super) way: Vec<FlowHop>,
+    pub(super) way: Arc<[FlowHop]>,
 }
 
 impl Traces {
@@ -183,7 +183,7 @@ impl Traces {
                         FlowSources::Listed(sources) => sources.to_vec(),
                         FlowSources::TooMany => self.origins(self.label, None),
                     },
-                    way: Vec::new(),
+                    way: Arc::default(),
                 },
             })
         })
@@ -198,7 +198,7 @@ impl Traces {
         });
         ShownTraces {
             origins: self.origins(violation.node, Some(violation.flag)),
-            way,
+            way: way.into(),
         }
     }
 
