@@ -1,6 +1,7 @@
 //! The sources and ways of the values of parameters. They are searched when they are read: a plan may have thousands of
 //! parameters, and a check shows few of them.
 
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +18,6 @@ pub(super) const MAX_ORIGINS: usize = 100;
 const MAX_VISITS: usize = 500_000;
 
 /// The label graph of a plan whose analysis is complete, and the texts with the places in it.
-#[derive(Debug)]
 pub(super) struct FlowGraph {
     pub(super) graph: LabelGraph,
     texts: Vec<Sources>,
@@ -94,6 +94,13 @@ impl FlowGraph {
         sources
             .and_then(|sources| sources.pointer(place))
             .unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for FlowGraph {
+    /// Leaves out the nodes: each parameter has the graph of the whole plan.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowGraph").finish_non_exhaustive()
     }
 }
 
