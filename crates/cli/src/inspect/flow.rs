@@ -123,7 +123,7 @@ fn plan_text(report: &FlowReport) -> String {
     for parameter in &report.parameters {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{}", parameter_line(parameter));
-        for hop in parameter.way() {
+        for hop in parameter.way().iter() {
             let _ = writeln!(text, "      {}", one_line(&hop.text));
         }
     }

@@ -416,7 +416,17 @@ impl ArgumentWalk<'_, '_, '_> {
             NodeKind::Object(fields) => {
                 for field in fields {
                     let labels = self.store.field(labels, &field.key);
-                    let shape = shape.property(&field.key).unwrap_or(Type::Any);
+                    // Of a text or a number, the type does not matter.
+                    let shape = match &field.value.kind {
+                        NodeKind::Text(_)
+                        | NodeKind::Literal(
+                            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_),
+                        ) => Type::Any,
+                        NodeKind::Literal(Value::Object(_) | Value::List(_))
+                        | NodeKind::Reference(_)
+                        | NodeKind::Object(_)
+                        | NodeKind::List(_) => shape.property(&field.key).unwrap_or(Type::Any),
+                    };
                     let part = ArgumentPart::Node(&field.value);
                     self.field(&field.key, part, &shape, labels, at, state);
                 }

@@ -1,6 +1,5 @@
 //! The comparison of sources and the stated labels, over a run of three steps.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::{CheckContext, Policy, check};
