@@ -127,8 +127,7 @@ impl FlowParameter {
     }
 
     fn shown(&self) -> &ShownTraces {
-        self.traces
-            .shown(|violation| self.end_of_way(violation.code))
+        self.traces.shown(|code| self.end_of_way(code))
     }
 
     /// Words the last hop of the way of a violation.

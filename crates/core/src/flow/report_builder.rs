@@ -67,7 +67,7 @@ impl ReportBuilder<'_> {
                 code: violations[0].map(|violation| violation.code),
                 traces,
             };
-            for (position, violation) in violations.iter().flatten().enumerate() {
+            for (position, violation) in violations.into_iter().flatten().enumerate() {
                 if !counter.count(severity) {
                     continue;
                 }
@@ -140,7 +140,7 @@ impl ReportBuilder<'_> {
     fn diagnostic(
         &self,
         parameter: &FlowParameter,
-        violation: &Violation,
+        violation: Violation,
         origins: &[FlowOrigin],
         way: &Arc<[FlowHop]>,
         severity: Severity,
@@ -186,7 +186,7 @@ impl ReportBuilder<'_> {
         diagnostic.help(self.ways_out(violation, origins))
     }
 
-    fn ways_out(&self, violation: &Violation, origins: &[FlowOrigin]) -> String {
+    fn ways_out(&self, violation: Violation, origins: &[FlowOrigin]) -> String {
         let rule = origins
             .iter()
             .find(|origin| !origin.step.is_empty())

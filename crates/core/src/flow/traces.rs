@@ -181,10 +181,10 @@ impl Traces {
 
     /// Returns the origins and the way of the violating value; without a violation, the origins of the value.
     /// `end` words the last hop.
-    pub(super) fn shown(&self, end: impl FnOnce(&Violation) -> String) -> &ShownTraces {
+    pub(super) fn shown(&self, end: impl FnOnce(Code) -> String) -> &ShownTraces {
         self.shown.get_or_init(|| {
-            Box::new(match &self.violation {
-                Some(violation) => self.of_violation(violation, end(violation)),
+            Box::new(match self.violation {
+                Some(violation) => self.of_violation(violation, end(violation.code)),
                 None => ShownTraces {
                     origins: match self.sources() {
                         FlowSources::Listed(sources) => sources.to_vec(),
@@ -197,7 +197,7 @@ impl Traces {
     }
 
     /// Returns the origins and the way of a violation, which ends with `end`.
-    pub(super) fn of_violation(&self, violation: &Violation, end: String) -> ShownTraces {
+    pub(super) fn of_violation(&self, violation: Violation, end: String) -> ShownTraces {
         let mut way = self.graph.way(violation.node, violation.flag);
         way.push(FlowHop {
             place: self.graph.pointer(self.text, self.place),
