@@ -123,7 +123,7 @@ fn plan_text(report: &FlowReport) -> String {
     for parameter in &report.parameters {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{}", parameter_line(parameter));
-        for hop in &parameter.way {
+        for hop in parameter.way().iter() {
             let _ = writeln!(text, "      {}", one_line(&hop.text));
         }
     }
@@ -159,8 +159,8 @@ fn parameter_line(parameter: &FlowParameter) -> String {
             let _ = write!(line, ", {what} `{}`", one_line(rule));
         }
     }
-    if !parameter.origins.is_empty() {
-        let _ = write!(line, ", from {}", origins(&parameter.origins));
+    if !parameter.origins().is_empty() {
+        let _ = write!(line, ", from {}", origins(parameter.origins()));
     }
     line
 }

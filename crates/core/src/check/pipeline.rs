@@ -64,9 +64,10 @@ fn check_flow(
         recalled: Some(context.recalled),
         ..FlowContext::new(policy, &context.policy.releases)
     };
-    let report = flow::analyze(&plan, context_of_flow);
-    for diagnostic in &report.diagnostics {
-        found.push(diagnostic.clone());
+    let mut report = flow::analyze(&plan, context_of_flow);
+    // The plan has them among its warnings.
+    for diagnostic in std::mem::take(&mut report.diagnostics) {
+        found.push(diagnostic);
     }
     for diagnostic in flow::uncovered_rules(policy, context.catalog) {
         found.push(diagnostic);

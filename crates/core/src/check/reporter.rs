@@ -174,7 +174,14 @@ pub(super) struct DiagnosticBatch {
 }
 
 impl DiagnosticBatch {
+    /// Adds a diagnostic, once for each place: an expression may read the same part several times.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        let mut at_place = self.shown.iter().rev().take_while(|known| {
+            known.pointer == diagnostic.pointer && known.source == diagnostic.source
+        });
+        if at_place.any(|known| *known == diagnostic) {
+            return;
+        }
         if self.tally.count(diagnostic.severity) {
             self.shown.push(diagnostic);
         }

@@ -28,8 +28,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// The way of the value that the diagnostic is about, one place after the other. Empty except for
     /// violations of the flow policy.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub way: Vec<FlowHop>,
+    #[serde(skip_serializing_if = "<[FlowHop]>::is_empty")]
+    pub way: Arc<[FlowHop]>,
     /// A safe change that fixes the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
@@ -118,7 +118,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
-            way: Vec::new(),
+            way: Arc::default(),
             fix: None,
             source: None,
         }

@@ -13,8 +13,9 @@ use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId};
 use super::labels::{LabelStore, LabelsId};
 use super::parameters::{AllArgumentRules, Argument, ArgumentPart, arguments};
 use super::policy::{FlowPolicy, PlannerLabel};
-use super::report::{Confidentiality, FlowEdge, FlowOrigin, FlowReport, Integrity, ValueLabels};
+use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
+use super::traces::FlowGraph;
 use crate::check::Releases;
 use crate::plan::{Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind};
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
@@ -65,21 +66,24 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     let texts = analysis.store.texts(output);
     let output = analysis.store.join(output);
     analysis.store.complete_parts();
-    analysis.store.graph.propagate();
-    let graph = &analysis.store.graph;
-    let exposes =
-        texts.is_none_or(|texts| texts.into_iter().any(|text| graph.flags(text).untrusted));
-    let flags = analysis.store.graph.flags(output);
-    // Steps were visited in the order of the data.
-    let parameters = &mut analysis.parameters;
-    parameters.sort_by(|a, b| a.position.cmp(&b.position));
+    let Analysis {
+        mut store,
+        parameters,
+        texts: plan_texts,
+        reads,
+        ..
+    } = analysis;
+    store.graph.propagate();
+    let edges = edges(&reads, &store.graph);
+    let graph = Arc::new(FlowGraph::new(store.graph, plan_texts));
+    let is_untrusted = |text: NodeId| graph.graph.flags(text).untrusted;
+    let exposes = texts.is_none_or(|texts| texts.into_iter().any(is_untrusted));
+    let flags = graph.graph.flags(output);
     let builder = ReportBuilder {
         context,
-        graph: &analysis.store.graph,
-        texts: &analysis.texts,
-        planner: FlowOrigin::planner(),
+        graph: &graph,
     };
-    let (parameters, diagnostics, output_sources) = builder.build(&analysis.parameters, output);
+    let (parameters, diagnostics) = builder.build(parameters);
     let mut by_step: HashMap<Arc<str>, Vec<usize>> = HashMap::new();
     for (position, parameter) in parameters.iter().enumerate() {
         by_step
@@ -89,11 +93,11 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
     }
     FlowReport {
         by_step,
-        edges: edges(&analysis.reads, graph),
+        edges,
         exposes,
         parameters,
         diagnostics,
-        output_sources,
+        output_sources: graph.sources(output),
         on_violation: context.policy.violation,
         planner: context.policy.planner,
         policy: context.policy.digest().into(),
@@ -192,12 +196,14 @@ struct PlanScope<'a, 'p> {
     plan: &'a CheckedPlan,
     /// The path of the steps around the plan, with a slash at its end; empty for the main plan.
     prefix: Arc<str>,
-    /// The positions of the steps around the plan, outermost first.
-    positions: Vec<u32>,
+    /// The position of the step around the plan.
+    around_step: Option<u32>,
     text: usize,
     /// The labels of the inputs: one label for the main plan, the arguments for an inner one.
     inputs: LabelsId,
     is_main: bool,
+    /// True if steps write slots of the plan, or of the plan around it.
+    has_slots: bool,
     /// The plan around this one, and the kinds of its slots that this one reads.
     around: Option<(&'p PlanScope<'a, 'p>, &'a [SlotKind])>,
     known: RefCell<KnownLabels>,
@@ -273,7 +279,8 @@ impl<'a> PlanScope<'a, '_> {
         Self {
             plan,
             prefix,
-            positions: Vec::new(),
+            around_step: None,
+            has_slots: plan.plan().steps.iter().any(|step| step.writes.is_some()),
             text,
             inputs,
             is_main,
@@ -285,10 +292,6 @@ impl<'a> PlanScope<'a, '_> {
     fn step(&self, index: u32) -> Option<(&'a Step, &'a CheckedStep)> {
         let step = self.plan.plan().steps.get(index as usize)?;
         Some((step, self.plan.steps().get(index as usize)?))
-    }
-
-    fn position_of(&self, index: u32) -> Vec<u32> {
-        self.positions.iter().copied().chain([index]).collect()
     }
 
     fn step_path(&self, step: &Step) -> Arc<str> {
@@ -381,9 +384,14 @@ impl<'a> Analysis<'a> {
 
     /// Labels all steps of a plan and returns the labels of its output.
     fn plan(&mut self, scope: &PlanScope<'a, '_>, control: Option<NodeId>) -> LabelsId {
+        let first = self.parameters.len();
+        let mut by_step = Vec::with_capacity(scope.plan.steps().len());
         for index in scope.data_order() {
+            let start = self.parameters.len();
             self.step(scope, index, control);
+            by_step.push((index, self.parameters.len() - start));
         }
+        self.sort_parameters(first, by_step);
         if self.context.with_edges {
             self.add_slot_edges(scope);
         }
@@ -410,6 +418,21 @@ impl<'a> Analysis<'a> {
             }
             Output::Value(node) => self.node(scope, None, node),
         }
+    }
+
+    /// Sorts the parameters from `first` on by the positions of their steps. `by_step` has the steps in the order in which they
+    /// were visited, each with the number of its parameters.
+    fn sort_parameters(&mut self, first: usize, by_step: Vec<(u32, usize)>) {
+        if by_step.is_sorted_by_key(|(index, _)| *index) {
+            return;
+        }
+        let steps = by_step
+            .into_iter()
+            .flat_map(|(index, count)| std::iter::repeat_n(index, count));
+        let mut parameters: Vec<_> = steps.zip(self.parameters.drain(first..)).collect();
+        parameters.sort_by_key(|(index, _)| *index);
+        let parameters = parameters.into_iter().map(|(_, parameter)| parameter);
+        self.parameters.extend(parameters);
     }
 
     fn step(&mut self, scope: &PlanScope<'a, '_>, index: u32, around: Option<NodeId>) {
@@ -482,7 +505,6 @@ impl<'a> Analysis<'a> {
                     } = argument;
                     let label = self.store.join(labels);
                     self.parameters.push(StepParameter {
-                        position: scope.position_of(index),
                         step: Arc::clone(&path),
                         tool,
                         tool_name: Arc::clone(&tool_name),
@@ -522,7 +544,8 @@ impl<'a> Analysis<'a> {
                 };
                 let mut inner_scope = PlanScope::new(inner, prefix.into(), text, inputs, false);
                 inner_scope.around = Some((scope, &call.scopes));
-                inner_scope.positions = scope.position_of(index);
+                inner_scope.around_step = Some(index);
+                inner_scope.has_slots |= !call.scopes.is_empty();
                 let output = self.plan(&inner_scope, control);
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);

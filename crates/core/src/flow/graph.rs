@@ -3,15 +3,12 @@
 //! Labels are propagated after the whole graph is built, so cycles (a slot that is read before it is written, a loop that
 //! reads its last round) need no special treatment, and the work stays linear in the size of the plan.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::Place;
-
-/// Maximum number of nodes that all searches of one analysis visit. After that, sources and ways are left out: a hostile
-/// plan may have many parameters with long ways.
-const MAX_VISITS: usize = 500_000;
+use crate::{Hashing, Place};
 
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -289,15 +286,13 @@ impl LabelGraph {
         self.node(node).map(|node| node.flags).unwrap_or_default()
     }
 
-    /// Returns a search for sources and ways. All labels must be [propagated](Self::propagate).
-    pub(super) fn search(&self) -> GraphSearch<'_> {
+    /// Returns a search for sources and ways that visits at most so many nodes. All labels must be
+    /// [propagated](Self::propagate).
+    pub(super) fn search(&self, visits_left: usize) -> GraphSearch<'_> {
         GraphSearch {
             graph: self,
-            seen: vec![0; self.nodes.len()],
-            next: vec![None; self.nodes.len()],
-            round: 0,
-            visits_left: MAX_VISITS,
-            open: Vec::new(),
+            seen: HashMap::default(),
+            visits_left,
         }
     }
 
@@ -328,14 +323,9 @@ fn position(position: usize) -> u32 {
 /// A search for the sources and the ways of labels.
 pub(super) struct GraphSearch<'g> {
     graph: &'g LabelGraph,
-    /// The round in which each node was seen last.
-    seen: Vec<u32>,
-    /// The node after each one on the way to the start of the current search.
-    next: Vec<Option<NodeId>>,
-    round: u32,
+    /// The nodes that the current search has seen, each with the node after it on the way to the start.
+    seen: HashMap<NodeId, Option<NodeId>, Hashing>,
     visits_left: usize,
-    /// The nodes that a search for sources has still to visit.
-    open: Vec<NodeId>,
 }
 
 impl<'g> GraphSearch<'g> {
@@ -345,7 +335,7 @@ impl<'g> GraphSearch<'g> {
         node: NodeId,
         flag: Flag,
     ) -> Option<(&'g LabelOrigin, Vec<&'g Passage>)> {
-        self.round += 1;
+        self.seen.clear();
         let mut queue = VecDeque::from([node]);
         self.visit(node, None)?;
         while let Some(at) = queue.pop_front() {
@@ -370,7 +360,7 @@ impl<'g> GraphSearch<'g> {
         while let Some(here) = position {
             let node = self.graph.node(here);
             passages.extend(node.and_then(|node| self.graph.passage_of(node)));
-            position = self.next.get(here.0 as usize).copied().flatten();
+            position = self.seen.get(&here).copied().flatten();
         }
         passages
     }
@@ -382,10 +372,8 @@ impl<'g> GraphSearch<'g> {
         flag: Option<Flag>,
         max: usize,
     ) -> Vec<&'g LabelOrigin> {
-        self.round += 1;
-        let mut open = std::mem::take(&mut self.open);
-        open.clear();
-        open.push(node);
+        self.seen.clear();
+        let mut open = vec![node];
         let mut origins = Vec::new();
         while let Some(at) = open.pop() {
             match self.visit(at, None) {
@@ -407,27 +395,25 @@ impl<'g> GraphSearch<'g> {
             }
             open.extend(self.graph.parents_of(here));
         }
-        self.open = open;
         origins.sort();
         origins.dedup();
         origins
     }
 
-    /// Returns true if the budget of all searches is spent, so that their results are incomplete.
-    pub(super) fn is_spent(&self) -> bool {
-        self.visits_left == 0
+    /// Returns the number of nodes that may still be visited; zero if results may be incomplete.
+    pub(super) fn visits_left(&self) -> usize {
+        self.visits_left
     }
 
     /// Returns true if the current search sees `node` for the first time, and `None` if the budget is spent.
     fn visit(&mut self, node: NodeId, next: Option<NodeId>) -> Option<bool> {
         self.visits_left = self.visits_left.checked_sub(1)?;
-        let seen = self.seen.get_mut(node.0 as usize)?;
-        if std::mem::replace(seen, self.round) == self.round {
-            return Some(false);
-        }
-        if let Some(known) = self.next.get_mut(node.0 as usize) {
-            *known = next;
-        }
-        Some(true)
+        Some(match self.seen.entry(node) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(new) => {
+                new.insert(next);
+                true
+            }
+        })
     }
 }

@@ -377,6 +377,10 @@ impl<'a> LabelStore<'a> {
     }
 
     pub(super) fn any_of(&mut self, values: Vec<LabelsId>) -> LabelsId {
+        // Most choices have one alternative, and need no list of distinct ones.
+        if let [only] = values.as_slice() {
+            return *only;
+        }
         let mut distinct: Vec<LabelsId> = Vec::with_capacity(values.len());
         for value in values {
             if distinct.len() > 16 || !distinct.contains(&value) {
@@ -385,7 +389,7 @@ impl<'a> LabelStore<'a> {
         }
         match distinct.as_slice() {
             [] => self.nothing,
-            [only] => *only,
+            [same] => *same,
             _ => {
                 let start = position(self.alternatives.len());
                 self.alternatives.append(&mut distinct);

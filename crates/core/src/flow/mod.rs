@@ -17,6 +17,7 @@ mod parameters;
 mod policy;
 mod report;
 mod report_builder;
+mod traces;
 
 pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
 pub use coverage::uncovered_rules;

@@ -414,6 +414,10 @@ pub fn may_be_untrusted(policy: &FlowPolicy, tool: &Tool) -> bool {
 pub(super) fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
     let mut shape = shape.clone();
     for key in path {
+        if let Some(known) = property_of(&shape, key) {
+            shape = known.clone();
+            continue;
+        }
         let mut below = Vec::new();
         for member in shape.members() {
             let mut member = member.clone();
@@ -435,6 +439,18 @@ pub(super) fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
         }
     }
     shape
+}
+
+/// Returns the type of a field that an object lists, or the objects of a list: the usual case, without unions.
+fn property_of<'t>(shape: &'t Type, key: &str) -> Option<&'t Type> {
+    match shape {
+        Type::Object(object) => {
+            let property = object.properties.get(key)?;
+            Some(&property.shape).filter(|shape| **shape != Type::Never)
+        }
+        Type::List(list) if list.prefix.is_empty() => property_of(&list.items, key),
+        _ => None,
+    }
 }
 
 /// A field of a tool's output, with the rules that label it.

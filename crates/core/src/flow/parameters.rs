@@ -25,7 +25,6 @@ pub(super) struct ArgumentRules<'a> {
     leaves: Vec<ParameterMatch<'a>>,
     decides: Vec<ParameterMatch<'a>>,
     parameters: Vec<ToolParameter>,
-    fields: HashMap<(ParameterId, Arc<str>), ParameterId, Hashing>,
 }
 
 /// The position of a parameter among those of its tool.
@@ -44,6 +43,7 @@ struct ToolParameter {
     guard: Option<Arc<str>>,
     leaves: Option<Arc<str>>,
     decides: bool,
+    fields: HashMap<Arc<str>, ParameterId, Hashing>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,6 @@ impl<'a> ArgumentRules<'a> {
             leaves: covering(&policy.leaves),
             decides: covering(&policy.decides),
             parameters: Vec::new(),
-            fields: HashMap::default(),
         };
         rules.add(Vec::new());
         rules
@@ -145,6 +144,7 @@ impl<'a> ArgumentRules<'a> {
             guard: first(&self.guards),
             leaves: first(&self.leaves),
             decides: self.decides.iter().any(|rule| rule.covers(&path)),
+            fields: HashMap::default(),
             path,
         });
     }
@@ -152,13 +152,16 @@ impl<'a> ArgumentRules<'a> {
     /// Returns the field `key` of a parameter.
     fn field(&mut self, parameter: ParameterId, key: &Arc<str>) -> ParameterId {
         let next = ParameterId(u32::try_from(self.parameters.len()).unwrap_or(u32::MAX));
-        let entry = self.fields.entry((parameter, Arc::clone(key)));
-        let field = *entry.or_insert(next);
-        if field == next {
-            let path = self.parameter(parameter).map_or(&[][..], |all| &all.path);
-            self.add(path.iter().chain([key]).cloned().collect());
+        let Some(outer) = self.parameters.get_mut(parameter.0 as usize) else {
+            return parameter;
+        };
+        if let Some(known) = outer.fields.get(key) {
+            return *known;
         }
-        field
+        outer.fields.insert(Arc::clone(key), next);
+        let path = outer.path.iter().chain([key]).cloned().collect();
+        self.add(path);
+        next
     }
 
     fn parameter(&self, id: ParameterId) -> Option<&ToolParameter> {
@@ -413,7 +416,17 @@ impl ArgumentWalk<'_, '_, '_> {
             NodeKind::Object(fields) => {
                 for field in fields {
                     let labels = self.store.field(labels, &field.key);
-                    let shape = shape.property(&field.key).unwrap_or(Type::Any);
+                    // Of a text or a number, the type does not matter.
+                    let shape = match &field.value.kind {
+                        NodeKind::Text(_)
+                        | NodeKind::Literal(
+                            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_),
+                        ) => Type::Any,
+                        NodeKind::Literal(Value::Object(_) | Value::List(_))
+                        | NodeKind::Reference(_)
+                        | NodeKind::Object(_)
+                        | NodeKind::List(_) => shape.property(&field.key).unwrap_or(Type::Any),
+                    };
                     let part = ArgumentPart::Node(&field.value);
                     self.field(&field.key, part, &shape, labels, at, state);
                 }

@@ -6,10 +6,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use super::graph::Flags;
 use super::labels::is_position;
+use super::traces::{ShownTraces, Traces};
 use super::{OnViolation, PlannerLabel};
 use crate::{Code, Diagnostics, Value};
 
@@ -82,7 +84,7 @@ pub struct FlowOrigin {
 }
 
 /// A guarded or leaving parameter of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug)]
 pub struct FlowParameter {
     /// The step, with the path of inner plans before it.
     pub step: Arc<str>,
@@ -98,19 +100,95 @@ pub struct FlowParameter {
     pub integrity: Integrity,
     /// The confidentiality of the value.
     pub confidentiality: Confidentiality,
-    /// The sources of the value.
-    pub origins: Vec<FlowOrigin>,
     /// The code of the first violation; `None` if there is none.
-    #[serde(serialize_with = "code_text")]
     pub code: Option<Code>,
-    /// The way of the violating value, from its source to the parameter.
-    pub way: Vec<FlowHop>,
-    /// All sources of the value, including those that violate nothing.
-    #[serde(skip)]
-    pub sources: FlowSources,
-    /// All sources of what decides the call; empty if that does not count.
-    #[serde(skip)]
-    pub deciding: FlowSources,
+    pub(super) traces: Traces,
+}
+
+impl FlowParameter {
+    /// Returns the sources of the value; of a violation, those that violate.
+    pub fn origins(&self) -> &[FlowOrigin] {
+        &self.shown().origins
+    }
+
+    /// Returns the way of the violating value, from its source to the parameter.
+    pub fn way(&self) -> &Arc<[FlowHop]> {
+        &self.shown().way
+    }
+
+    /// Returns all sources of the value, including those that violate nothing.
+    pub fn sources(&self) -> &FlowSources {
+        self.traces.sources()
+    }
+
+    /// Returns all sources of what decides the call; none if that does not count.
+    pub fn deciding(&self) -> &FlowSources {
+        self.traces.deciding()
+    }
+
+    fn shown(&self) -> &ShownTraces {
+        self.traces.shown(|code| self.end_of_way(code))
+    }
+
+    /// Words the last hop of the way of a violation.
+    pub(super) fn end_of_way(&self, code: Code) -> String {
+        let Self { step, tool, .. } = self;
+        match code {
+            Code::UntrustedDecision => format!("decides whether `{step}` calls `{tool}`"),
+            _ => format!("reaches {} of `{tool}` in `{step}`", self.described()),
+        }
+    }
+
+    pub(super) fn described(&self) -> String {
+        if self.parameter.is_empty() {
+            "the arguments".to_owned()
+        } else {
+            format!("the parameter `{}`", self.parameter)
+        }
+    }
+
+    /// Leaves out the sources of the value for which `keep` returns false, as if the analysis had not found them. The tests of
+    /// the comparison at run time need it.
+    #[doc(hidden)]
+    pub fn retain_sources(&mut self, keep: impl Fn(&FlowOrigin) -> bool) {
+        self.traces.retain_sources(keep);
+    }
+}
+
+impl PartialEq for FlowParameter {
+    /// Compares everything that reports show.
+    fn eq(&self, other: &Self) -> bool {
+        self.step == other.step
+            && self.tool == other.tool
+            && self.parameter == other.parameter
+            && self.guard == other.guard
+            && self.leaves == other.leaves
+            && self.integrity == other.integrity
+            && self.confidentiality == other.confidentiality
+            && self.code == other.code
+            && self.shown() == other.shown()
+            && self.sources() == other.sources()
+            && self.deciding() == other.deciding()
+    }
+}
+
+impl Eq for FlowParameter {}
+
+impl Serialize for FlowParameter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("FlowParameter", 10)?;
+        fields.serialize_field("step", &self.step)?;
+        fields.serialize_field("tool", &self.tool)?;
+        fields.serialize_field("parameter", &self.parameter)?;
+        fields.serialize_field("guard", &self.guard)?;
+        fields.serialize_field("leaves", &self.leaves)?;
+        fields.serialize_field("integrity", &self.integrity)?;
+        fields.serialize_field("confidentiality", &self.confidentiality)?;
+        fields.serialize_field("origins", self.origins())?;
+        fields.serialize_field("code", &self.code.map(Code::as_str))?;
+        fields.serialize_field("way", &**self.way())?;
+        fields.end()
+    }
 }
 
 /// The sources of a value, as far as they can be listed.
@@ -172,7 +250,7 @@ impl FlowParameter {
             return Vec::new();
         };
         let mut lines = vec![format!("{code}: {}", code.title())];
-        lines.extend(self.way.iter().map(|hop| hop.text.clone()));
+        lines.extend(self.way().iter().map(|hop| hop.text.clone()));
         lines
     }
 }
@@ -181,15 +259,6 @@ impl FlowParameter {
 fn without_numbers(field: &str) -> String {
     let names = field.split('.').filter(|name| !is_position(name));
     names.collect::<Vec<_>>().join(".")
-}
-
-#[expect(
-    clippy::ref_option,
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn code_text<S: serde::Serializer>(code: &Option<Code>, to: S) -> Result<S::Ok, S::Error> {
-    code.map(Code::as_str).serialize(to)
 }
 
 /// The labels of what a step reads from another one, directly or through slots.
@@ -227,7 +296,7 @@ pub struct FlowReport {
     pub parameters: Vec<FlowParameter>,
     /// The edges between steps, one for each pair; empty unless [`FlowContext`](super::FlowContext) asks for them.
     pub edges: Vec<FlowEdge>,
-    /// The diagnostics of the violations.
+    /// The diagnostics of the violations; empty in a [`CheckedPlan`](crate::CheckedPlan), which has them among its warnings.
     pub diagnostics: Diagnostics,
     /// The consequence of violations.
     pub on_violation: OnViolation,
@@ -331,7 +400,7 @@ impl FlowReport {
         }
         let mut violations = Vec::new();
         for parameter in &mut self.parameters {
-            let is_source = parameter.sources.may_include_step(path);
+            let is_source = parameter.sources().may_include_step(path);
             if is_source {
                 parameter.integrity = parameter.integrity.max(labels.integrity);
                 parameter.confidentiality = parameter.confidentiality.max(labels.confidentiality);
@@ -339,7 +408,7 @@ impl FlowReport {
             if parameter.code.is_some() {
                 continue;
             }
-            let decides = parameter.deciding.may_include_step(path);
+            let decides = parameter.deciding().may_include_step(path);
             let (code, label, verb) = match () {
                 () if is_source && untrusted && parameter.guard.is_some() => {
                     (Code::UntrustedArgument, "untrusted", "reaches")
@@ -355,8 +424,7 @@ impl FlowReport {
                 text,
             };
             parameter.code = Some(code);
-            parameter.origins = parameter.sources_in(path, code);
-            parameter.way = vec![
+            let way = Arc::from([
                 hop(format!(
                     "the server states that the result of `{path}` is {label}"
                 )),
@@ -364,7 +432,9 @@ impl FlowReport {
                     "{verb} `{}` of `{}` in `{}`",
                     parameter.parameter, parameter.tool, parameter.step
                 )),
-            ];
+            ]);
+            let origins = parameter.sources_in(path, code);
+            parameter.traces.show(ShownTraces { origins, way });
             violations.push(parameter.clone());
         }
         violations
@@ -375,8 +445,8 @@ impl FlowParameter {
     /// Returns the sources in the output of the step at `path`, of the value or of what decides the call.
     fn sources_in(&self, path: &str, code: Code) -> Vec<super::FlowOrigin> {
         let sources = match code {
-            Code::UntrustedDecision => &self.deciding,
-            _ => &self.sources,
+            Code::UntrustedDecision => self.deciding(),
+            _ => self.sources(),
         };
         let listed = sources.listed().iter();
         listed
@@ -388,7 +458,7 @@ impl FlowParameter {
     /// Returns the message of a violation that became known during the run.
     pub fn stated_violation(&self) -> Option<(Code, String)> {
         let code = self.code?;
-        let way: Vec<&str> = self.way.iter().map(|hop| hop.text.as_str()).collect();
+        let way: Vec<&str> = self.way().iter().map(|hop| hop.text.as_str()).collect();
         Some((code, way.join("; it ")))
     }
 }

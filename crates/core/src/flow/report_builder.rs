@@ -4,25 +4,20 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::analysis::FlowContext;
-use super::graph::{Flag, Flags, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
+use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
-use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, FlowSources, Integrity};
+use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integrity};
+use super::traces::{FlowGraph, MAX_ORIGINS, ShownTraces, Traces, Violation};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
-use crate::plan::reference::shortened;
-use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Sources, Tool};
-
-/// Maximum number of sources of a parameter in the report.
-const MAX_ORIGINS: usize = 100;
+use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Tool};
 
 /// Maximum number of sources that a message names.
 const MAX_NAMED_ORIGINS: usize = 3;
 
 /// A guarded or leaving parameter of a call, with its labels.
 pub(super) struct StepParameter<'a> {
-    /// The position of the step, after those of the steps around its plan.
-    pub(super) position: Vec<u32>,
     pub(super) step: Arc<str>,
     pub(super) tool: &'a Tool,
     /// The tool, as `server.tool`.
@@ -37,123 +32,98 @@ pub(super) struct StepParameter<'a> {
     pub(super) place: Place,
 }
 
-/// A violation of a parameter.
-struct ParameterViolation {
-    code: Code,
-    flag: Flag,
-    node: NodeId,
-}
-
 pub(super) struct ReportBuilder<'a> {
     pub(super) context: FlowContext<'a>,
-    pub(super) graph: &'a LabelGraph,
-    pub(super) texts: &'a [Sources],
-    /// The source of everything that the plan spells out.
-    pub(super) planner: FlowOrigin,
+    pub(super) graph: &'a Arc<FlowGraph>,
 }
 
 impl ReportBuilder<'_> {
-    /// Builds the parameters and their diagnostics, and the sources of the plan's `output`.
+    /// Builds the parameters and their diagnostics.
     pub(super) fn build(
         &self,
-        parameters: &[StepParameter<'_>],
-        output: NodeId,
-    ) -> (Vec<FlowParameter>, Diagnostics, FlowSources) {
-        let mut search = self.graph.search();
+        parameters: Vec<StepParameter<'_>>,
+    ) -> (Vec<FlowParameter>, Diagnostics) {
         let mut counter = DiagnosticCounter::default();
         let mut diagnostics = Diagnostics::new();
         let mut found = Vec::with_capacity(parameters.len());
+        let severity = match self.context.policy.violation {
+            OnViolation::Deny => Severity::Error,
+            OnViolation::Ask | OnViolation::Warn => Severity::Warning,
+        };
         for parameter in parameters {
-            let violations = self.violations(parameter, &mut search);
-            let mut way = Vec::new();
-            for (position, violation) in violations.iter().enumerate() {
-                let hops = self.way(parameter, violation, &mut search);
-                let severity = match self.context.policy.violation {
-                    OnViolation::Deny => Severity::Error,
-                    OnViolation::Ask | OnViolation::Warn => Severity::Warning,
-                };
-                if counter.count(severity) {
-                    let origins = self.origins(violation.node, Some(violation.flag), &mut search);
-                    diagnostics
-                        .push(self.diagnostic(parameter, violation, &origins, &hops, severity));
-                }
-                if position == 0 {
-                    way = hops;
-                }
-            }
-            let flags = self.graph.flags(parameter.label);
-            let flag = violations.first().map(|violation| violation.flag);
-            let node = violations
-                .first()
-                .map_or(parameter.label, |violation| violation.node);
-            let sources = self.sources(parameter.label, &mut search);
-            let origins = match &sources {
-                // Without a violation, these are the same.
-                FlowSources::Listed(sources) if flag.is_none() => sources.to_vec(),
-                _ => self.origins(node, flag, &mut search),
-            };
-            found.push(FlowParameter {
-                step: Arc::clone(&parameter.step),
-                tool: Arc::clone(&parameter.tool_name),
-                parameter: Arc::clone(&parameter.parameter),
-                guard: parameter.guard.clone(),
-                leaves: parameter.leaves.clone(),
+            let violations = self.violations(&parameter);
+            let flags = self.graph.graph.flags(parameter.label);
+            let place = (parameter.text, parameter.place);
+            let mut traces = Traces::new(self.graph, parameter.label, parameter.control, place);
+            traces.violation = violations[0];
+            let parameter = FlowParameter {
+                step: parameter.step,
+                tool: parameter.tool_name,
+                parameter: parameter.parameter,
+                guard: parameter.guard,
+                leaves: parameter.leaves,
                 integrity: Integrity::of(flags.untrusted),
                 confidentiality: Confidentiality::of(flags.private),
-                origins,
-                sources,
-                deciding: parameter
-                    .control
-                    .map(|control| self.sources(control, &mut search))
-                    .unwrap_or_default(),
-                code: violations.first().map(|violation| violation.code),
-                way,
-            });
+                code: violations[0].map(|violation| violation.code),
+                traces,
+            };
+            for (position, violation) in violations.into_iter().flatten().enumerate() {
+                if !counter.count(severity) {
+                    continue;
+                }
+                let end = || parameter.end_of_way(violation.code);
+                let diagnostic = if position == 0 {
+                    let (origins, way) = (parameter.origins(), parameter.way());
+                    self.diagnostic(&parameter, violation, origins, way, severity)
+                } else {
+                    let ShownTraces { origins, way } =
+                        parameter.traces.of_violation(violation, end());
+                    self.diagnostic(&parameter, violation, &origins, &way, severity)
+                };
+                diagnostics.push(diagnostic);
+            }
+            found.push(parameter);
         }
         counter.note_rest_omitted(&mut diagnostics);
-        let output = self.sources(output, &mut search);
-        (found, diagnostics, output)
+        (found, diagnostics)
     }
 
-    fn violations(
-        &self,
-        parameter: &StepParameter<'_>,
-        search: &mut GraphSearch<'_>,
-    ) -> Vec<ParameterViolation> {
-        let Flags { untrusted, private } = self.graph.flags(parameter.label);
-        let mut violations = Vec::new();
-        if parameter.guard.is_some() && untrusted {
-            violations.push(ParameterViolation {
-                code: Code::UntrustedArgument,
-                flag: Flag::Untrusted,
-                node: parameter.label,
-            });
-        }
-        if parameter.leaves.is_some() && private && !self.is_released(parameter, search) {
-            violations.push(ParameterViolation {
-                code: Code::PrivateArgument,
-                flag: Flag::Private,
-                node: parameter.label,
-            });
-        }
-        if let Some(control) = parameter.control
-            && self.graph.flags(control).untrusted
-        {
-            violations.push(ParameterViolation {
+    /// Returns the violations of a parameter, the first ones first.
+    fn violations(&self, parameter: &StepParameter<'_>) -> [Option<Violation>; 3] {
+        let graph = &self.graph.graph;
+        let Flags { untrusted, private } = graph.flags(parameter.label);
+        let argument = Violation {
+            code: Code::UntrustedArgument,
+            flag: Flag::Untrusted,
+            node: parameter.label,
+        };
+        let leaving = Violation {
+            code: Code::PrivateArgument,
+            flag: Flag::Private,
+            node: parameter.label,
+        };
+        let is_decided = |control: &NodeId| graph.flags(*control).untrusted;
+        let decision = parameter.control.filter(is_decided);
+        let mut found = [
+            (parameter.guard.is_some() && untrusted).then_some(argument),
+            (parameter.leaves.is_some() && private && !self.is_released(parameter))
+                .then_some(leaving),
+            decision.map(|control| Violation {
                 code: Code::UntrustedDecision,
                 flag: Flag::Untrusted,
                 node: control,
-            });
-        }
-        violations
+            }),
+        ];
+        found.sort_by_key(Option::is_none);
+        found
     }
 
     /// Returns true if all private sources of the parameter are secrets that the tool is allowed to receive by name.
-    fn is_released(&self, parameter: &StepParameter<'_>, search: &mut GraphSearch<'_>) -> bool {
+    fn is_released(&self, parameter: &StepParameter<'_>) -> bool {
         let Releases::Listed(_) = self.context.releases else {
             return false;
         };
-        let origins = search.origins(parameter.label, Some(Flag::Private), MAX_ORIGINS);
+        let origins = self.graph.origins(parameter.label, Some(Flag::Private));
         // Without any source the budget of the search is spent.
         !origins.is_empty()
             && origins.len() < MAX_ORIGINS
@@ -167,70 +137,15 @@ impl ReportBuilder<'_> {
             })
     }
 
-    fn way(
-        &self,
-        parameter: &StepParameter<'_>,
-        violation: &ParameterViolation,
-        search: &mut GraphSearch<'_>,
-    ) -> Vec<FlowHop> {
-        let mut hops = Vec::new();
-        if let Some((origin, passages)) = search.way(violation.node, violation.flag) {
-            hops.push(FlowHop {
-                place: String::new(),
-                text: describe_origin(origin),
-            });
-            hops.extend(passages.into_iter().map(|passage| self.hop(passage)));
-        }
-        let verb = match violation.code {
-            Code::UntrustedDecision => "decides whether",
-            _ => "reaches",
-        };
-        let end = match violation.code {
-            Code::UntrustedDecision => format!(
-                "{verb} `{}` calls `{}`",
-                parameter.step, parameter.tool_name
-            ),
-            _ => format!(
-                "{verb} {} of `{}` in `{}`",
-                described_parameter(parameter),
-                parameter.tool_name,
-                parameter.step
-            ),
-        };
-        hops.push(FlowHop {
-            place: self.pointer(parameter.text, parameter.place),
-            text: end,
-        });
-        hops
-    }
-
-    fn hop(&self, passage: &Passage) -> FlowHop {
-        let reference = shortened(&passage.reference);
-        FlowHop {
-            place: self.pointer(passage.text, passage.place),
-            text: match &passage.step {
-                Some(step) => format!("passes `{reference}` in `{step}`"),
-                None => format!("passes `{reference}` in the output"),
-            },
-        }
-    }
-
-    fn pointer(&self, text: usize, place: Place) -> String {
-        let sources = self.texts.get(text);
-        sources
-            .and_then(|sources| sources.pointer(place))
-            .unwrap_or_default()
-    }
-
     fn diagnostic(
         &self,
-        parameter: &StepParameter<'_>,
-        violation: &ParameterViolation,
+        parameter: &FlowParameter,
+        violation: Violation,
         origins: &[FlowOrigin],
-        way: &[FlowHop],
+        way: &Arc<[FlowHop]>,
         severity: Severity,
     ) -> Diagnostic {
-        let tool = &parameter.tool_name;
+        let tool = &parameter.tool;
         let named: Vec<String> = origins
             .iter()
             .take(MAX_NAMED_ORIGINS)
@@ -244,7 +159,7 @@ impl ReportBuilder<'_> {
         if sources.is_empty() {
             sources.push_str("many sources");
         }
-        let what = described_parameter(parameter);
+        let what = parameter.described();
         let message = match violation.code {
             Code::PrivateArgument => format!(
                 "the private value of {sources} leaves through {what} of `{tool}` in `{}`",
@@ -263,49 +178,15 @@ impl ReportBuilder<'_> {
             Severity::Error => Diagnostic::error(violation.code, message),
             Severity::Warning => Diagnostic::warning(violation.code, message),
         };
-        if let Some(sources) = self.texts.get(parameter.text) {
-            diagnostic = diagnostic.at(parameter.place, sources);
+        let traces = &parameter.traces;
+        if let Some(sources) = self.graph.text(traces.text) {
+            diagnostic = diagnostic.at(traces.place, sources);
         }
-        diagnostic.way = way.to_vec();
+        diagnostic.way = Arc::clone(way);
         diagnostic.help(self.ways_out(violation, origins))
     }
 
-    fn origins(
-        &self,
-        node: NodeId,
-        flag: Option<Flag>,
-        search: &mut GraphSearch<'_>,
-    ) -> Vec<FlowOrigin> {
-        let origins = search.origins(node, flag, MAX_ORIGINS).into_iter();
-        origins.map(|origin| self.flow_origin(origin)).collect()
-    }
-
-    fn sources(&self, node: NodeId, search: &mut GraphSearch<'_>) -> FlowSources {
-        let origins = search.origins(node, None, MAX_ORIGINS);
-        if origins.len() == MAX_ORIGINS || search.is_spent() {
-            return FlowSources::TooMany;
-        }
-        let origins = origins.into_iter();
-        FlowSources::Listed(origins.map(|origin| self.flow_origin(origin)).collect())
-    }
-
-    fn flow_origin(&self, origin: &LabelOrigin) -> FlowOrigin {
-        match origin {
-            LabelOrigin::Output { step, tool, field } => FlowOrigin {
-                step: Arc::clone(step),
-                tool: Arc::clone(tool),
-                field: Arc::clone(field),
-            },
-            LabelOrigin::Planner => self.planner.clone(),
-            LabelOrigin::Secret(name) => FlowOrigin {
-                step: Arc::clone(&self.planner.step),
-                tool: Arc::from("secrets"),
-                field: Arc::clone(name),
-            },
-        }
-    }
-
-    fn ways_out(&self, violation: &ParameterViolation, origins: &[FlowOrigin]) -> String {
+    fn ways_out(&self, violation: Violation, origins: &[FlowOrigin]) -> String {
         let rule = origins
             .iter()
             .find(|origin| !origin.step.is_empty())
@@ -339,15 +220,6 @@ impl ReportBuilder<'_> {
 }
 
 impl FlowOrigin {
-    /// Returns the source of everything that the plan spells out.
-    pub(super) fn planner() -> Self {
-        Self {
-            step: Arc::from(""),
-            tool: Arc::from("plan"),
-            field: Arc::from(""),
-        }
-    }
-
     /// Returns the source in a few words.
     pub fn shown(&self) -> String {
         shown_origin(self)
@@ -360,29 +232,6 @@ fn shown_origin(origin: &FlowOrigin) -> String {
         ("", _) => format!("the secret `{}`", origin.field),
         (step, tool) if origin.field.is_empty() => format!("`{step}` (`{tool}`)"),
         (step, tool) => format!("`{step}.{}` (`{tool}`)", origin.field),
-    }
-}
-
-fn describe_origin(origin: &LabelOrigin) -> String {
-    match origin {
-        LabelOrigin::Output { step, tool, field } if field.is_empty() => {
-            format!("`{tool}` gives it in `{step}`")
-        }
-        LabelOrigin::Output { step, tool, field } => {
-            format!("`{tool}` gives `{field}` in `{step}`")
-        }
-        LabelOrigin::Planner => {
-            "the author of the plan wrote it after reading untrusted text".to_owned()
-        }
-        LabelOrigin::Secret(name) => format!("the secret `{name}` gives it"),
-    }
-}
-
-fn described_parameter(parameter: &StepParameter<'_>) -> String {
-    if parameter.parameter.is_empty() {
-        "the arguments".to_owned()
-    } else {
-        format!("the parameter `{}`", parameter.parameter)
     }
 }
 

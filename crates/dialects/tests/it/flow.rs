@@ -85,7 +85,7 @@ fn assert_edges(plan: &CheckedPlan, flow: &FlowPolicy) {
         }
     }
     for parameter in report.violations() {
-        for origin in &parameter.origins {
+        for origin in parameter.origins() {
             let is_marked = report.edges.iter().any(|edge| {
                 edge.from == origin.step
                     && match parameter.code {
@@ -231,7 +231,7 @@ impl Attack {
         let field = self.origin.rsplit('.').next().unwrap();
         report.violations().any(|parameter| {
             parameter.code.unwrap().as_str() == self.code
-                && parameter.origins.iter().any(|origin| {
+                && parameter.origins().iter().any(|origin| {
                     let last = origin.field.rsplit('.').next().unwrap();
                     last == field || last == "error" || *origin.tool == *self.origin
                 })
@@ -312,9 +312,9 @@ fn line(found: &FlowParameter) -> String {
         return format!("ok {place}");
     };
     // A way begins at its source and ends at the parameter.
-    assert!(found.way.len() >= 2, "{found:#?}");
+    assert!(found.way().len() >= 2, "{found:#?}");
     let mut origins: Vec<String> = found
-        .origins
+        .origins()
         .iter()
         .map(|origin| match (&*origin.step, &*origin.field) {
             ("", "") => origin.tool.to_string(),

@@ -11,6 +11,7 @@ use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{
     ResumeRequest, StoreApprover, StoredRun, StoredRunError, resolve_choices, tools_of,
 };
+use planwright_core::flow::PlannerLabel;
 use planwright_core::{Object, Value};
 use planwright_dialects::ReadOptions;
 use planwright_engine::RunId;
@@ -128,6 +129,17 @@ impl PlanHost {
     ) -> Result<Arc<TrackedRun>, InvalidPlan> {
         let id = &info.id;
         let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
+        let has_texts = changes.has_texts_of_client();
+        if has_texts && stored.planner() == Some(PlannerLabel::Exposed) {
+            // What the author of the run wrote may stay in it.
+            self.note_unknown_answer(&call.client);
+        }
+        if !changes.keep.is_empty() && self.policy_exposes(&call.client) {
+            // The analysis of the new plan does not know the sources of results that were computed by the old one.
+            return Err(InvalidPlan::Refused(BadRequest(
+                "a session that has read untrusted text cannot keep results of steps that its plan changes".to_owned(),
+            )));
+        }
         let ValidPlan {
             snapshot,
             loaded,
@@ -147,8 +159,8 @@ impl PlanHost {
                         .loaded(inputs.clone())
                         .unwrap_or_else(|_| unread_plan())
                 };
-                // The plan stays that of its author, unless the client adds inputs of its own.
-                let author = stored.planner().filter(|_| inputs.is_empty());
+                // The plan stays that of its author, unless the client adds values of its own.
+                let author = stored.planner().filter(|_| !has_texts);
                 self.check_labelled(&call.client, author, read).await?
             }
         };
@@ -225,6 +237,14 @@ impl PlanHost {
 }
 
 impl ResumeChanges {
+    /// Returns true if the client writes a plan, or values in it.
+    fn has_texts_of_client(&self) -> bool {
+        let mut choices = self.choices.iter();
+        self.plan.is_some()
+            || !self.inputs.is_empty()
+            || choices.any(|(_, choice)| matches!(choice, Choice::Set(_)))
+    }
+
     fn read(request: &GatewayArguments<'_>) -> Result<Self, BadRequest> {
         let plan = request.get("plan").map(|plan| match plan {
             Value::Text(text) => text.to_string(),

@@ -148,7 +148,7 @@ fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
         let _ = write!(line, " ({})", one_line(help));
     }
     line.push('\n');
-    for hop in &diagnostic.way {
+    for hop in diagnostic.way.iter() {
         let _ = writeln!(line, "    {}", one_line(&hop.text));
     }
     line
@@ -245,7 +245,7 @@ impl miette::Diagnostic for Report<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let help = self.diagnostic.help.as_ref()?;
         let mut text = String::new();
-        for hop in &self.diagnostic.way {
+        for hop in self.diagnostic.way.iter() {
             text.push_str(&one_line(&hop.text));
             text.push('\n');
         }

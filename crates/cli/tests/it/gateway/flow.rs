@@ -146,6 +146,90 @@ fn a_text_where_the_schema_has_a_number_exposes() {
     }
 }
 
+/// Starts the run of a plan whose first step fails, and returns its id.
+fn failed_run(client: &mut WireClient) -> Value {
+    let plan = json!({
+        "inputs": {"to": {"default": "ann"}},
+        "steps": [
+            {"id": "p", "tool": "forum.refuse", "args": {}},
+            {"id": "q", "value": "${p}"},
+            {"id": "s", "tool": "outbox.send", "args": {"to": "${q ?? inputs.to}"}}
+        ],
+        "output": "${s}"
+    });
+    let failed = call(client, "execute_plan", json!({"plan": plan}))["structuredContent"].clone();
+    assert_eq!(failed["status"], "failed", "{failed}");
+    failed["run"].clone()
+}
+
+/// Resumes a run with `changes` and returns the structured result.
+fn resume(client: &mut WireClient, run: &Value, mut changes: Value) -> Value {
+    changes["run"] = run.clone();
+    call(client, "resume_plan", changes)["structuredContent"].clone()
+}
+
+#[test]
+fn what_an_exposed_session_changes_in_a_run_is_untrusted() {
+    let behind = behind(POLICY);
+    let plan = json!({"steps": [{"id": "s", "tool": "outbox.send", "args": {"to": "bob"}}], "output": "${s}"});
+    let cases = [
+        json!({"plan": plan}),
+        json!({"set": {"p": "bob"}}),
+        json!({"set": {"q": "bob"}}),
+        json!({"skip": ["p"], "inputs": {"to": "bob"}}),
+    ];
+    for changes in cases {
+        let mut clean = behind.client(&[], OLDER, &[]);
+        let run = failed_run(&mut clean);
+        let result = resume(&mut clean, &run, changes.clone());
+        assert_eq!(result["status"], "succeeded", "{changes}: {result}");
+
+        let mut exposed = behind.client(&[], OLDER, &[]);
+        let run = failed_run(&mut exposed);
+        execute(&mut exposed, read(), "${r.body}");
+        let result = resume(&mut exposed, &run, changes.clone());
+        assert_eq!(result["status"], "waiting", "{changes}: {result}");
+        // The text stays that of its author, whoever goes on with the run.
+        let mut other = behind.client(&[], OLDER, &[]);
+        let result = resume(&mut other, &run, json!({}));
+        assert_eq!(result["status"], "waiting", "{changes}: {result}");
+    }
+}
+
+#[test]
+fn a_plan_of_an_unexposed_author_stays_so() {
+    let behind = behind(POLICY);
+    let mut client = behind.client(&[], OLDER, &[]);
+    let run = failed_run(&mut client);
+    execute(&mut client, read(), "${r.body}");
+    let result = resume(&mut client, &run, json!({"skip": ["p"]}));
+    assert_eq!(result["status"], "succeeded", "{result}");
+}
+
+#[test]
+fn an_exposed_session_keeps_no_results_of_another_plan() {
+    let behind = behind(POLICY);
+    let mut client = behind.client(&[], OLDER, &[]);
+    let steps = |tool: &str| {
+        json!([
+            {"id": "p", "tool": tool, "args": {}},
+            {"id": "q", "value": "${p}"},
+            {"id": "s", "tool": "outbox.send", "args": {"to": "${q}"}, "after": ["f"]},
+            {"id": "f", "tool": "forum.refuse", "args": {}}
+        ])
+    };
+    let failed = execute(&mut client, steps("inbox.read"), "${q}");
+    assert_eq!(failed["status"], "failed", "{failed}");
+    execute(&mut client, read(), "${r.body}");
+    let plan = json!({"steps": steps("forum.author"), "output": "${s}"});
+    let changes = json!({"plan": plan, "keep": ["q"], "skip": ["f"]});
+    let result = resume(&mut client, &failed["run"], changes);
+    assert!(
+        result.to_string().contains("cannot keep results"),
+        "{result}"
+    );
+}
+
 #[test]
 fn a_label_of_an_error_counts() {
     let settings = POLICY.replace("[tools]", "leaves = [\"outbox.send:text\"]\n    [tools]");

@@ -21,7 +21,7 @@ impl Parser<'_> {
                 self.cursor.bump();
                 let inner = self.nested()?;
                 self.cursor.expect(")")?;
-                inner
+                in_brackets(inner)
             }
             Some('[') => self.list()?,
             Some('{') => self.object()?,
@@ -31,7 +31,7 @@ impl Parser<'_> {
             }
             _ => self.named()?,
         };
-        self.accessors(tree)
+        self.accessors(tree).map(without_brackets)
     }
 
     fn list(&mut self) -> Result<Tree, ExpressionError> {
@@ -384,7 +384,26 @@ fn with_segment(mut tree: Tree, segment: Segment, missing: Missing) -> Tree {
     with_accessor(tree, Accessor::Part(vec![segment], missing))
 }
 
-fn optional(mut tree: Tree) -> Result<Tree, ()> {
+/// Ends a path through items: accessors after the brackets apply to the list, not to each item.
+fn in_brackets(mut tree: Tree) -> Tree {
+    match last_path(&mut tree) {
+        Some((path, _)) if path.contains(&Segment::Each) => {
+            Tree::Access(Box::new(tree), Vec::new())
+        }
+        _ => tree,
+    }
+}
+
+/// Removes the brackets around a path that has no accessors after them.
+fn without_brackets(tree: Tree) -> Tree {
+    match tree {
+        Tree::Access(inner, accessors) if accessors.is_empty() => *inner,
+        tree => tree,
+    }
+}
+
+fn optional(tree: Tree) -> Result<Tree, ()> {
+    let mut tree = without_brackets(tree);
     let (_, missing) = last_path(&mut tree).ok_or(())?;
     *missing = Missing::Null;
     Ok(tree)

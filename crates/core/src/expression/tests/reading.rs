@@ -82,6 +82,8 @@ fn paths() {
     check("a [ 0 ] . b", "Step  a[0].b");
     check("a.b?", "Step  a.b or null");
     check("(a.b).c", "Step  a.b.c");
+    check("(a[*].b)", "Step  a[*].b");
+    check("((a[*].b))?", "Step  a[*].b or null");
     check("inputs.city", "Slot Inputs.city");
     check("inputs", "Slot Inputs");
     check("vars.x.y", "Slot Vars.x.y");
@@ -135,6 +137,10 @@ fn computations() {
     check(
         "(a.n ?? 0) + 1 > 3",
         "cel `(a.n ?? 0) + 1 > 3` binds (Step  a.n | 0) reads (Step  a.n or null)",
+    );
+    check(
+        "(a[*].b)[0].c",
+        "cel `(a[*].b)[0].c` binds (Step  a) reads (Step  a[*].b)",
     );
     check(
         "size(a[*].v)",

@@ -18,7 +18,7 @@ impl<'a> Analysis<'a> {
         step: &'a Step,
         around: Option<NodeId>,
     ) -> Option<NodeId> {
-        if !self.follows_control {
+        if !self.follows_control || around.is_none() && Self::is_undecided(scope, index, step) {
             return None;
         }
         let control = self.store.graph.open();
@@ -46,6 +46,28 @@ impl<'a> Analysis<'a> {
         }
         self.store.graph.extend(control, presence);
         Some(control)
+    }
+
+    /// Returns true if nothing decides whether the step runs: it has no condition, and the steps that it reads are known, and run in
+    /// any case. This is the usual case, which spares two labels for each step.
+    fn is_undecided(scope: &PlanScope<'a, '_>, index: u32, step: &Step) -> bool {
+        let is_plain = step.when.is_none()
+            && step.for_each.is_none()
+            && step.repeat.is_none()
+            && step.on_error == OnError::Fail;
+        let Some((_, checked)) = scope.step(index) else {
+            return false;
+        };
+        let known = scope.known.borrow();
+        is_plain
+            && !scope.has_slots
+            && checked.dependencies.iter().all(|dependency| {
+                let on = dependency.on;
+                known.outputs.get(on).is_some()
+                    && known.presence.get(on).is_none()
+                    && known.failures.get(on).is_none()
+                    && scope.step(on).is_some_and(|(_, step)| step.plan.is_none())
+            })
     }
 
     /// Returns the labels of what a step reads as arguments or computes, completed once the step is labelled.

@@ -84,18 +84,17 @@ impl<'a> Analysis<'a> {
         step: Option<u32>,
         form: &'a Form,
     ) -> LabelsId {
+        let mut labels_of = |alternative: &'a Alternative| match alternative {
+            Alternative::Read(read) => self.read(scope, step, read, &[]),
+            Alternative::Literal(value) => self.store.literal(value),
+            Alternative::Expression(expression) => self.expression(scope, step, expression),
+        };
         match form {
             Form::First(alternatives) => {
-                let values = alternatives
-                    .iter()
-                    .map(|alternative| match alternative {
-                        Alternative::Read(read) => self.read(scope, step, read, &[]),
-                        Alternative::Literal(value) => self.store.literal(value),
-                        Alternative::Expression(expression) => {
-                            self.expression(scope, step, expression)
-                        }
-                    })
-                    .collect();
+                if let [only] = alternatives.as_slice() {
+                    return labels_of(only);
+                }
+                let values = alternatives.iter().map(labels_of).collect();
                 self.store.any_of(values)
             }
             // That the others exist is no part of the value.
@@ -429,7 +428,6 @@ impl<'a> Analysis<'a> {
             }
             let label = self.store.join(argument.labels);
             self.parameters.push(StepParameter {
-                position: scope.position_of(index),
                 step: scope.step_path(step),
                 tool,
                 tool_name: Arc::clone(&tool_name),

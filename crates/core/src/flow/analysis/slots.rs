@@ -303,9 +303,9 @@ pub(super) fn receives_error(scope: &PlanScope<'_, '_>, writer: u32, read: &Read
 pub(super) fn add_slot_read(scope: &PlanScope<'_, '_>, step: u32, kind: SlotKind, label: NodeId) {
     let mut known = scope.known.borrow_mut();
     known.slot_reads.entry(step).or_default().push(label);
-    if let (Some((around, shared)), Some(outer)) = (scope.around, scope.positions.last())
+    if let (Some((around, shared)), Some(outer)) = (scope.around, scope.around_step)
         && shared.contains(&kind)
     {
-        add_slot_read(around, *outer, kind, label);
+        add_slot_read(around, outer, kind, label);
     }
 }

@@ -11,10 +11,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::diagnostic::FLOW_REFUSAL;
-use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, ValueLabels};
+use planwright_core::flow::{FlowParameter, FlowReport, OnViolation, PlannerLabel, ValueLabels};
 use planwright_core::{Diagnostic, Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::run_machine::RunMachine;
 use crate::schedule::TaskId;
 
@@ -173,7 +174,7 @@ impl TextSources {
                 return;
             };
             let field = self.field_text(source.field);
-            if !parameter.sources.may_include_field(&source.step, &field) {
+            if !parameter.sources().may_include_field(&source.step, &field) {
                 found = Some(match field.as_str() {
                     "" => source.step.to_string(),
                     field => format!("{}.{field}", source.step),
@@ -266,6 +267,18 @@ impl RunMachine {
         }
         if let Some(path) = self.step_path(task) {
             self.state_labels(path, error.labels);
+        }
+    }
+
+    /// Records that a value was set in the place of an output. It is a text of the planner, as the literals of the plan are.
+    pub(in crate::run) fn observe_choice(&mut self, task: TaskId, chosen: &Outcome) {
+        let flow = self.flow();
+        let is_exposed = flow.is_some_and(|flow| flow.planner == PlannerLabel::Exposed);
+        if !is_exposed || chosen.status != StepStatus::Succeeded {
+            return;
+        }
+        if let Some(path) = self.step_path(task) {
+            self.state_labels(path, ValueLabels::new(true, false));
         }
     }
 

@@ -28,7 +28,10 @@ impl RunMachine {
             return;
         }
         let action = match self.chosen_outcome(task, effects) {
-            Some(outcome) => TaskAction::Done(outcome),
+            Some(outcome) => {
+                self.observe_choice(task, &outcome);
+                TaskAction::Done(outcome)
+            }
             None => self.next_action(task),
         };
         match action {

@@ -1,12 +1,11 @@
 //! The comparison of sources and the stated labels, over a run of three steps.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::{CheckContext, Policy, check};
 use planwright_core::expression::parse_form;
 use planwright_core::flow::{
-    Confidentiality, FlowPattern, FlowPolicy, FlowRule, FlowSources, Guard, Integrity, OnViolation,
+    Confidentiality, FlowPattern, FlowPolicy, FlowRule, Guard, Integrity, OnViolation,
 };
 use planwright_core::plan::{Action, Field, Name, Node, Reference};
 use planwright_core::{Catalog, Place, Plan, Schema, Step, StepId, Tool};
@@ -130,15 +129,11 @@ fn a_text_from_a_named_source_passes() {
 fn a_text_from_an_unnamed_source_stops_the_call() {
     let mut run = machine(OnViolation::Ask);
     let mut report = run.flow().unwrap().clone();
-    let named = report.parameters[0].sources.listed().to_vec();
+    let named = report.parameters[0].sources().listed().to_vec();
     let fields: Vec<_> = named.iter().map(|source| &*source.field).collect();
     assert_eq!(fields, ["body", "from"]);
     // As if the analysis had forgotten a source.
-    let rest: Vec<_> = named
-        .into_iter()
-        .filter(|source| *source.field == *"body")
-        .collect();
-    report.parameters[0].sources = FlowSources::Listed(Arc::from(rest));
+    report.parameters[0].retain_sources(|source| *source.field == *"body");
     run.run_flow.report = Some(Box::new(report));
     assert!(!calls(&after_mail(&mut run, mail(ValueLabels::default()))));
     let error = send(&run).error.unwrap();
@@ -153,7 +148,7 @@ fn a_text_from_an_unnamed_source_stops_the_call() {
 fn a_text_that_is_an_input_too_is_not_compared() {
     let mut run = machine(OnViolation::Ask);
     let mut report = run.flow().unwrap().clone();
-    report.parameters[0].sources = FlowSources::default();
+    report.parameters[0].retain_sources(|_| false);
     run.run_flow.report = Some(Box::new(report));
     let output = mail(ValueLabels::default());
     run.exclude_from_sources(&output.value);

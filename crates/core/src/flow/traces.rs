@@ -1,0 +1,267 @@
+//! The sources and ways of the values of parameters. They are searched when they are read: a plan may have thousands of
+//! parameters, and a check shows few of them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::graph::{Flag, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
+use super::report::{FlowHop, FlowOrigin, FlowSources};
+use crate::plan::reference::shortened;
+use crate::{Code, Place, Sources};
+
+/// Maximum number of sources of a parameter in the report.
+pub(super) const MAX_ORIGINS: usize = 100;
+
+/// Maximum number of nodes that all searches in the graph of one plan visit. After that, sources and ways are left out: a
+/// hostile plan may have many parameters with long ways.
+const MAX_VISITS: usize = 500_000;
+
+/// The label graph of a plan whose analysis is complete, and the texts with the places in it.
+pub(super) struct FlowGraph {
+    pub(super) graph: LabelGraph,
+    texts: Vec<Sources>,
+    visits_left: AtomicUsize,
+}
+
+impl FlowGraph {
+    pub(super) fn new(graph: LabelGraph, texts: Vec<Sources>) -> Self {
+        Self {
+            graph,
+            texts,
+            visits_left: AtomicUsize::new(MAX_VISITS),
+        }
+    }
+
+    /// Returns the text at `position` of the analysis.
+    pub(super) fn text(&self, position: usize) -> Option<&Sources> {
+        self.texts.get(position)
+    }
+
+    /// Runs a search, which may visit as many nodes as earlier ones have left.
+    pub(super) fn search<'g, T>(&'g self, run: impl FnOnce(&mut GraphSearch<'g>) -> T) -> T {
+        let mut search = self.graph.search(self.visits_left.load(Ordering::Relaxed));
+        let found = run(&mut search);
+        // Searches at the same time share what is left; a bound for the work need not be exact.
+        self.visits_left
+            .store(search.visits_left(), Ordering::Relaxed);
+        found
+    }
+
+    /// Returns the sources of `node` with `flag`; none if the budget of all searches is spent.
+    pub(super) fn origins(&self, node: NodeId, flag: Option<Flag>) -> Vec<&LabelOrigin> {
+        self.search(|search| search.origins(node, flag, MAX_ORIGINS))
+    }
+
+    /// Returns all sources of `node`.
+    pub(super) fn sources(&self, node: NodeId) -> FlowSources {
+        let (origins, is_spent) = self.search(|search| {
+            let origins = search.origins(node, None, MAX_ORIGINS);
+            (origins, search.visits_left() == 0)
+        });
+        if origins.len() == MAX_ORIGINS || is_spent {
+            return FlowSources::TooMany;
+        }
+        FlowSources::Listed(origins.into_iter().map(FlowOrigin::from).collect())
+    }
+
+    fn way(&self, node: NodeId, flag: Flag) -> Vec<FlowHop> {
+        let found = self.search(|search| search.way(node, flag));
+        let Some((origin, passages)) = found else {
+            return Vec::new();
+        };
+        let source = FlowHop {
+            place: String::new(),
+            text: describe_origin(origin),
+        };
+        let passages = passages.into_iter().map(|passage| self.hop(passage));
+        std::iter::once(source).chain(passages).collect()
+    }
+
+    fn hop(&self, passage: &Passage) -> FlowHop {
+        let reference = shortened(&passage.reference);
+        FlowHop {
+            place: self.pointer(passage.text, passage.place),
+            text: match &passage.step {
+                Some(step) => format!("passes `{reference}` in `{step}`"),
+                None => format!("passes `{reference}` in the output"),
+            },
+        }
+    }
+
+    fn pointer(&self, text: usize, place: Place) -> String {
+        let sources = self.text(text);
+        sources
+            .and_then(|sources| sources.pointer(place))
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for FlowGraph {
+    /// Leaves out the nodes: each parameter has the graph of the whole plan.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FlowGraph").finish_non_exhaustive()
+    }
+}
+
+/// The violation of the policy by a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Violation {
+    pub(super) code: Code,
+    pub(super) flag: Flag,
+    /// The label with the flag.
+    pub(super) node: NodeId,
+}
+
+/// The labels of a parameter, and what was found about them.
+#[derive(Clone, Debug)]
+pub(super) struct Traces {
+    graph: Arc<FlowGraph>,
+    pub(super) label: NodeId,
+    /// The label of what decides the call, if it counts.
+    pub(super) control: Option<NodeId>,
+    pub(super) text: usize,
+    pub(super) place: Place,
+    pub(super) violation: Option<Violation>,
+    sources: OnceLock<Box<SourcesOfParameter>>,
+    shown: OnceLock<Box<ShownTraces>>,
+}
+
+#[derive(Clone, Debug)]
+struct SourcesOfParameter {
+    value: FlowSources,
+    deciding: FlowSources,
+}
+
+/// What a person sees of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ShownTraces {
+    pub(super) origins: Vec<FlowOrigin>,
+    pub(super) way: Arc<[FlowHop]>,
+}
+
+impl Traces {
+    pub(super) fn new(
+        graph: &Arc<FlowGraph>,
+        label: NodeId,
+        control: Option<NodeId>,
+        (text, place): (usize, Place),
+    ) -> Self {
+        Self {
+            graph: Arc::clone(graph),
+            label,
+            control,
+            text,
+            place,
+            violation: None,
+            sources: OnceLock::new(),
+            shown: OnceLock::new(),
+        }
+    }
+
+    fn found_sources(&self) -> &SourcesOfParameter {
+        self.sources.get_or_init(|| {
+            let of = |node| self.graph.sources(node);
+            Box::new(SourcesOfParameter {
+                value: of(self.label),
+                deciding: self.control.map(of).unwrap_or_default(),
+            })
+        })
+    }
+
+    /// Returns all sources of the value.
+    pub(super) fn sources(&self) -> &FlowSources {
+        &self.found_sources().value
+    }
+
+    /// Returns all sources of what decides the call.
+    pub(super) fn deciding(&self) -> &FlowSources {
+        &self.found_sources().deciding
+    }
+
+    /// Returns the origins and the way of the violating value; without a violation, the origins of the value.
+    /// `end` words the last hop.
+    pub(super) fn shown(&self, end: impl FnOnce(Code) -> String) -> &ShownTraces {
+        self.shown.get_or_init(|| {
+            Box::new(match self.violation {
+                Some(violation) => self.of_violation(violation, end(violation.code)),
+                None => ShownTraces {
+                    origins: match self.sources() {
+                        FlowSources::Listed(sources) => sources.to_vec(),
+                        FlowSources::TooMany => self.origins(self.label, None),
+                    },
+                    way: Arc::default(),
+                },
+            })
+        })
+    }
+
+    /// Returns the origins and the way of a violation, which ends with `end`.
+    pub(super) fn of_violation(&self, violation: Violation, end: String) -> ShownTraces {
+        let mut way = self.graph.way(violation.node, violation.flag);
+        way.push(FlowHop {
+            place: self.graph.pointer(self.text, self.place),
+            text: end,
+        });
+        ShownTraces {
+            origins: self.origins(violation.node, Some(violation.flag)),
+            way: way.into(),
+        }
+    }
+
+    /// Replaces what is shown by what became known while the plan runs.
+    pub(super) fn show(&mut self, shown: ShownTraces) {
+        self.shown = OnceLock::from(Box::new(shown));
+    }
+
+    pub(super) fn retain_sources(&mut self, keep: impl Fn(&FlowOrigin) -> bool) {
+        let mut found = self.found_sources().clone();
+        if let FlowSources::Listed(sources) = &found.value {
+            let kept = sources.iter().filter(|origin| keep(origin)).cloned();
+            found.value = FlowSources::Listed(kept.collect());
+        }
+        self.sources = OnceLock::from(Box::new(found));
+    }
+
+    fn origins(&self, node: NodeId, flag: Option<Flag>) -> Vec<FlowOrigin> {
+        let origins = self.graph.origins(node, flag).into_iter();
+        origins.map(FlowOrigin::from).collect()
+    }
+}
+
+impl From<&LabelOrigin> for FlowOrigin {
+    fn from(origin: &LabelOrigin) -> Self {
+        match origin {
+            LabelOrigin::Output { step, tool, field } => Self {
+                step: Arc::clone(step),
+                tool: Arc::clone(tool),
+                field: Arc::clone(field),
+            },
+            LabelOrigin::Planner => Self {
+                step: Arc::from(""),
+                tool: Arc::from("plan"),
+                field: Arc::from(""),
+            },
+            LabelOrigin::Secret(name) => Self {
+                step: Arc::from(""),
+                tool: Arc::from("secrets"),
+                field: Arc::clone(name),
+            },
+        }
+    }
+}
+
+fn describe_origin(origin: &LabelOrigin) -> String {
+    match origin {
+        LabelOrigin::Output { step, tool, field } if field.is_empty() => {
+            format!("`{tool}` gives it in `{step}`")
+        }
+        LabelOrigin::Output { step, tool, field } => {
+            format!("`{tool}` gives `{field}` in `{step}`")
+        }
+        LabelOrigin::Planner => {
+            "the author of the plan wrote it after reading untrusted text".to_owned()
+        }
+        LabelOrigin::Secret(name) => format!("the secret `{name}` gives it"),
+    }
+}
