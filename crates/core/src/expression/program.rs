@@ -260,7 +260,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
         Tree::Access(base, accessors) => {
             is_closed(base, loops)
                 && accessors.iter().all(|next| match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => true,
+                    Accessor::Part(..) | Accessor::Search(..) => true,
                     Accessor::Item(index) => is_closed(index, loops),
                     Accessor::Call(_, arguments) => all(arguments),
                     Accessor::Loop(_, trees) => trees.iter().all(|tree| is_closed(tree, loops + 1)),
@@ -270,7 +270,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
 }
 
 /// Calls `visit` with each child of `tree`.
-fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
+pub(super) fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
     match tree {
         Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
         Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => {
@@ -305,7 +305,7 @@ fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
             visit(base);
             for next in accessors {
                 match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => {}
+                    Accessor::Part(..) | Accessor::Search(..) => {}
                     Accessor::Item(index) => visit(index),
                     Accessor::Call(_, parts) | Accessor::Loop(_, parts) => {
                         for part in parts {

@@ -145,7 +145,7 @@ pub(super) fn tests_presence(tree: &Tree) -> bool {
         Tree::Access(base, accessors) => {
             tests_presence(base)
                 || accessors.iter().any(|next| match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => false,
+                    Accessor::Part(..) | Accessor::Search(..) => false,
                     Accessor::Item(index) => tests_presence(index),
                     Accessor::Call(_, parts) | Accessor::Loop(_, parts) => any(parts),
                 })
@@ -201,7 +201,7 @@ impl Local<'_> {
             Accessor::Call(function, _) => {
                 ["distinct", "reverse", "slice", "sort"].contains(&function.name)
             }
-            Accessor::Part(..) | Accessor::Item(_) | Accessor::Matches(_) => false,
+            Accessor::Part(..) | Accessor::Item(_) | Accessor::Search(..) => false,
         };
         let are_kept = accessors.iter().skip(length).all(keeps);
         match source(base, bindings) {
