@@ -16,7 +16,9 @@ use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowOrigin, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use crate::check::Releases;
-use crate::plan::{Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind};
+use crate::plan::{
+    Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
+};
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
 /// The input of an analysis besides the plan.
@@ -423,7 +425,16 @@ impl<'a> Analysis<'a> {
         let mut output = match &step.for_each {
             Some(for_each) => {
                 let over = self.list_of(scope, index, for_each);
-                self.store.list_like(over, round)
+                let part = if for_each.with_item {
+                    let item = self.item(scope, Some(index));
+                    self.store.record([
+                        (Arc::from(ForEach::ITEM), item),
+                        (Arc::from(ForEach::OUTPUT), round),
+                    ])
+                } else {
+                    round
+                };
+                self.store.list_like(over, part)
             }
             None => round,
         };

@@ -90,7 +90,16 @@ impl ExpressionWalk<'_, '_> {
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
                 let values = self.all(arguments);
-                let converts = ["int", "uint", "double", "bool", "json", "date", "timestamp", "duration"];
+                let converts = [
+                    "int",
+                    "uint",
+                    "double",
+                    "bool",
+                    "json",
+                    "date",
+                    "timestamp",
+                    "duration",
+                ];
                 if let Some(value) = values.first()
                     && converts.contains(&function.name)
                 {
@@ -215,7 +224,10 @@ impl ExpressionWalk<'_, '_> {
                 let item = store.any_of(items);
                 let tuples = store.list(item);
                 let tuples = store.list(tuples);
-                let lengths: Vec<NodeId> = lists.iter().filter_map(|list| store.length(*list)).collect();
+                let lengths: Vec<NodeId> = lists
+                    .iter()
+                    .filter_map(|list| store.length(*list))
+                    .collect();
                 let length = store.graph.join(lengths);
                 store.with(tuples, length)
             }

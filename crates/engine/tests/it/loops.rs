@@ -42,6 +42,8 @@ fn from(step: &str) -> Source {
 fn a_loop_whose_items_need_a_failed_step_is_skipped_and_so_is_what_needs_it() {
     let mut each = Step::call("each", "t", args(from("first")));
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list([1_i64, 2].map(Value::from)), Place::NOWHERE),
         max_parallel: None,
     });
@@ -73,6 +75,8 @@ fn a_loop_may_allow_more_items_side_by_side_than_it_has() {
     for list in [&[][..], &[1_i64], &[1, 2]] {
         let mut each = Step::call("each", "t", Node::object(Vec::new(), Place::NOWHERE));
         each.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: Node::literal(
                 Value::list(list.iter().copied().map(Value::from)),
                 Place::NOWHERE,
@@ -98,6 +102,8 @@ fn nothing() -> Node {
 fn items(together: u32) -> Step {
     let mut step = Step::call("part", "t", nothing());
     step.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list([1_i64, 2].map(Value::from)), Place::NOWHERE),
         max_parallel: NonZeroU32::new(together),
     });

@@ -20,7 +20,7 @@ pub use self::spec::random_id;
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;
-pub use launch::Tools;
+pub use launch::{Tools, run_time};
 #[cfg(feature = "config")]
 pub use options::RunOverrides;
 pub use planwright::{Planwright, parse};

@@ -251,6 +251,8 @@ impl Artist {
                 "when" => step.when = Some(self.node(value, at)),
                 "for_each" => {
                     step.for_each = Some(ForEach {
+                        item_name: None,
+                        with_item: false,
                         over: self.node(value, at),
                         max_parallel: None,
                     });

@@ -75,7 +75,11 @@ fn extreme(
         let against = best.unwrap_or(item);
         let order = compare(item, against).ok_or_else(|| {
             let pair = [against.clone(), item.clone()];
-            let kinds = if best.is_some() { &pair[..] } else { &pair[1..] };
+            let kinds = if best.is_some() {
+                &pair[..]
+            } else {
+                &pair[1..]
+            };
             EvaluationError::unsupported(name, kinds)
         })?;
         if best.is_none() || order == wanted {

@@ -78,7 +78,10 @@ static FORMS: &[(&str, &str)] = &[
     ("default", DEFAULT),
     ("empty", EMPTY),
     ("entries", "`object.keys().map(k, [k, object[k]])`"),
-    ("enumerate", "`lists.range(size(list)).map(i, [i, list[i]])`"),
+    (
+        "enumerate",
+        "`lists.range(size(list)).map(i, [i, list[i]])`",
+    ),
     ("extend", ADDED),
     ("find", "`list.filter(x, …).first()`"),
     ("findall", ALL_MATCHES),
@@ -100,7 +103,10 @@ static FORMS: &[(&str, &str)] = &[
     ("json.loads", "`json(text)`"),
     ("json.parse", "`json(text)`"),
     ("json.stringify", "`string(value)`"),
-    ("match", "`regex.extract(text, 'pattern')`, or `text.matches('pattern')` to test it"),
+    (
+        "match",
+        "`regex.extract(text, 'pattern')`, or `text.matches('pattern')` to test it",
+    ),
     ("matchall", ALL_MATCHES),
     ("math.ceiling", "`math.ceil(x)`"),
     ("math.max", "`max(a, b)`"),
@@ -111,8 +117,14 @@ static FORMS: &[(&str, &str)] = &[
     ("number.parseint", "`int(text)`"),
     ("object.assign", FIELDS),
     ("object.entries", "`object.keys().map(k, [k, object[k]])`"),
-    ("object.keys", "`object.keys()`, with the value before the dot"),
-    ("object.values", "`object.values()`, with the value before the dot"),
+    (
+        "object.keys",
+        "`object.keys()`, with the value before the dot",
+    ),
+    (
+        "object.values",
+        "`object.values()`, with the value before the dot",
+    ),
     ("push", ADDED),
     ("re.findall", ALL_MATCHES),
     ("re.match", FIRST_MATCH),
@@ -138,14 +150,32 @@ static FORMS: &[(&str, &str)] = &[
 
 /// Objects and modules of other languages that have functions.
 const NAMESPACES: &[&str] = &[
-    "Array", "Date", "JSON", "Math", "Number", "Object", "String", "datetime", "json", "re",
+    "Array",
+    "Date",
+    "JSON",
+    "Math",
+    "Number",
+    "Object",
+    "String",
+    "datetime",
+    "json",
+    "re",
     "statistics",
 ];
 
 /// Returns a hint for an unknown function `name`: its name or form here, or a similar name.
 pub(in crate::expression) fn advice(name: &str) -> Option<String> {
     foreign_form(name).or_else(|| {
-        let loops = ["all", "exists", "exists_one", "filter", "groupBy", "has", "map", "sortBy"];
+        let loops = [
+            "all",
+            "exists",
+            "exists_one",
+            "filter",
+            "groupBy",
+            "has",
+            "map",
+            "sortBy",
+        ];
         let similar = names()
             .chain(loops)
             .map(|known| (strsim::jaro_winkler(known, name), known))
@@ -169,7 +199,10 @@ pub(in crate::expression) fn foreign_form(name: &str) -> Option<String> {
 
 /// Returns the function of another language that `text` calls, such as `JSON.parse`, and a hint. `root` is the name at
 /// its beginning.
-pub(in crate::expression) fn foreign_call<'t>(root: &str, text: &'t str) -> Option<(&'t str, String)> {
+pub(in crate::expression) fn foreign_call<'t>(
+    root: &str,
+    text: &'t str,
+) -> Option<(&'t str, String)> {
     if !NAMESPACES.contains(&root) {
         return None;
     }
@@ -178,9 +211,13 @@ pub(in crate::expression) fn foreign_call<'t>(root: &str, text: &'t str) -> Opti
     let (name, rest) = text.split_at_checked(end)?;
     let known = rest.starts_with('(').then(|| name.to_lowercase())?;
     // The modules of Python and JavaScript have namesakes of our functions of numbers.
-    let here = known.strip_prefix("math.").filter(|name| *name != "max" && *name != "min");
+    let here = known
+        .strip_prefix("math.")
+        .filter(|name| *name != "max" && *name != "min");
     let hint = match here {
-        Some(function) if names().any(|ours| ours == known) => Some(format!("write `math.{function}(…)`")),
+        Some(function) if names().any(|ours| ours == known) => {
+            Some(format!("write `math.{function}(…)`"))
+        }
         _ => foreign_form(&known),
     };
     hint.map(|hint| (name, hint))
@@ -189,12 +226,21 @@ pub(in crate::expression) fn foreign_call<'t>(root: &str, text: &'t str) -> Opti
 /// Returns a hint for a text that stands where a value or an operator is expected.
 pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
     static SIGNS: &[(&str, &str)] = &[
-        ("...", "write `a + b` to join lists, and the fields of objects one by one"),
+        (
+            "...",
+            "write `a + b` to join lists, and the fields of objects one by one",
+        ),
         ("`", "write `'text ' + string(value)`"),
-        ("=>", "write `list.map(x, x.field)`: the name of the item, and then an expression"),
+        (
+            "=>",
+            "write `list.map(x, x.field)`: the name of the item, and then an expression",
+        ),
         ("$", "leave out the `$`"),
         ("/", "a pattern is a text, as in `text.matches('^a')`"),
-        (".", "a path begins with the id of a step, as in `step.field`"),
+        (
+            ".",
+            "a path begins with the id of a step, as in `step.field`",
+        ),
         ("@", "leave out the `@`"),
     ];
     static WORDS: &[(&str, &str)] = &[
@@ -203,8 +249,14 @@ pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
         ("for", "write `list.filter(x, x.ok).map(x, x.field)`"),
         ("if", "write `condition ? value : otherwise`"),
         ("is", "write `==`, as in `value == null`"),
-        ("lambda", "write `list.map(x, x.field)`: the name of the item, and then an expression"),
-        ("not", "write `!(item in list)`, and `!` for other conditions"),
+        (
+            "lambda",
+            "write `list.map(x, x.field)`: the name of the item, and then an expression",
+        ),
+        (
+            "not",
+            "write `!(item in list)`, and `!` for other conditions",
+        ),
         ("or", "write `||`"),
     ];
     let length = crate::expression::parser::name_length(text);

@@ -119,7 +119,10 @@ enum GroupKey {
 }
 
 impl GroupKey {
-    fn of(key: &Value, budget: &mut EvaluationBudget) -> std::result::Result<Self, EvaluationError> {
+    fn of(
+        key: &Value,
+        budget: &mut EvaluationBudget,
+    ) -> std::result::Result<Self, EvaluationError> {
         budget.spend_text(key.as_text().map_or(0, str::len))?;
         Ok(match key {
             Value::Null => Self::Null,
@@ -131,7 +134,9 @@ impl GroupKey {
                 Self::List(keys.collect::<std::result::Result<_, _>>()?)
             }
             Value::Object(_) => {
-                return Err(EvaluationError::failed("an object cannot be the key of a group"));
+                return Err(EvaluationError::failed(
+                    "an object cannot be the key of a group",
+                ));
             }
         })
     }
@@ -233,7 +238,10 @@ pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match values {
         [Value::List(items)] => match items.iter().find(|item| matches!(item, Value::List(_))) {
             // Only keys of `sortBy` may be lists: one for each criterion.
-            Some(list) => Err(EvaluationError::unsupported("sort", std::slice::from_ref(list))),
+            Some(list) => Err(EvaluationError::unsupported(
+                "sort",
+                std::slice::from_ref(list),
+            )),
             None => sort_by(items.to_vec(), items.to_vec(), budget),
         },
         _ => Err(EvaluationError::unsupported("sort", values)),
@@ -254,10 +262,7 @@ pub(in crate::expression) fn sort_by(
             return Err(EvaluationError::unsupported("sort", &[first, key.clone()]));
         }
     }
-    let work: usize = keys
-        .iter()
-        .map(key_cost)
-        .fold(0, usize::saturating_add);
+    let work: usize = keys.iter().map(key_cost).fold(0, usize::saturating_add);
     // A sort compares each key about log2(n) times.
     let rounds = usize::BITS - keys.len().leading_zeros();
     budget.spend(work.saturating_mul(rounds as usize))?;

@@ -79,10 +79,13 @@ impl Search {
         budget.spend_text(once)?;
         match self {
             Self::Matches => Ok(regex.is_match(text).into()),
-            Self::Extract => regex.captures(text).and_then(|found| part(&found)).ok_or_else(|| {
-                let pattern = regex.as_str();
-                EvaluationError::Missing(format!("the pattern `{pattern}` matches nothing"))
-            }),
+            Self::Extract => regex
+                .captures(text)
+                .and_then(|found| part(&found))
+                .ok_or_else(|| {
+                    let pattern = regex.as_str();
+                    EvaluationError::Missing(format!("the pattern `{pattern}` matches nothing"))
+                }),
             Self::ExtractAll => {
                 let mut all = Vec::new();
                 for found in regex.captures_iter(text) {

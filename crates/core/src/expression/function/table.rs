@@ -73,8 +73,16 @@ pub(super) const fn of_times(
     gives_number: bool,
     run: Implementation,
 ) -> BuiltinFunction {
-    let result = if gives_number { signature::number } else { signature::text };
-    let parameters: &[Parameter] = if gives_number { &[TEXT] } else { &[TEXT, NUMBER] };
+    let result = if gives_number {
+        signature::number
+    } else {
+        signature::text
+    };
+    let parameters: &[Parameter] = if gives_number {
+        &[TEXT]
+    } else {
+        &[TEXT, NUMBER]
+    };
     row(sign, Global, arguments, arguments, parameters, result, run)
 }
 

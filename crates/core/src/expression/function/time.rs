@@ -39,7 +39,10 @@ pub(super) fn date(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     match value {
         Value::Text(text) => written(&timestamp(text, &zone, budget)?),
         Value::Number(seconds) => from_micros(micros(seconds)?),
-        other => Err(EvaluationError::unsupported("date", std::slice::from_ref(other))),
+        other => Err(EvaluationError::unsupported(
+            "date",
+            std::slice::from_ref(other),
+        )),
     }
 }
 
@@ -90,7 +93,9 @@ fn earlier(values: &[Value], budget: &mut EvaluationBudget) -> Result {
 
 fn not_seconds(values: &[Value]) -> EvaluationError {
     let kind = values.get(1).map_or("nothing", crate::path::with_article);
-    EvaluationError::failed(format!("a time goes on by a number of seconds, not by {kind}"))
+    EvaluationError::failed(format!(
+        "a time goes on by a number of seconds, not by {kind}"
+    ))
 }
 
 fn moved(time: &Value, by: i64, budget: &mut EvaluationBudget) -> Result {
@@ -105,7 +110,10 @@ fn elapsed(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     };
     let later = read(later, "date", budget)?.as_microsecond();
     let earlier = read(earlier, "date", budget)?.as_microsecond();
-    seconds_of(i128::from(later) - i128::from(earlier), i128::from(MICROSECONDS))
+    seconds_of(
+        i128::from(later) - i128::from(earlier),
+        i128::from(MICROSECONDS),
+    )
 }
 
 /// Returns the microseconds since 1970, by which times are compared.
@@ -125,7 +133,8 @@ fn epoch(values: &[Value], budget: &mut EvaluationBudget) -> Result {
 }
 
 /// What the operators between times compute. The parser chooses them, so that `+` never guesses if a text is a time.
-pub(in crate::expression) static LATER: BuiltinFunction = super::table::of_times("+", 2, false, later);
+pub(in crate::expression) static LATER: BuiltinFunction =
+    super::table::of_times("+", 2, false, later);
 pub(in crate::expression) static EARLIER: BuiltinFunction =
     super::table::of_times("-", 2, false, earlier);
 pub(in crate::expression) static ELAPSED: BuiltinFunction =
@@ -171,12 +180,7 @@ parts! {
     milliseconds, "getMilliseconds", |time| time.millisecond().into();
 }
 
-fn zoned(
-    name: &str,
-    time: &Value,
-    zone: &[Value],
-    budget: &mut EvaluationBudget,
-) -> Result<Zoned> {
+fn zoned(name: &str, time: &Value, zone: &[Value], budget: &mut EvaluationBudget) -> Result<Zoned> {
     let zone = match zone {
         [] => TimeZone::UTC,
         [Value::Text(zone)] => time_zone(zone, budget)?,
@@ -189,7 +193,10 @@ fn zoned(
 fn read(value: &Value, name: &str, budget: &mut EvaluationBudget) -> Result<Timestamp> {
     match value {
         Value::Text(text) => timestamp(text, &TimeZone::UTC, budget),
-        other => Err(EvaluationError::unsupported(name, std::slice::from_ref(other))),
+        other => Err(EvaluationError::unsupported(
+            name,
+            std::slice::from_ref(other),
+        )),
     }
 }
 
@@ -230,7 +237,11 @@ fn offset(text: &str) -> Option<Offset> {
         _ => return None,
     };
     let (hours, minutes) = rest.split_once(':')?;
-    let digits = |text: &str| (text.len() == 2).then(|| text.parse::<i32>().ok()).flatten();
+    let digits = |text: &str| {
+        (text.len() == 2)
+            .then(|| text.parse::<i32>().ok())
+            .flatten()
+    };
     let (hours, minutes) = (digits(hours)?, digits(minutes)?);
     (hours < 24 && minutes < 60)
         .then(|| Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok())
@@ -316,7 +327,13 @@ fn nanoseconds(text: &str) -> Option<i128> {
         if whole.is_empty() && fraction.is_empty() || fraction.contains('.') || number.len() > 20 {
             return None;
         }
-        let read = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<i128>().ok() };
+        let read = |digits: &str| {
+            if digits.is_empty() {
+                Some(0)
+            } else {
+                digits.parse::<i128>().ok()
+            }
+        };
         let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
         let part = read(whole)?.checked_mul(nanos)? + read(fraction)?.checked_mul(nanos)? / scale;
         total = total.checked_add(part)?;
@@ -326,4 +343,3 @@ fn nanoseconds(text: &str) -> Option<i128> {
         }
     }
 }
-

@@ -46,7 +46,11 @@ impl<'t> Parser<'t> {
 
     /// Returns the error about a comprehension of Python, of which the item at `start` was parsed.
     pub(super) fn comprehension(&self, start: usize) -> Option<ExpressionError> {
-        let (value, rest) = self.cursor.text.get(start..)?.split_at_checked(self.cursor.at - start)?;
+        let (value, rest) = self
+            .cursor
+            .text
+            .get(start..)?
+            .split_at_checked(self.cursor.at - start)?;
         let rest = rest.trim_start();
         if name_length(rest) != 3 {
             return None;
@@ -107,10 +111,16 @@ impl<'t> Parser<'t> {
         match rest.get(..length)? {
             "if" => {
                 let after = rest.get(length..)?;
-                let exact = after.split_once(" else ").and_then(|(condition, otherwise)| {
-                    let value = before.trim();
-                    shown(format!("{} ? {value} : {}", condition.trim(), otherwise.trim()))
-                });
+                let exact = after
+                    .split_once(" else ")
+                    .and_then(|(condition, otherwise)| {
+                        let value = before.trim();
+                        shown(format!(
+                            "{} ? {value} : {}",
+                            condition.trim(),
+                            otherwise.trim()
+                        ))
+                    });
                 let general = function::foreign_text("if").map(str::to_owned);
                 Some(error("`if` is no operator").or_help(exact.or(general)))
             }
@@ -147,7 +157,9 @@ pub(super) fn two_variables(
     at: usize,
 ) -> Option<ExpressionError> {
     let (second, body) = match (kind, trees) {
-        (_, [Tree::Read(second), body]) | (Loop::Map, [Tree::Read(second), _, body]) => (second, body),
+        (_, [Tree::Read(second), body]) | (Loop::Map, [Tree::Read(second), _, body]) => {
+            (second, body)
+        }
         _ => return None,
     };
     let Source::Step(name) = &second.source else {
@@ -159,7 +171,10 @@ pub(super) fn two_variables(
         return None;
     }
     let loop_name = kind.name();
-    let message = format!("`{loop_name}` has one variable, not `{variable}` and `{}`", name.as_str());
+    let message = format!(
+        "`{loop_name}` has one variable, not `{variable}` and `{}`",
+        name.as_str()
+    );
     Some(ExpressionError::new(message, at).help(format!(
         "a loop over an object goes over its keys: write `object.{loop_name}({variable}, …)`, and `object[{variable}]` for the value"
     )))

@@ -35,6 +35,19 @@ pub fn parse_form_within(
     text: &str,
     patterns: &mut PatternBudget,
 ) -> Result<Form, ExpressionError> {
+    parse_form_in_loop(text, None, patterns)
+}
+
+/// Parses such a text in a loop that gives its item the name `item_name`.
+///
+/// # Errors
+///
+/// Returns the first error in the text.
+pub fn parse_form_in_loop(
+    text: &str,
+    item_name: Option<&str>,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
     if text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return Err(ExpressionError::too_large(
             format!("the expression has more than {MAX_EXPRESSION_CHARS} characters"),
@@ -44,6 +57,7 @@ pub fn parse_form_within(
     let mut parser = Parser {
         cursor: Cursor::new(text),
         locals: Vec::new(),
+        item_name,
         patterns,
     };
     parser.cursor.skip_space();
@@ -68,6 +82,8 @@ pub(super) struct Parser<'t> {
     pub(super) cursor: Cursor<'t>,
     /// The variables of the enclosing loops, the innermost last.
     pub(super) locals: Vec<&'t str>,
+    /// The name of the item of the step's loop, beside `item`.
+    pub(super) item_name: Option<&'t str>,
     pub(super) patterns: &'t mut PatternBudget,
 }
 

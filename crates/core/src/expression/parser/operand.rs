@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::cursor::name_length;
+use super::cursor::{name_length, plain_name};
 use super::grammar::Parser;
 use super::time;
 use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
+use crate::expression::program::ROOTS;
 use crate::expression::tree::{Accessor, Tree, add};
 use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
@@ -219,6 +220,8 @@ impl Parser<'_> {
                     .help("write `slots.state` or `slots.data`"));
                 }
             },
+            // The name hides a step.
+            id if self.item_name == Some(id) => Source::Item,
             id => Source::Step(id.into()),
         })
     }
@@ -373,6 +376,15 @@ impl Parser<'_> {
             computed => with_accessor(tree, Accessor::Item(computed)),
         })
     }
+}
+
+/// Returns true if `name` can name the item of a loop: one word, and no root of paths or name of functions.
+pub fn is_item_name(name: &str) -> bool {
+    plain_name(name)
+        && !name.is_empty()
+        && name_length(name) == name.len()
+        && !ROOTS.contains(&name)
+        && !function::NAMESPACES.contains(&name)
 }
 
 /// Checks that a literal may have accessors: `1.x` most probably means the step called `1`.

@@ -73,7 +73,9 @@ fn after(before: Kind, next: &Accessor) -> Kind {
             _ => Kind::Other,
         },
         (Kind::Times, Accessor::Item(_)) => Kind::Time,
-        (Kind::Times, Accessor::Part(path, _)) if matches!(path.as_slice(), [Segment::Index(_)]) => {
+        (Kind::Times, Accessor::Part(path, _))
+            if matches!(path.as_slice(), [Segment::Index(_)]) =>
+        {
             Kind::Time
         }
         _ => Kind::Other,
@@ -110,7 +112,10 @@ pub(super) fn operation(
         | Operator::Unequal
             if both =>
         {
-            Ok(Tree::Chain(Box::new(instant(left)), vec![(operator, instant(right))]))
+            Ok(Tree::Chain(
+                Box::new(instant(left)),
+                vec![(operator, instant(right))],
+            ))
         }
         Operator::Less
         | Operator::LessOrEqual

@@ -262,9 +262,12 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
             (step.title, step.note, step.instance) = (title, note, instance);
             step.after = flow.0;
             step.when = flow.1;
-            step.for_each = flow
-                .2
-                .map(|(over, max_parallel)| ForEach { over, max_parallel });
+            step.for_each = flow.2.map(|(over, max_parallel)| ForEach {
+                item_name: None,
+                with_item: false,
+                over,
+                max_parallel,
+            });
             step.repeat = flow.3.map(|(until, max)| Repeat { until, max });
             step.positional = flow.4;
             step.writes = rest.0;
