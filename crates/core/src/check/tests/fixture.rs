@@ -257,6 +257,11 @@ impl Artist {
                         max_parallel: None,
                     });
                 }
+                "with_item" => {
+                    if let Some(for_each) = &mut step.for_each {
+                        for_each.with_item = value.as_bool() == Some(true);
+                    }
+                }
                 "until" => {
                     step.repeat = Some(Repeat {
                         until: self.node(value, at),

@@ -267,3 +267,14 @@ pub(in crate::expression) fn foreign_text(text: &str) -> Option<&'static str> {
     }
     .map(|(_, hint)| *hint)
 }
+
+/// Returns the value that a word of another language stands for, or the call that it lacks the brackets of.
+pub(crate) fn foreign_word(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "None" | "nil" | "undefined" | "Null" | "NULL" => "null",
+        "True" | "TRUE" => "true",
+        "False" | "FALSE" => "false",
+        "now" | "today" => "now()",
+        _ => return None,
+    })
+}

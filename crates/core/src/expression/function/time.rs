@@ -144,6 +144,11 @@ pub(in crate::expression) static INSTANT: BuiltinFunction =
 pub(in crate::expression) static EPOCH: BuiltinFunction =
     super::table::of_times("int", 1, true, epoch);
 
+/// Returns true if `function` adds seconds to a time, or subtracts them.
+pub(in crate::expression) fn moves_time(function: &'static BuiltinFunction) -> bool {
+    std::ptr::eq(function, &raw const LATER) || std::ptr::eq(function, &raw const EARLIER)
+}
+
 macro_rules! parts {
     ($($(#[$doc:meta])* $function:ident, $name:literal, $part:expr;)*) => {
         $($(#[$doc])*

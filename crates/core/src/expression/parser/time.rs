@@ -28,13 +28,9 @@ pub(super) fn is_time(tree: &Tree) -> bool {
 fn kind(tree: &Tree) -> Kind {
     let all_times = |trees: &[Tree]| !trees.is_empty() && trees.iter().all(is_time);
     match tree {
-        Tree::Call(function, arguments) => match (function.name, arguments.as_slice()) {
-            ("now" | "date" | "timestamp", _) => Kind::Time,
-            _ if std::ptr::eq(*function, &raw const function::LATER)
-                || std::ptr::eq(*function, &raw const function::EARLIER) =>
-            {
-                Kind::Time
-            }
+        Tree::Call(function, _) => match function.name {
+            "now" | "date" | "timestamp" => Kind::Time,
+            _ if function::moves_time(function) => Kind::Time,
             _ => Kind::Other,
         },
         Tree::List(items) if all_times(items) => Kind::Times,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Local, Typing, list_fields};
 use crate::Value;
 use crate::expression::function::{
-    BuiltinFunction, Kinds, Parameter, SORTABLE, field_type, item_type, union,
+    self, BuiltinFunction, Kinds, Parameter, SORTABLE, field_type, item_type, union,
 };
 use crate::expression::tree::{Accessor, Loop, Tree};
 use crate::schema::{Additional, ObjectType, Property, Type};
@@ -26,6 +26,15 @@ impl<'a> Typing<'a, '_> {
             };
             if takes(parameter, shape, *tree) {
                 continue;
+            }
+            if function::moves_time(function) {
+                let message = format!(
+                    "`{}` cannot stand between a time and {shape}",
+                    function.name
+                );
+                let help = "`date(…)` makes a time of a text, `duration(…)` a number of seconds";
+                self.report_operation(message, Some(help.to_owned()));
+                break;
             }
             let given: Vec<String> = types.iter().map(Type::to_string).collect();
             let message = format!(

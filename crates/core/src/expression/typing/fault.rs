@@ -80,8 +80,28 @@ pub(super) fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
         return None;
     }
     match whole.at(way) {
-        PathLookup::Found(shape) => Some(format!("it is {shape}")),
+        PathLookup::Found(shape) => {
+            let size = size_help(failed.failing(), &shape);
+            Some(format!("it is {shape}{size}"))
+        }
         _ => None,
+    }
+}
+
+/// Returns the end of a hint about a value of type `shape` that has no field of the kind of `length`.
+pub(crate) fn size_help(field: Option<&Segment>, shape: &Type) -> &'static str {
+    let Some(Segment::Key(key)) = field else {
+        return "";
+    };
+    let kinds = Kinds::of(shape);
+    match &**key {
+        "length" | "len" | "size" | "count" if kinds == Kinds::LIST => {
+            "; `size(…)` counts its items"
+        }
+        "length" | "len" | "size" | "count" if kinds == Kinds::TEXT => {
+            "; `size(…)` counts its characters"
+        }
+        _ => "",
     }
 }
 

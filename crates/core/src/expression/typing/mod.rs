@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind};
+pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind, size_help};
 use self::fault::{
     condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
     tests_presence,

@@ -122,6 +122,11 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         explains: |_, _, _| false,
     },
     Deviation {
+        reason: "a list of keys sorts by the first one that differs",
+        cases: &[("[1, 2].sortBy(x, [-x])", "[2,1]", "failed")],
+        explains: |_, _, _| false,
+    },
+    Deviation {
         reason: "times are texts in RFC 3339 and durations are seconds, which the crate leaves out",
         cases: &[
             (
