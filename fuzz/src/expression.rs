@@ -44,7 +44,10 @@ pub fn evaluate(input: &[u8]) {
             .map(|at| values.get(at % values.len().max(1)).cloned())
             .map(Option::unwrap_or_default)
             .collect();
-        let limits = EvaluationLimits { cost: 100_000 };
+        let limits = EvaluationLimits {
+            cost: 100_000,
+            ..EvaluationLimits::default()
+        };
         let once = expression.evaluate(&bound, &limits);
         let twice = expression.evaluate(&bound, &limits);
         assert_eq!(format!("{once:?}"), format!("{twice:?}"));

@@ -143,7 +143,10 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("governor", &["planwright-serve"]),
     ("hyper-util", &["planwright-serve"]),
     ("indicatif", &["planwright-cli"]),
-    ("jiff", &["planwright-planner", "planwright-cli"]),
+    (
+        "jiff",
+        &["planwright-core", "planwright-planner", "planwright-cli"],
+    ),
     ("jsonc-parser", &["planwright-mcp", "planwright-cli"]),
     ("jsonschema", &["planwright-core"]),
     ("miette", &["planwright-cli"]),

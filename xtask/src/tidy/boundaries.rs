@@ -29,6 +29,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "jiff",
         &[
+            "crates/core/src/expression/function/time.rs",
             "crates/planner/src/dates/",
             "crates/cli/src/system/environment.rs",
         ],

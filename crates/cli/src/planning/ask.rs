@@ -16,7 +16,7 @@ use planwright::planner::create::{CreatedPlan, PlanAttempt};
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun};
+use planwright::service::{EventObserver, ObservedRun, run_time};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
@@ -211,6 +211,7 @@ impl AskSession<'_> {
             seal_key: store::seal_key(store)?,
             ..overrides.options(self.config)
         };
+        options.evaluation.now = Some(run_time());
         if let Some(store) = store {
             options.durations = store.durations().map_err(store::explain)?;
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
+use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Mode;
 use planwright::engine::RunId;
 use planwright::engine::SecretValues;
@@ -11,6 +12,7 @@ use planwright::engine::options::{FailurePolicy, RunOptions};
 use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
+use planwright::service::run_time;
 use planwright::stored;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
@@ -216,6 +218,10 @@ impl RunCommand<'_> {
                 FailurePolicy::AsPlan
             },
             max_tasks: arguments.max_tasks,
+            evaluation: EvaluationLimits {
+                now: Some(run_time()),
+                ..EvaluationLimits::default()
+            },
             ..RunOptions::default()
         };
         Ok(limits::overrides(&arguments.guards, base).options(&self.config))

@@ -177,6 +177,14 @@ impl DigestWriter {
                     .max_parallel
                     .map_or(0, |limit| limit.get() as usize),
             );
+            // Written only if present, so that plans without them have the digest that they have always had.
+            if let Some(name) = &for_each.item_name {
+                writer.tag(2);
+                writer.word(name);
+            }
+            if for_each.with_item {
+                writer.tag(3);
+            }
         });
         self.optional(step.repeat.as_ref(), |writer, repeat| {
             writer.node(&repeat.until);

@@ -11,8 +11,8 @@ use super::initial_types::InitialTypes;
 use super::resolved_plan::ResolvedPlan;
 use crate::expression::typing::{TypeFault, form_type};
 use crate::plan::{
-    Action, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind, Source,
-    Targets,
+    Action, ForEach, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind,
+    Source, Targets,
 };
 use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
 use crate::{Hashing, Step};
@@ -224,10 +224,12 @@ impl<'a> TypeInference<'a> {
 
     fn infer_output(&self, index: u32, step: &Step) -> Type {
         let once = self.round_output(index, step);
-        let full_writers = if step.for_each.is_some() {
-            Type::list_of(once)
-        } else {
-            once
+        let full_writers = match &step.for_each {
+            Some(for_each) if for_each.with_item => {
+                Type::list_of(item_and_output(self.item_type(Some(index)), once))
+            }
+            Some(_) => Type::list_of(once),
+            None => once,
         };
         match &step.on_error {
             OnError::Output(instead) => {
@@ -431,4 +433,15 @@ fn result_of(output: Type) -> Type {
         ("error", Type::union([error_type(), Type::Null])),
         ("tool", Type::union([Type::Text, Type::Null])),
     ])
+}
+
+/// Returns the type of an item beside its output.
+fn item_and_output(item: Type, output: Type) -> Type {
+    let fields = [(ForEach::ITEM, item), (ForEach::OUTPUT, output)];
+    let required = true;
+    let properties = fields.map(|(name, shape)| (Arc::from(name), Property { shape, required }));
+    Type::Object(Arc::new(ObjectType {
+        properties: properties.into_iter().collect(),
+        additional: Additional::Closed,
+    }))
 }

@@ -1,6 +1,7 @@
 //! Evaluation of expressions, with its errors and limits. Every operation spends from the budget.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::function;
 use super::operator::{self, BinaryOperator, whole_index};
@@ -169,7 +170,7 @@ impl<'a> Evaluation<'a> {
                 all.extend(self.values_of(arguments)?);
                 (function.run)(&all, &mut self.budget)
             }
-            Accessor::Matches(regex) => function::search(&value, regex, &mut self.budget),
+            Accessor::Search(search, regex) => search.run(&value, regex, &mut self.budget),
             Accessor::Loop(kind, trees) => self.run_loop(*kind, &value, trees),
         }
     }
@@ -183,10 +184,10 @@ impl<'a> Evaluation<'a> {
     fn run_loop(&mut self, kind: Loop, over: &Value, trees: &[Tree]) -> Result<Value> {
         let items = match over {
             Value::List(items) => items.to_vec(),
-            // The keys of an object have no order, so sorting them would mean nothing.
-            Value::Object(_) if kind == Loop::SortBy => {
-                return Err(EvaluationError::failed(
-                    "`sortBy` does not work on an object",
+            Value::Object(_) if !kind.takes_objects() => {
+                return Err(EvaluationError::unsupported(
+                    kind.name(),
+                    std::slice::from_ref(over),
                 ));
             }
             Value::Object(fields) => fields.keys().cloned().map(Value::Text).collect(),
@@ -215,6 +216,10 @@ impl<'a> Evaluation<'a> {
             (Loop::SortBy, [key]) => {
                 let keys = self.map(items.clone(), key)?;
                 function::sort_by(items, keys, &mut self.budget)
+            }
+            (Loop::GroupBy, [key]) => {
+                let keys = self.map(items.clone(), key)?;
+                function::group_by(items, keys, &mut self.budget)
             }
             _ => Err(EvaluationError::failed(
                 "a loop has a wrong number of arguments",
@@ -337,6 +342,12 @@ impl ExpressionError {
         }
     }
 
+    /// Adds the hint, if there is one.
+    pub(super) fn or_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -408,11 +419,16 @@ pub struct EvaluationLimits {
     /// The budget in units of work: one for each operation, each item, and every eight bytes of text read or written. A
     /// million units take well under a second.
     pub cost: u64,
+    /// The time of the run since 1970, which `now()` gives; `None` if the expression is evaluated outside of a run.
+    pub now: Option<Duration>,
 }
 
 impl Default for EvaluationLimits {
     fn default() -> Self {
-        Self { cost: 1_000_000 }
+        Self {
+            cost: 1_000_000,
+            now: None,
+        }
     }
 }
 
@@ -421,6 +437,7 @@ impl Default for EvaluationLimits {
 pub(super) struct EvaluationBudget {
     limit: u64,
     left: u64,
+    now: Option<Duration>,
 }
 
 impl EvaluationBudget {
@@ -428,7 +445,13 @@ impl EvaluationBudget {
         Self {
             limit: limits.cost,
             left: limits.cost,
+            now: limits.now,
         }
+    }
+
+    /// Returns the time of the run since 1970.
+    pub(super) fn now(&self) -> Option<Duration> {
+        self.now
     }
 
     pub(super) fn spend(&mut self, units: usize) -> Result<()> {

@@ -15,9 +15,9 @@ pub use evaluate::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
     MAX_EXPRESSION_DEPTH,
 };
-pub use parser::{parse_form, parse_form_within};
+pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within};
 pub use pattern::PatternBudget;
-pub use program::{Expression, print_form, print_path};
+pub use program::{Expression, print_form, print_form_in_loop, print_path};
 
 #[cfg(test)]
 mod tests;

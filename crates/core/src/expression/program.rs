@@ -260,7 +260,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
         Tree::Access(base, accessors) => {
             is_closed(base, loops)
                 && accessors.iter().all(|next| match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => true,
+                    Accessor::Part(..) | Accessor::Search(..) => true,
                     Accessor::Item(index) => is_closed(index, loops),
                     Accessor::Call(_, arguments) => all(arguments),
                     Accessor::Loop(_, trees) => trees.iter().all(|tree| is_closed(tree, loops + 1)),
@@ -270,7 +270,7 @@ fn is_closed(tree: &Tree, loops: usize) -> bool {
 }
 
 /// Calls `visit` with each child of `tree`.
-fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
+pub(super) fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
     match tree {
         Tree::Literal(_) | Tree::Read(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
         Tree::List(parts) | Tree::And(parts) | Tree::Or(parts) | Tree::Call(_, parts) => {
@@ -305,7 +305,7 @@ fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
             visit(base);
             for next in accessors {
                 match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => {}
+                    Accessor::Part(..) | Accessor::Search(..) => {}
                     Accessor::Item(index) => visit(index),
                     Accessor::Call(_, parts) | Accessor::Loop(_, parts) => {
                         for part in parts {
@@ -319,7 +319,7 @@ fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
 }
 
 /// Names at the beginning of a path that are no steps.
-const ROOTS: &[&str] = &[
+pub(super) const ROOTS: &[&str] = &[
     "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
     "true", "false", "null", "in",
 ];
@@ -327,6 +327,14 @@ const ROOTS: &[&str] = &[
 /// Prints `form` as the text between `${` and `}`, so that [`parse_form`] returns the same form. Returns `None` for a
 /// form without alternatives and for a text that exceeds the limit.
 pub fn print_form(form: &Form) -> Option<String> {
+    print_form_in_loop(form, None)
+}
+
+/// Prints `form` in a loop that gives its item the name `item_name`.
+pub fn print_form_in_loop(form: &Form, item_name: Option<&str>) -> Option<String> {
+    let item = item_name.unwrap_or("item");
+    let print_read = |read: &Read| print_read_in_loop(read, item);
+    let print_alternative = |alternative: &Alternative| print_alternative(alternative, item);
     let text = match form {
         Form::First(alternatives) => {
             let parts: Vec<String> = alternatives.iter().map(print_alternative).collect();
@@ -351,18 +359,24 @@ pub fn print_form(form: &Form) -> Option<String> {
     Some(text)
 }
 
-fn print_alternative(alternative: &Alternative) -> String {
+fn print_alternative(alternative: &Alternative, item: &str) -> String {
     match alternative {
-        Alternative::Read(read) => print_read(read),
+        Alternative::Read(read) => print_read_in_loop(read, item),
         Alternative::Literal(value) => value.to_json(),
         Alternative::Expression(expression) => expression.text().to_string(),
     }
 }
 
 pub(super) fn print_read(read: &Read) -> String {
+    print_read_in_loop(read, "item")
+}
+
+fn print_read_in_loop(read: &Read, item: &str) -> String {
     let mut text = match &read.source {
         // An id that is also a reserved name would be read as that name.
-        Source::Step(id) if is_plain(id.as_str()) && !ROOTS.contains(&id.as_str()) => {
+        Source::Step(id)
+            if is_plain(id.as_str()) && !ROOTS.contains(&id.as_str()) && id.as_str() != item =>
+        {
             id.as_str().to_owned()
         }
         Source::Step(id) => format!("steps[{}]", json(id.as_str())),
@@ -371,7 +385,7 @@ pub(super) fn print_read(read: &Read) -> String {
         Source::Slot(SlotKind::Vars) => "vars".into(),
         Source::Slot(SlotKind::State) => "slots.state".into(),
         Source::Slot(SlotKind::Data) => "slots.data".into(),
-        Source::Item => "item".into(),
+        Source::Item => item.into(),
         Source::Index => "index".into(),
         Source::Last => "last".into(),
         Source::ExternalValue(what, name) => {

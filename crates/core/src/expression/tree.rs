@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::function::BuiltinFunction;
+use super::function::{BuiltinFunction, Search};
 use super::operator::BinaryOperator;
 use crate::Value;
 use crate::plan::{Missing, Path, Read};
@@ -63,8 +63,8 @@ pub(crate) enum Accessor {
     Item(Tree),
     /// Calls a method.
     Call(&'static BuiltinFunction, Vec<Tree>),
-    /// Calls `matches` with a constant pattern.
-    Matches(Arc<Regex>),
+    /// Searches for a constant pattern.
+    Search(Search, Arc<Regex>),
     /// Runs a loop over the items of a list or the keys of an object.
     Loop(Loop, Vec<Tree>),
 }
@@ -93,6 +93,8 @@ pub(crate) enum Loop {
     Map,
     /// Sorts the items by a key.
     SortBy,
+    /// Groups the items by a key.
+    GroupBy,
 }
 
 impl Loop {
@@ -105,7 +107,26 @@ impl Loop {
             "filter" => (Self::Filter, 1, 1),
             "map" => (Self::Map, 1, 2),
             "sortBy" => (Self::SortBy, 1, 1),
+            "groupBy" | "group_by" => (Self::GroupBy, 1, 1),
             _ => return None,
         })
+    }
+
+    /// Returns the name of the loop.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Exists => "exists",
+            Self::ExistsOne => "exists_one",
+            Self::Filter => "filter",
+            Self::Map => "map",
+            Self::SortBy => "sortBy",
+            Self::GroupBy => "groupBy",
+        }
+    }
+
+    /// Returns true if the loop also goes over the keys of an object. These have no order, and are no items to group.
+    pub(crate) fn takes_objects(self) -> bool {
+        !matches!(self, Self::SortBy | Self::GroupBy)
     }
 }

@@ -17,7 +17,9 @@ use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabel
 use super::report_builder::{ReportBuilder, StepParameter};
 use super::traces::FlowGraph;
 use crate::check::Releases;
-use crate::plan::{Action, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind};
+use crate::plan::{
+    Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
+};
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
 /// The input of an analysis besides the plan.
@@ -446,7 +448,16 @@ impl<'a> Analysis<'a> {
         let mut output = match &step.for_each {
             Some(for_each) => {
                 let over = self.list_of(scope, index, for_each);
-                self.store.list_like(over, round)
+                let part = if for_each.with_item {
+                    let item = self.item(scope, Some(index));
+                    self.store.record([
+                        (Arc::from(ForEach::ITEM), item),
+                        (Arc::from(ForEach::OUTPUT), round),
+                    ])
+                } else {
+                    round
+                };
+                self.store.list_like(over, part)
             }
             None => round,
         };

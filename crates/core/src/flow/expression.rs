@@ -1,8 +1,11 @@
 //! Labels through expressions, by field.
 
+use std::sync::Arc;
+
 use super::graph::NodeId;
 use super::labels::{LabelStore, LabelsId};
 use crate::Value;
+use crate::expression::function::Search;
 use crate::expression::operator::BinaryOperator;
 use crate::expression::tree::{Accessor, Loop, Tree};
 use crate::plan::Segment;
@@ -87,8 +90,18 @@ impl ExpressionWalk<'_, '_> {
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
                 let values = self.all(arguments);
-                if let ("int" | "uint" | "double" | "bool", [value]) =
-                    (function.name, values.as_slice())
+                let converts = [
+                    "int",
+                    "uint",
+                    "double",
+                    "bool",
+                    "json",
+                    "date",
+                    "timestamp",
+                    "duration",
+                ];
+                if let Some(value) = values.first()
+                    && converts.contains(&function.name)
                 {
                     self.bound.converts(*value);
                 }
@@ -170,7 +183,10 @@ impl ExpressionWalk<'_, '_> {
                         (name, _) => self.call(name, &values),
                     }
                 }
-                Accessor::Matches(_) => self.bound.store().number_from(&[value]),
+                Accessor::Search(Search::Matches, _) => self.bound.store().number_from(&[value]),
+                Accessor::Search(Search::Extract | Search::ExtractAll, _) => {
+                    self.bound.store().computed_from(&[value])
+                }
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, value, trees),
             };
         }
@@ -194,6 +210,39 @@ impl ExpressionWalk<'_, '_> {
         let store = self.bound.store();
         match (function, values) {
             ("dyn", [value]) => *value,
+            // The engine knows it.
+            ("now", _) => store.nothing(),
+            // The keys and the structure of the data are part of its text.
+            ("json", _) => store.join_of(values),
+            ("first" | "last", [list]) => store.item(*list),
+            ("values", [object]) => {
+                let field = store.selected(*object);
+                store.list_like(*object, field)
+            }
+            ("zip", lists) => {
+                let items = lists.iter().map(|list| store.item(*list)).collect();
+                let item = store.any_of(items);
+                let tuples = store.list(item);
+                let tuples = store.list(tuples);
+                let lengths: Vec<NodeId> = lists
+                    .iter()
+                    .filter_map(|list| store.length(*list))
+                    .collect();
+                let length = store.graph.join(lengths);
+                store.with(tuples, length)
+            }
+            // The value is one of the items, and all of them decide which one.
+            ("min" | "max", [list]) => {
+                let compared = store.join(*list);
+                let item = store.item(*list);
+                store.with(item, compared)
+            }
+            ("min" | "max", items) => {
+                let compared = store.join_of(items);
+                let compared = store.join(compared);
+                let item = store.any_of(items.to_vec());
+                store.with(item, compared)
+            }
             ("reverse" | "sort", [list]) => store.keep_structure(*list),
             ("distinct", [list]) => store.distinct(*list),
             ("slice", [list, rest @ ..]) => {
@@ -204,9 +253,10 @@ impl ExpressionWalk<'_, '_> {
             }
             (
                 "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
-                | "endsWith" | "matches" | "indexOf" | "lastIndexOf",
+                | "endsWith" | "matches" | "indexOf" | "lastIndexOf" | "sum" | "avg" | "duration",
                 _,
             ) => store.number_from(values),
+            (name, _) if name.starts_with("get") => store.number_from(values),
             (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
                 store.number_from(values)
             }
@@ -256,6 +306,16 @@ impl ExpressionWalk<'_, '_> {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
                 let list = store.list_like(over, item);
+                store.with(list, read)
+            }
+            (Loop::GroupBy, [key]) => {
+                let read = store.join(*key);
+                let items = store.list_like(over, item);
+                // The keys decide which items are in a group.
+                let items = store.with(items, read);
+                let fields = [(Arc::from("key"), *key), (Arc::from("items"), items)];
+                let group = store.record(fields);
+                let list = store.list_like(over, group);
                 store.with(list, read)
             }
             (Loop::Map, [value]) => store.list_like(over, *value),

@@ -52,6 +52,8 @@ fn plan(groups: usize) -> Plan {
             Node::default(),
         );
         each.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: reference(&format!("call{group}.items.filter(i, i.name != 'a')")),
             max_parallel: None,
         });

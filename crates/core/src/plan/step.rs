@@ -131,13 +131,26 @@ pub enum PlanTarget {
     Inline(Box<Plan>),
 }
 
-/// An iteration of a step over a list. The output is the list of outputs, in the order of the items.
+/// An iteration of a step over a list. The output is the list of outputs, in the order of the items; with
+/// [`with_item`](Self::with_item) each is beside its item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForEach {
     /// The list.
     pub over: Node,
     /// Maximum number of items processed at the same time.
     pub max_parallel: Option<NonZeroU32>,
+    /// The name of the item in references of the step, beside `item`. References name their source already, so it
+    /// matters only where the plan is written.
+    pub item_name: Option<Arc<str>>,
+    /// True if the output has each item beside its output: `[{"item", "output"}]`.
+    pub with_item: bool,
+}
+
+impl ForEach {
+    /// The field of an item, in the output of a loop with [`with_item`](Self::with_item).
+    pub const ITEM: &str = "item";
+    /// The field of the output for the item.
+    pub const OUTPUT: &str = "output";
 }
 
 /// A repetition of a step. Each round starts after the previous one; the output is that of the last round.

@@ -15,8 +15,8 @@
 //!   reference](https://github.com/planwright/planwright/blob/main/docs/reference/plan.md) explains each. A step has
 //!   an `id`, and exactly one of `tool` (with `args`), `plan` (a stored or an inner one, with `args` as its inputs)
 //!   and `value` (made of references, without a call).
-//! - Control flow: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`), in
-//!   rounds (`repeat`: `until`, `max`), for one `instance`, `alone`. `writes` stores the output in a slot.
+//! - Control flow: `after` other steps, `when` a condition holds, `for_each` item of a list (`max_parallel`, `as`,
+//!   `with_item`), in rounds (`repeat`: `until`, `max`), for one `instance`, `alone`. `writes` stores the output in a slot.
 //! - Failures: `retry` (`attempts`, `delay`), `timeout`, `on_error`: `"continue"`, or `{"output": …}` in its place;
 //!   the plan's `on_failure` decides if independent steps `keep_going`. `approval` asks a person first; `idempotent`
 //!   declares that a second call does no harm.

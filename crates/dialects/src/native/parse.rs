@@ -48,6 +48,8 @@ const OWN_STEP_FIELDS: &[&str] = &[
     "when",
     "for_each",
     "max_parallel",
+    "as",
+    "with_item",
     "repeat",
     "writes",
     "on_error",
@@ -150,6 +152,7 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
         source: &mut source,
         sink: &mut sink,
         patterns: PatternBudget::default(),
+        item_name: None,
     };
     let plan = reader.plan(&document.root);
     let diagnostics = sink.finish(&source);
@@ -179,6 +182,8 @@ pub(super) struct NativeReader<'a> {
     pub(super) sink: &'a mut DiagnosticSink,
     /// The budget for compiling patterns that are known while reading.
     pub(super) patterns: PatternBudget,
+    /// The name of the item of the loop of the step that is read.
+    pub(super) item_name: Option<Arc<str>>,
 }
 
 impl NativeReader<'_> {
@@ -187,6 +192,7 @@ impl NativeReader<'_> {
             source: self.source,
             sink: self.sink,
             patterns: &mut self.patterns,
+            item_name: self.item_name.as_deref(),
         }
     }
 
@@ -196,6 +202,14 @@ impl NativeReader<'_> {
     }
 
     pub(super) fn plan(&mut self, root: &Item) -> Option<Plan> {
+        // An inner plan sees its inputs only.
+        let around = self.item_name.take();
+        let plan = self.plan_alone(root);
+        self.item_name = around;
+        plan
+    }
+
+    fn plan_alone(&mut self, root: &Item) -> Option<Plan> {
         let mut fields = Fields::of(root, "the plan", self.sink)?;
         let mut plan = Plan {
             name: fields.text("name", self.sink).map(Arc::clone),

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use planwright_core::expression::is_item_name;
 use planwright_core::plan::{
     Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Method, Name, Node,
     NodeKind, OnError, PlanCall, PlanTarget, Repeat, Retry, SlotKind, SlotPath, SlotSchema, Step,
@@ -30,6 +31,8 @@ impl NativeReader<'_> {
             .required("id", self.sink)
             .and_then(|id| text_or_number(id, "id", self.sink));
         let title = fields.text("title", self.sink).map(Arc::clone);
+        // The name stands in arguments and conditions, so it is read before them.
+        self.item_name = self.loop_item_name(&mut fields);
         let action = self.action(&mut fields);
         let extracted = fields.optional("extract");
         let written = fields.object("args", self.sink);
@@ -86,6 +89,7 @@ impl NativeReader<'_> {
         step.instance = fields.text("instance", self.sink).map(Arc::clone);
         step.note = fields.text("note", self.sink).map(Arc::clone);
         fields.finish(self.sink);
+        self.item_name = None;
         // A missing id ends the step only here, so that the faults of all fields are reported.
         id?;
         warn_about_reserved_id(&step, id_place, self.sink);
@@ -239,20 +243,44 @@ impl NativeReader<'_> {
         None
     }
 
+    /// The name that `as` gives to the item of a loop.
+    fn loop_item_name(&mut self, fields: &mut Fields<'_>) -> Option<Arc<str>> {
+        let item = fields.optional("as")?;
+        let name = item.as_text().filter(|name| is_item_name(name));
+        if name.is_none() {
+            self.sink.push_wrong_type(
+                item,
+                "as",
+                "a name for the item, one word that is not reserved",
+            );
+        }
+        name.map(Arc::clone)
+    }
+
     /// The list of a `for_each`: the value itself, or its `items` beside `max_parallel`, which may also stand in the
     /// step.
     fn for_each(&mut self, fields: &mut Fields<'_>) -> Option<ForEach> {
         let item = fields.optional("for_each");
         let beside = fields.optional("max_parallel");
         let mut max_parallel = beside.and_then(|item| bound_of(item, "max_parallel", self.sink));
+        let named = fields.optional("as").map(|item| item.place);
+        let kept = fields.optional("with_item").map(|item| item.place);
+        let with_item = fields.boolean("with_item", self.sink);
         let Some(item) = item else {
-            if let Some(beside) = beside {
-                self.report(
-                    beside.place,
-                    Code::ConflictingFields,
-                    "the step has `max_parallel` but no `for_each`",
-                    "leave `max_parallel` out",
-                );
+            let only_with = [
+                ("max_parallel", beside.map(|beside| beside.place)),
+                ("as", named),
+                ("with_item", kept),
+            ];
+            for (field, place) in only_with {
+                if let Some(place) = place {
+                    self.report(
+                        place,
+                        Code::ConflictingFields,
+                        &format!("the step has `{field}` but no `for_each`"),
+                        &format!("leave `{field}` out"),
+                    );
+                }
             }
             return None;
         };
@@ -283,6 +311,8 @@ impl NativeReader<'_> {
             }
         }
         Some(ForEach {
+            item_name: self.item_name.clone(),
+            with_item: with_item == Some(true),
             over: node,
             max_parallel,
         })

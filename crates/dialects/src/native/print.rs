@@ -166,7 +166,7 @@ fn single_or_list(mut groups: Vec<Value>, can_stand_alone: bool) -> Option<Value
 
 /// Writes the output; a value that looks like a list of ids, or like a wrapped value, is wrapped.
 fn write_output(node: &Node, losses: &mut LossReport<'_>) -> Value {
-    let written = write_node(node, &NativeWriter, losses);
+    let written = write_node(node, &NativeWriter::default(), losses);
     let is_taken_for_ids = written.as_list().is_some_and(|items| {
         items.iter().all(|item| {
             item.as_text()
@@ -184,6 +184,11 @@ fn write_output(node: &Node, losses: &mut LossReport<'_>) -> Value {
 }
 
 fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
+    let item_name = step
+        .for_each
+        .as_ref()
+        .and_then(|for_each| for_each.item_name.as_deref());
+    let writer = NativeWriter { item_name };
     let mut object = ObjectBuilder::default();
     object
         .field("id", Arc::clone(step.id.text()))
@@ -194,16 +199,19 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
         object.field("after", texts(&step.after));
     }
     if let Some(when) = &step.when {
-        object.field("when", write_node(when, &NativeWriter, losses));
+        object.field("when", write_node(when, &writer, losses));
     }
     if let Some(for_each) = &step.for_each {
-        object.field("for_each", write_items(&for_each.over, losses));
+        object.field("for_each", write_items(&for_each.over, writer, losses));
         object.optional(
             "max_parallel",
             for_each.max_parallel.map(|max| u64::from(max.get())),
         );
+        object
+            .optional("as", for_each.item_name.clone())
+            .optional("with_item", for_each.with_item.then_some(true));
     }
-    let args = write_node(&step.args, &NativeWriter, losses);
+    let args = write_node(&step.args, &writer, losses);
     let extracts = is_extraction(step, &args);
     match &step.action {
         Action::Tool(_) if extracts => {
@@ -224,7 +232,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
             }
         }
         Action::Value(node) => {
-            object.field("value", write_node(node, &NativeWriter, losses));
+            object.field("value", write_node(node, &writer, losses));
         }
     }
     if !extracts && args.as_object().is_some_and(|fields| !fields.is_empty()) {
@@ -232,19 +240,21 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     }
     if !step.positional.is_empty() {
         let positional = step.positional.iter();
-        let positional = positional.map(|node| write_node(node, &NativeWriter, losses));
+        let positional = positional.map(|node| write_node(node, &writer, losses));
         object.field("positional", Value::list(positional));
     }
     object
         .optional(
             "repeat",
-            step.repeat.as_ref().map(|it| write_repeat(it, losses)),
+            step.repeat
+                .as_ref()
+                .map(|it| write_repeat(it, writer, losses)),
         )
         .optional(
             "writes",
             written(step).map(|writes| write_writes(writes, losses)),
         )
-        .optional("on_error", write_on_error(&step.on_error, losses))
+        .optional("on_error", write_on_error(&step.on_error, writer, losses))
         .optional(
             "retry",
             step.retry.map(|it| write_retry(it, step.place, losses)),
@@ -284,8 +294,8 @@ fn texts(names: &[Name]) -> Value {
 }
 
 /// Writes the list of a `for_each`; an object is wrapped, because it would be read as `{"items": …}`.
-fn write_items(node: &Node, losses: &mut LossReport<'_>) -> Value {
-    let written = write_node(node, &NativeWriter, losses);
+fn write_items(node: &Node, writer: NativeWriter<'_>, losses: &mut LossReport<'_>) -> Value {
+    let written = write_node(node, &writer, losses);
     match node.kind {
         NodeKind::Object(_) | NodeKind::Literal(Value::Object(_)) => {
             Value::object([("items", written)])
@@ -294,8 +304,8 @@ fn write_items(node: &Node, losses: &mut LossReport<'_>) -> Value {
     }
 }
 
-fn write_repeat(repeat: &Repeat, losses: &mut LossReport<'_>) -> Value {
-    let until = write_node(&repeat.until, &NativeWriter, losses);
+fn write_repeat(repeat: &Repeat, writer: NativeWriter<'_>, losses: &mut LossReport<'_>) -> Value {
+    let until = write_node(&repeat.until, &writer, losses);
     let max = Value::from(u64::from(repeat.max.get()));
     Value::object([("until", until), ("max", max)])
 }
@@ -341,12 +351,16 @@ fn write_writes(writes: &Writes, losses: &mut LossReport<'_>) -> Value {
     object.build()
 }
 
-fn write_on_error(on_error: &OnError, losses: &mut LossReport<'_>) -> Option<Value> {
+fn write_on_error(
+    on_error: &OnError,
+    writer: NativeWriter<'_>,
+    losses: &mut LossReport<'_>,
+) -> Option<Value> {
     match on_error {
         OnError::Fail => None,
         OnError::Continue => Some("continue".into()),
         OnError::Output(node) => {
-            let output = write_node(node, &NativeWriter, losses);
+            let output = write_node(node, &writer, losses);
             Some(Value::object([("output", output)]))
         }
     }

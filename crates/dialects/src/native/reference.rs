@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use planwright_core::expression::{
-    ExpressionErrorKind, PatternBudget, parse_form_within, print_form, print_path,
+    ExpressionErrorKind, PatternBudget, parse_form_in_loop, parse_form_within, print_form_in_loop,
+    print_path,
 };
 use planwright_core::plan::{
     Alternative, Form, Missing, NodeKind, Reference, Segment, SlotKind, SlotPath, Source, TextPart,
@@ -20,6 +21,8 @@ pub(super) struct NativeTemplates<'a> {
     pub(super) source: &'a mut SourceText,
     pub(super) sink: &'a mut DiagnosticSink,
     pub(super) patterns: &'a mut PatternBudget,
+    /// The name of the item of the step's loop.
+    pub(super) item_name: Option<&'a str>,
 }
 
 impl ReferenceSyntax for NativeTemplates<'_> {
@@ -32,7 +35,7 @@ impl ReferenceSyntax for NativeTemplates<'_> {
             } else {
                 ["${", inside, "}"].concat().into()
             };
-            read(reference, inside, place, self.patterns)
+            read(reference, inside, place, self.item_name, self.patterns)
         };
         // References to literals are the escape for texts that look like references of other systems.
         fold_literals(lower_template(text, place, QUOTES, borders, &mut read))
@@ -90,9 +93,10 @@ fn read(
     text: Arc<str>,
     inside: &str,
     place: Place,
+    item_name: Option<&str>,
     patterns: &mut PatternBudget,
 ) -> LowerResult<Reference> {
-    match parse_form_within(inside, patterns) {
+    match parse_form_in_loop(inside, item_name, patterns) {
         Ok(form) => Ok(Reference { text, place, form }),
         Err(error) => {
             let code = match error.kind {
@@ -134,15 +138,19 @@ pub(super) fn plain(text: &str) -> Option<String> {
 }
 
 /// A writer of references.
-pub(super) struct NativeWriter;
+#[derive(Clone, Copy, Default)]
+pub(super) struct NativeWriter<'a> {
+    /// The name of the item of the step's loop.
+    pub(super) item_name: Option<&'a str>,
+}
 
-impl WriteReferences for NativeWriter {
+impl WriteReferences for NativeWriter<'_> {
     fn write_whole(&self, reference: &Reference, losses: &mut LossReport<'_>) -> Value {
         self.write_inside(reference, losses).into()
     }
 
     fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
-        if let Some(text) = print_form(&reference.form) {
+        if let Some(text) = print_form_in_loop(&reference.form, self.item_name) {
             return format!("${{{text}}}");
         }
         let what = format!(

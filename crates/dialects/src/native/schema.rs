@@ -106,6 +106,12 @@ struct StepSchema {
     /// Runs the step once for each item, which `${item}` and `${index}` refer to; the output is the list of outputs.
     #[schemars(schema_with = "for_each")]
     for_each: (),
+    /// The name of the item of `for_each` in references of the step, such as `order` for `${order.id}`; one word.
+    #[schemars(schema_with = "text", rename = "as")]
+    item_name: (),
+    /// The output of `for_each` has each item beside its output: `[{"item", "output"}]`.
+    #[schemars(schema_with = "flag")]
+    with_item: (),
     /// The maximum number of items of `for_each` in flight at the same time.
     #[schemars(schema_with = "bound")]
     max_parallel: (),

@@ -170,6 +170,23 @@ fn faults_of_steps() {
         &[],
     );
     check_step(
+        r#""tool": "t", "for_each": "${b}", "as": "order", "with_item": true, "args": {"x": "${order.id} ${order.n + 1}"}"#,
+        &[],
+    );
+    check_step(
+        r#""tool": "t", "for_each": "${b}", "as": "inputs""#,
+        &[
+            "PW0104 /steps/0/as expected a name for the item, one word that is not reserved in `as`, found text | -",
+        ],
+    );
+    check_step(
+        r#""tool": "t", "as": "order", "with_item": true"#,
+        &[
+            "PW0107 /steps/0/as the step has `as` but no `for_each` | leave `as` out",
+            "PW0107 /steps/0/with_item the step has `with_item` but no `for_each` | leave `with_item` out",
+        ],
+    );
+    check_step(
         r#""tool": "t", "for_each": "b""#,
         &["PW0104 /steps/0/for_each expected a list or one `${…}` in `for_each`, found text | -"],
     );

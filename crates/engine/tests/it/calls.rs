@@ -126,6 +126,8 @@ async fn check_many(options: &RunOptions, is_stored: bool) -> ErrorKind {
     let args = Node::literal(Value::from(Object::default()), Place::NOWHERE);
     let mut step = Step::call("each", "t", args);
     step.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(items, Place::NOWHERE),
         max_parallel: None,
     });

@@ -42,6 +42,8 @@ fn value(id: &str, value: Node) -> Step {
 fn each(id: &str, count: u64, text: &str) -> Step {
     let mut step = value(id, written(text));
     step.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: numbers(count),
         max_parallel: None,
     });

@@ -553,6 +553,8 @@ async fn a_run_has_no_more_tasks_than_are_allowed() {
         let items = Value::list((0..count).map(Value::from));
         let mut step = call("loop", &[]);
         step.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: Node::literal(items, Place::NOWHERE),
             max_parallel: None,
         });

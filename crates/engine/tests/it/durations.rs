@@ -35,6 +35,8 @@ fn step(id: &str, tool: &str, on: &[&str]) -> Step {
 
 fn over(mut step: Step, items: usize) -> Step {
     step.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list((0..items).map(|_| Value::Null)), Place::NOWHERE),
         max_parallel: None,
     });
@@ -186,6 +188,8 @@ fn an_estimate_leaves_out_what_cannot_run() {
     let over_output = |id: &str, of: Node| {
         let mut step = step(id, "t", &[]);
         step.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: of,
             max_parallel: None,
         });
@@ -225,6 +229,8 @@ fn the_length_of_a_list_that_is_written_is_known() {
     };
     let mut each = step("b", "u", &[]);
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: list,
         max_parallel: NonZeroU32::new(1),
     });
@@ -232,6 +238,8 @@ fn the_length_of_a_list_that_is_written_is_known() {
     check_estimate(vec![step("a", "t", &[]), each], 4, 11, &path, 0);
     let mut over_output = step("b", "u", &[]);
     over_output.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: output_of("a"),
         max_parallel: None,
     });

@@ -396,6 +396,8 @@ impl Writer {
             Node::default(),
         );
         step.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: expression(&self.list(2)),
             max_parallel: None,
         });
@@ -472,6 +474,8 @@ impl Writer {
             args.push(("item", expression("item.p")));
             args.push(("index", expression("index")));
             for_each = Some(ForEach {
+                item_name: None,
+                with_item: false,
                 over: expression(&self.list(2)),
                 max_parallel: None,
             });

@@ -92,6 +92,8 @@ fn check_computed(mut each: Step, items: usize, most: usize, expected: StepStatu
         place: Place::NOWHERE,
     };
     each.for_each = (items > 0).then(|| ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(
             Value::list((0..items).map(|number| Value::from(number as u64))),
             Place::NOWHERE,
@@ -197,6 +199,8 @@ fn an_estimate_of_many_items_behind_many_steps() {
     });
     each.after = names.collect();
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list(vec![Value::Null; ITEMS]), Place::NOWHERE),
         max_parallel: None,
     });
@@ -302,6 +306,8 @@ fn each_place_counts_where_a_value_is_written() {
     // Each item, and the list of all.
     let mut each = computed("a", whole());
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list(vec![Value::Null; 10]), Place::NOWHERE),
         max_parallel: None,
     });

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::expression::parse_form;
 use planwright_core::plan::{
     Action, Alternative, Field, ForEach, Form, Node, PlanCall, PlanTarget, Read, Reference, Repeat,
     Source,
@@ -42,6 +43,8 @@ fn from(step: &str) -> Source {
 fn a_loop_whose_items_need_a_failed_step_is_skipped_and_so_is_what_needs_it() {
     let mut each = Step::call("each", "t", args(from("first")));
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list([1_i64, 2].map(Value::from)), Place::NOWHERE),
         max_parallel: None,
     });
@@ -69,10 +72,79 @@ fn a_loop_whose_items_need_a_failed_step_is_skipped_and_so_is_what_needs_it() {
 }
 
 #[test]
+fn items_stand_beside_their_outputs() {
+    let value = Node::reference(Reference {
+        text: Arc::from("item * 2"),
+        place: Place::NOWHERE,
+        form: parse_form("item * 2").expect("an expression"),
+    });
+    let mut each = Step::new(StepId::new("each"), Action::Value(value), nothing());
+    let mut items = vec![Value::from(1_i64), Value::from(2_i64)];
+    for (expected, status) in [
+        (
+            r#"[{"item":1,"output":2},{"item":2,"output":4}]"#,
+            StepStatus::Succeeded,
+        ),
+        // Items without an output stay as well.
+        (
+            r#"[{"item":1,"output":2},{"item":2,"output":4},{"item":"x","output":null}]"#,
+            StepStatus::Failed,
+        ),
+    ] {
+        each.for_each = Some(ForEach {
+            over: Node::literal(Value::list(items.iter().cloned()), Place::NOWHERE),
+            max_parallel: None,
+            item_name: None,
+            with_item: true,
+        });
+        let plan = Plan {
+            steps: vec![each.clone()],
+            ..Plan::default()
+        };
+        let driven = drive(
+            sound(plan),
+            RunOptions::default(),
+            &BTreeSet::new(),
+            &mut |_| 0,
+        );
+        let step = &driven.summary.steps[0];
+        assert_eq!(step.status, status);
+        let output = step.output.as_ref().map(|output| output.value.to_json());
+        assert_eq!(output.as_deref(), Some(expected));
+        items.push("x".into());
+    }
+}
+
+#[test]
+fn expressions_see_the_time_of_the_run() {
+    let value = Node::reference(Reference {
+        text: Arc::from("now()"),
+        place: Place::NOWHERE,
+        form: parse_form("now()").expect("an expression"),
+    });
+    let plan = Plan {
+        steps: vec![Step::new(
+            StepId::new("now"),
+            Action::Value(value),
+            nothing(),
+        )],
+        ..Plan::default()
+    };
+    let mut options = RunOptions::default();
+    options.evaluation.now = Some(Duration::from_millis(86_400_250));
+    let driven = drive(sound(plan), options, &BTreeSet::new(), &mut |_| 0);
+    let output = driven.summary.steps[0].output.as_ref();
+    let output = output.map(|output| output.value.to_json());
+    assert_eq!(output.as_deref(), Some(r#""1970-01-02T00:00:00.25Z""#));
+}
+
+#[test]
 fn a_loop_may_allow_more_items_side_by_side_than_it_has() {
     for list in [&[][..], &[1_i64], &[1, 2]] {
         let mut each = Step::call("each", "t", Node::object(Vec::new(), Place::NOWHERE));
         each.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: Node::literal(
                 Value::list(list.iter().copied().map(Value::from)),
                 Place::NOWHERE,
@@ -98,6 +170,8 @@ fn nothing() -> Node {
 fn items(together: u32) -> Step {
     let mut step = Step::call("part", "t", nothing());
     step.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list([1_i64, 2].map(Value::from)), Place::NOWHERE),
         max_parallel: NonZeroU32::new(together),
     });

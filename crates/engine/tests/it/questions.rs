@@ -64,6 +64,8 @@ async fn check(journal: Option<Slow>, asked: &[&str], (run, each_ends): (RunStat
     let mut each = asking("each");
     each.timeout = Some(Duration::from_secs(1));
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(Value::list([1_u64, 2].map(Value::from)), Place::NOWHERE),
         max_parallel: None,
     });
@@ -142,6 +144,8 @@ async fn check_loop(work: Duration, max_parallel: Option<u32>, expected: StepSta
     each.timeout = Some(Duration::from_secs(10));
     let items = Value::list([1_u64, 2, 3].map(Value::from));
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: Node::literal(items, Place::NOWHERE),
         max_parallel: max_parallel.and_then(NonZeroU32::new),
     });

@@ -5,6 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::expression::EvaluationLimits;
 use planwright_engine::guard::{Bound, Guards, Rate};
 use planwright_engine::options::{FailurePolicy, RunOptions};
 use planwright_engine::schedule::ConcurrencyLimits;
@@ -45,6 +46,9 @@ pub struct OptionsV1 {
     /// The bounds on calls, time and bytes.
     #[serde(default)]
     pub guards: GuardsV1,
+    /// The time of the run that its expressions see, in milliseconds since 1970; absent in headers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now_unix_ms: Option<u64>,
 }
 
 /// A limit of its own.
@@ -89,8 +93,9 @@ impl From<&RunOptions> for OptionsV1 {
             seal_key: _,
             // Only the order of ready calls depends on them; the journal has that order.
             durations: _,
+            // Its limits are the same for all runs of a build; only the time is stored.
+            evaluation,
             // The same for all runs of a build.
-            evaluation: _,
             computed_bytes: _,
             // Of this process.
             meter: _,
@@ -109,6 +114,9 @@ impl From<&RunOptions> for OptionsV1 {
             fail_fast: *on_failure == FailurePolicy::Stop,
             max_tasks: *max_tasks,
             guards: GuardsV1::from(guards),
+            now_unix_ms: evaluation
+                .now
+                .map(|now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX)),
         }
     }
 }
@@ -140,6 +148,10 @@ impl From<&OptionsV1> for RunOptions {
             },
             max_tasks: stored.max_tasks,
             guards: Guards::from(&stored.guards),
+            evaluation: EvaluationLimits {
+                now: stored.now_unix_ms.map(Duration::from_millis),
+                ..EvaluationLimits::default()
+            },
             ..Self::default()
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
 use planwright_core::schema::Schema;
 use planwright_core::{Object, Tool, Value};
+use planwright_engine::options::RunOptions;
 use planwright_engine::run::Choice;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -362,6 +363,15 @@ impl ProcessV1 {
     /// Returns the time for which no process drove the run before, if it is known.
     pub fn idle(&self) -> Option<Duration> {
         self.idle_ms.map(Duration::from_millis)
+    }
+
+    /// Returns the options of the process. The time of a run of an earlier version, which has none, is that of its
+    /// beginning.
+    pub fn run_options(&self) -> RunOptions {
+        let mut options = RunOptions::from(&self.options);
+        let began = || Duration::from_millis(self.began_unix_ms);
+        options.evaluation.now.get_or_insert_with(began);
+        options
     }
 
     /// The stored form, as a value.

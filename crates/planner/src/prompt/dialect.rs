@@ -76,7 +76,7 @@ pub const PLAN_INSTRUCTIONS: &str = r#"You write plans. A plan is one JSON objec
 
 - Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
 - "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that is there.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`, `x.sortBy(i, key)`, `x.groupBy(i, key)` (a list of `{key, items}`), `sum(x)`, `max(x)`, `date(text)`, `now()`.
 - References imply the order: steps that do not refer to each other run at the same time. Write "after": ["id"] only where an order is needed and no data is handed on.
 - "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step where its condition is false.
 - "on_error": "continue" goes on without a step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
@@ -96,7 +96,7 @@ return ["hot"]
 
 - Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.
 - `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that is there.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`, `x.sortBy(i, key)`, `x.groupBy(i, key)` (a list of `{key, items}`), `sum(x)`, `max(x)`, `date(text)`, `now()`.
 - References imply the order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only where an order is needed and no data is handed on.
 - Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it where its condition is false; "on_error": "continue" goes on without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - `return` lists the ids of the steps whose results answer the question. Leave intermediate results out.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -32,6 +33,8 @@ impl Planwright {
         }
         self.verify(&spec.plan)?;
         let claim = self.claim(&spec.id)?;
+        // A run that is resumed has the time of its beginning.
+        spec.options.evaluation.now.get_or_insert_with(run_time);
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?;
         let (start, journal) = spec.open()?;
@@ -67,6 +70,17 @@ impl Planwright {
         let observers = self.open().observers.iter();
         observers.map(|observer| observer.begin(run)).collect()
     }
+}
+
+/// Returns the time since 1970 that a run which begins now has, to the millisecond, as it is stored.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a run has the time at which it begins; the journal has it as well"
+)]
+pub fn run_time() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let milliseconds = since.unwrap_or_default().as_millis();
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
 /// The backends of open tools. They refuse a call whose tool is another one here, or that the policy does not allow, before it is

@@ -19,6 +19,7 @@ mod view;
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 pub use builder::Builder;
 pub use error::Error;
+pub use launch::run_time;
 #[cfg(feature = "config")]
 pub use options::RunOverrides;
 pub use planwright::{Planwright, Tools, parse};

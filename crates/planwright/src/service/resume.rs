@@ -196,6 +196,7 @@ impl Resume {
             computed_bytes: planwright.options().computed_bytes,
             ..stored.options()
         });
+        options.evaluation.now = stored.options().evaluation.now;
         options.secrets.extend(secrets);
         options.secret_values = secret_values;
         options.guards = guards.unwrap_or(options.guards);

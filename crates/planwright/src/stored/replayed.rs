@@ -119,7 +119,7 @@ impl Opener {
                 },
                 durations: Durations::from(&process.durations),
                 secret_values,
-                ..RunOptions::from(&process.options)
+                ..process.run_options()
             },
             choices: choices.collect::<Result<_, _>>()?,
             forgotten: process

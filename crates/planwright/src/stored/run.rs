@@ -293,7 +293,7 @@ impl StoredRun {
         match &self.process {
             Some(process) => RunOptions {
                 durations: Durations::from(&process.durations),
-                ..RunOptions::from(&process.options)
+                ..process.run_options()
             },
             None => RunOptions::default(),
         }

@@ -172,6 +172,7 @@ impl PlanHost {
         let mut options = self.options(&plan).map_err(InvalidPlan::Refused)?;
         let before = stored.options();
         options.durations = before.durations;
+        options.evaluation.now = before.evaluation.now;
         options.seal_key = self
             .seal_key()
             .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::Hashing;
 use crate::check::reporter::{Reporter, name_list};
 use crate::check::resolved_plan::ResolvedPlan;
+use crate::expression::function::foreign_word;
 use crate::plan::{Action, Name, Output, Step};
 use crate::{Catalog, Code, Diagnostic, EXTRACTION, Lookup, Place, Severity, StepId, Tool};
 
@@ -57,6 +58,9 @@ pub(super) fn step_advice(
     id: &str,
     reporter: &Reporter<'_>,
 ) -> Option<String> {
+    if let Some(here) = foreign_word(id) {
+        return Some(format!("write `{here}`"));
+    }
     reporter.advice(
         id,
         "steps",

@@ -8,6 +8,7 @@ use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
+use crate::expression::typing::size_help;
 use crate::expression::typing::{TypeFault, TypeFaultKind};
 use crate::plan::{
     Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
@@ -274,8 +275,9 @@ impl ReadPass<'_> {
             .resolve_read(&around, self.usage.step.map(|(index, _)| index))
         {
             ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
-                "{} is {shape}",
-                describe_failure(what, path.get(..matched)?, matched)
+                "{} is {shape}{}",
+                describe_failure(what, path.get(..matched)?, matched),
+                size_help(path.get(matched), &shape)
             )),
             ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
         }

@@ -410,6 +410,7 @@ fn whatever_has_a_meaning_is_in_the_digest() {
         r#""tool": "e", "when": "${b}""#,
         r#""tool": "e", "for_each": [1]"#,
         r#""tool": "e", "for_each": [2]"#,
+        r#""tool": "e", "for_each": [1], "with_item": true"#,
         r#""tool": "e", "for_each": [1], "args": {"v": "${item}"}"#,
         r#""tool": "e", "for_each": [1], "args": {"v": "${index}"}"#,
         r#""tool": "e", "until": "${s}""#,

@@ -251,9 +251,16 @@ impl Artist {
                 "when" => step.when = Some(self.node(value, at)),
                 "for_each" => {
                     step.for_each = Some(ForEach {
+                        item_name: None,
+                        with_item: false,
                         over: self.node(value, at),
                         max_parallel: None,
                     });
+                }
+                "with_item" => {
+                    if let Some(for_each) = &mut step.for_each {
+                        for_each.with_item = value.as_bool() == Some(true);
+                    }
                 }
                 "until" => {
                     step.repeat = Some(Repeat {

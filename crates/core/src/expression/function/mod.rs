@@ -1,13 +1,21 @@
 //! The functions and methods of expressions: CEL's own, and its text, list and number extensions.
 
+mod aggregate;
+mod foreign;
 mod list;
 mod number;
+mod object;
+mod search;
 mod signature;
 mod table;
 mod text;
+mod time;
 
-pub(super) use list::sort_by;
-pub(crate) use signature::{Kinds, Parameter, SORTABLE, item_type, numeric, union};
+pub(crate) use foreign::foreign_word;
+pub(super) use foreign::{advice, foreign_call, foreign_form, foreign_text};
+pub(super) use list::{group_by, sort_by};
+pub(crate) use search::Search;
+pub(crate) use signature::{Kinds, Parameter, SORTABLE, field_type, item_type, numeric, union};
 pub(crate) use table::BuiltinFunction;
-pub(super) use table::{NAMESPACES, global, method, nearest};
-pub(super) use text::search;
+pub(super) use table::{NAMESPACES, global, method};
+pub(super) use time::{EARLIER, ELAPSED, EPOCH, INSTANT, LATER, moves_time};

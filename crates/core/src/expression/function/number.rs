@@ -189,7 +189,7 @@ pub(super) fn identity(values: &[Value], _: &mut EvaluationBudget) -> Result {
 }
 
 /// Returns the beginning of a text, for messages.
-fn excerpt(text: &str) -> String {
+pub(super) fn excerpt(text: &str) -> String {
     match text.char_indices().nth(40) {
         // The redactor recognises a truncated secret by this mark.
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),

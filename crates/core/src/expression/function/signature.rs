@@ -2,7 +2,10 @@
 
 use crate::Value;
 use crate::plan::Segment;
-use crate::schema::{PathLookup, Type};
+use crate::schema::{Additional, PathLookup, Type};
+
+/// Maximum number of fields of an object that are inspected one by one.
+const MAX_FIELDS: usize = 256;
 
 /// Maximum number of members of a union; larger ones become [`Type::Any`].
 const MAX_MEMBERS: usize = 1_000;
@@ -99,6 +102,16 @@ pub(super) const NUMBERS: Parameter = Parameter {
     items: Kinds::NUMBER,
 };
 
+pub(super) const ADDENDS: Parameter = Parameter {
+    kinds: Kinds::LIST,
+    items: Kinds::NUMBER,
+};
+pub(super) const EXTREMES: Parameter = Parameter {
+    kinds: Kinds::LIST.or(SORTABLE),
+    items: SORTABLE,
+};
+pub(super) const OBJECT: Parameter = Parameter::new(Kinds::OBJECT);
+
 /// The kinds of values that have an order.
 pub(crate) const SORTABLE: Kinds = Kinds::NUMBER.or(Kinds::TEXT).or(Kinds::BOOLEAN);
 
@@ -173,6 +186,30 @@ pub(super) fn one_of(arguments: &[Type]) -> Type {
     numeric(&numbers)
 }
 
+/// Returns the type of one of the arguments, or of one of the items of the only one.
+pub(super) fn extreme(arguments: &[Type]) -> Type {
+    match arguments {
+        [list] if Kinds::of(list) == Kinds::LIST => item_type(list),
+        [either] if Kinds::of(either).meets(Kinds::LIST) => Type::Any,
+        arguments => union(arguments.iter().cloned()),
+    }
+}
+
+/// Returns the type of an item of the first argument.
+pub(super) fn item(arguments: &[Type]) -> Type {
+    arguments.first().map_or(Type::Any, item_type)
+}
+
+/// Returns the type of the values of the fields of the first argument, as a list.
+pub(super) fn field_values(arguments: &[Type]) -> Type {
+    Type::list_of(arguments.first().map_or(Type::Any, field_type))
+}
+
+/// Returns the type of lists with an item of each argument.
+pub(super) fn zipped(arguments: &[Type]) -> Type {
+    Type::list_of(Type::list(arguments.iter().map(item_type)))
+}
+
 /// Returns [`Type::Integer`] if the numbers of all arguments are integers, else [`Type::Number`].
 pub(crate) fn numeric(arguments: &[Type]) -> Type {
     let is_integer = |member: &Type| match member {
@@ -206,4 +243,24 @@ pub(crate) fn union(members: impl IntoIterator<Item = Type>) -> Type {
         shape if shape.members().len() > MAX_MEMBERS => Type::Any,
         shape => shape,
     }
+}
+
+/// Returns the type of the fields of objects of `shape`.
+pub(crate) fn field_type(shape: &Type) -> Type {
+    union(shape.members().iter().map(|member| match member {
+        Type::Object(object) if object.properties.len() <= MAX_FIELDS => {
+            let described = object.properties.values().map(|property| &property.shape);
+            let others = match &object.additional {
+                Additional::Closed => Type::Never,
+                Additional::Unspecified => Type::Any,
+                Additional::Open(shape) => shape.clone(),
+            };
+            Type::union(described.cloned().chain([others]))
+        }
+        Type::Literal(Value::Object(fields)) if fields.len() <= MAX_FIELDS => {
+            Type::union(fields.values().cloned().map(Type::Literal))
+        }
+        Type::Object(_) | Type::Literal(Value::Object(_)) | Type::Any => Type::Any,
+        _ => Type::Never,
+    }))
 }

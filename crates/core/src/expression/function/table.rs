@@ -2,11 +2,12 @@
 
 use super::signature;
 use super::signature::{
-    ANY, LIST, NUMBER, NUMBERS, Parameter, ResultType, SIZED, SORTABLES, TEXT, TEXT_OR_BOOLEAN,
-    TEXT_OR_LIST, TEXT_OR_NUMBER, TEXTS, any, boolean, flattened, integer, integers, numeric,
-    one_of, reversed, same_items, texts,
+    ADDENDS, ANY, EXTREMES, LIST, NUMBER, NUMBERS, OBJECT, Parameter, ResultType, SIZED, SORTABLES,
+    TEXT, TEXT_OR_BOOLEAN, TEXT_OR_LIST, TEXT_OR_NUMBER, TEXTS, any, boolean, extreme,
+    field_values, flattened, integer, integers, item, numeric, one_of, reversed, same_items, texts,
+    zipped,
 };
-use super::{list, number, text};
+use super::{aggregate, list, number, object, search, text, time};
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::evaluate::EvaluationBudget;
@@ -65,8 +66,28 @@ const fn row(
     }
 }
 
+/// Returns the row of what an operator computes with times. It has no name to be called by.
+pub(super) const fn of_times(
+    sign: &'static str,
+    arguments: usize,
+    gives_number: bool,
+    run: Implementation,
+) -> BuiltinFunction {
+    let result = if gives_number {
+        signature::number
+    } else {
+        signature::text
+    };
+    let parameters: &[Parameter] = if gives_number {
+        &[TEXT]
+    } else {
+        &[TEXT, NUMBER]
+    };
+    row(sign, Global, arguments, arguments, parameters, result, run)
+}
+
 /// The namespaces of functions, written before a dot.
-pub(crate) const NAMESPACES: &[&str] = &["lists", "math"];
+pub(crate) const NAMESPACES: &[&str] = &["lists", "math", "regex"];
 
 const UNBOUNDED: usize = usize::MAX;
 
@@ -82,7 +103,7 @@ static FUNCTIONS: &[BuiltinFunction] = &[
     row("contains", Method, 2, 2, &[TEXT], boolean, text::contains),
     row("startsWith", Method, 2, 2, &[TEXT], boolean, text::starts_with),
     row("endsWith", Method, 2, 2, &[TEXT], boolean, text::ends_with),
-    row("matches", Both, 2, 2, &[TEXT], boolean, text::matches),
+    row("matches", Both, 2, 2, &[TEXT], boolean, search::matches),
     row("charAt", Method, 2, 2, &[TEXT, NUMBER], signature::text, text::char_at),
     row("indexOf", Method, 2, 3, &[TEXT, TEXT, NUMBER], integer, text::index_of),
     row("lastIndexOf", Method, 2, 3, &[TEXT, TEXT, NUMBER], integer, text::last_index_of),
@@ -98,6 +119,33 @@ static FUNCTIONS: &[BuiltinFunction] = &[
     row("flatten", Method, 1, 2, &[LIST, NUMBER], flattened, list::flatten),
     row("distinct", Method, 1, 1, &[LIST], same_items, list::distinct),
     row("sort", Method, 1, 1, &[SORTABLES], same_items, list::sort),
+    row("first", Both, 1, 1, &[LIST], item, list::first),
+    row("last", Both, 1, 1, &[LIST], item, list::last),
+    row("zip", Both, 2, UNBOUNDED, &[LIST], zipped, list::zip),
+    row("sum", Both, 1, 1, &[ADDENDS], one_of, aggregate::sum),
+    row("avg", Both, 1, 1, &[ADDENDS], signature::number, aggregate::avg),
+    row("min", Both, 1, UNBOUNDED, &[EXTREMES], extreme, aggregate::min),
+    row("max", Both, 1, UNBOUNDED, &[EXTREMES], extreme, aggregate::max),
+    row("keys", Both, 1, 1, &[OBJECT], texts, object::keys),
+    row("values", Both, 1, 1, &[OBJECT], field_values, object::values),
+    row("json", Global, 1, 1, &[TEXT], any, object::json),
+    row("regex.extract", Global, 2, 2, &[TEXT], signature::text, search::extract),
+    row("regex.extractAll", Global, 2, 2, &[TEXT], texts, search::extract_all),
+    row("now", Global, 0, 0, &[], signature::text, time::now),
+    row("date", Global, 1, 2, &[TEXT_OR_NUMBER, TEXT], signature::text, time::date),
+    row("timestamp", Global, 1, 2, &[TEXT_OR_NUMBER, TEXT], signature::text, time::date),
+    row("duration", Global, 1, 1, &[TEXT_OR_NUMBER], signature::number, time::duration),
+    row("format", Method, 2, 3, &[TEXT], signature::text, time::format),
+    row("getFullYear", Method, 1, 2, &[TEXT], integer, time::full_year),
+    row("getMonth", Method, 1, 2, &[TEXT], integer, time::month),
+    row("getDate", Method, 1, 2, &[TEXT], integer, time::day),
+    row("getDayOfMonth", Method, 1, 2, &[TEXT], integer, time::day_of_month),
+    row("getDayOfWeek", Method, 1, 2, &[TEXT], integer, time::day_of_week),
+    row("getDayOfYear", Method, 1, 2, &[TEXT], integer, time::day_of_year),
+    row("getHours", Method, 1, 2, &[TEXT], integer, time::hours),
+    row("getMinutes", Method, 1, 2, &[TEXT], integer, time::minutes),
+    row("getSeconds", Method, 1, 2, &[TEXT], integer, time::seconds),
+    row("getMilliseconds", Method, 1, 2, &[TEXT], integer, time::milliseconds),
     row("lists.range", Global, 1, 1, &[NUMBER], integers, list::range),
     row("math.greatest", Global, 1, UNBOUNDED, &[NUMBERS], one_of, number::greatest),
     row("math.least", Global, 1, UNBOUNDED, &[NUMBERS], one_of, number::least),
@@ -124,60 +172,7 @@ fn named(name: &str, not: CallStyle) -> Option<&'static BuiltinFunction> {
         .find(|function| function.name == name && function.style != not)
 }
 
-/// Names of functions in other languages, in lower case, and their names here.
-static FOREIGN_NAMES: &[(&str, &str)] = &[
-    ("abs", "math.abs"),
-    ("ceil", "math.ceil"),
-    ("count", "size"),
-    ("every", "all"),
-    ("float", "double"),
-    ("floor", "math.floor"),
-    ("includes", "contains"),
-    ("len", "size"),
-    ("length", "size"),
-    ("lower", "lowerAscii"),
-    ("max", "math.greatest"),
-    ("min", "math.least"),
-    ("number", "double"),
-    ("parseint", "int"),
-    ("range", "lists.range"),
-    ("round", "math.round"),
-    ("some", "exists"),
-    ("str", "string"),
-    ("tolower", "lowerAscii"),
-    ("tolowercase", "lowerAscii"),
-    ("tostring", "string"),
-    ("toupper", "upperAscii"),
-    ("touppercase", "upperAscii"),
-    ("unique", "distinct"),
-    ("upper", "upperAscii"),
-];
-
-/// Suggests a function for an unknown `name`: its name in another language, or a similar name.
-pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    let lower = name.to_lowercase();
-    // Names of other languages are seldom similar to ours.
-    if let Some((_, here)) = FOREIGN_NAMES
-        .iter()
-        .find(|(elsewhere, _)| *elsewhere == lower)
-    {
-        return Some(here);
-    }
-    let loops = [
-        "all",
-        "exists",
-        "exists_one",
-        "filter",
-        "has",
-        "map",
-        "sortBy",
-    ];
-    FUNCTIONS
-        .iter()
-        .map(|function| function.name)
-        .chain(loops)
-        .map(|known| (strsim::jaro_winkler(known, name), known))
-        .filter(|(similarity, _)| *similarity > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
+/// Returns the names of all functions.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|function| function.name)
 }

@@ -1,42 +1,10 @@
 //! Text functions. Positions count characters, not bytes.
 
-use regex::Regex;
-
 use crate::expression::EvaluationError;
 use crate::expression::evaluate::EvaluationBudget;
-use crate::expression::pattern::{self, PatternBudget};
 use crate::{Number, Value};
 
 type Result = std::result::Result<Value, EvaluationError>;
-
-/// Tests if a compiled pattern matches anywhere in the text.
-pub(in crate::expression) fn search(
-    value: &Value,
-    regex: &Regex,
-    budget: &mut EvaluationBudget,
-) -> Result {
-    let Value::Text(text) = value else {
-        return Err(EvaluationError::unsupported(
-            "matches",
-            std::slice::from_ref(value),
-        ));
-    };
-    // The slowest search is proportional to the product of both lengths.
-    budget.spend_text(text.len().saturating_mul(1 + regex.as_str().len() / 8))?;
-    Ok(regex.is_match(text).into())
-}
-
-/// Tests if a pattern computed during evaluation matches anywhere in the text.
-pub(super) fn matches(values: &[Value], budget: &mut EvaluationBudget) -> Result {
-    let [text, Value::Text(pattern)] = values else {
-        return Err(EvaluationError::unsupported("matches", values));
-    };
-    // The cost is spent before compiling, which is the costly part.
-    budget.spend(pattern::compile_cost(pattern))?;
-    let regex = pattern::compile(pattern, &mut PatternBudget::default())
-        .map_err(|error| EvaluationError::failed(error.message))?;
-    search(text, &regex, budget)
-}
 
 /// Tests if the text contains another one.
 pub(super) fn contains(values: &[Value], budget: &mut EvaluationBudget) -> Result {

@@ -1,6 +1,6 @@
 //! The lexer: a cursor that reads names, numbers and quoted text.
 
-use crate::expression::{ExpressionError, MAX_EXPRESSION_DEPTH};
+use crate::expression::{ExpressionError, MAX_EXPRESSION_DEPTH, function};
 use crate::{Number, Value};
 
 /// A position in a text, with the nesting depth.
@@ -106,7 +106,11 @@ impl<'t> Cursor<'t> {
             Some(found) => format!("{expected}, found `{found}`"),
             None => format!("{expected}, found the end"),
         };
-        ExpressionError::new(message, self.at)
+        let error = ExpressionError::new(message, self.at);
+        match function::foreign_text(self.rest()) {
+            Some(hint) => error.help(hint),
+            None => error,
+        }
     }
 
     /// Returns true if a number that begins with its decimal point comes next.

@@ -1,16 +1,17 @@
 //! The grammar between `${` and `}`: alternatives, CEL operators, and calls of functions, methods and loops.
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 use super::cursor::{Cursor, plain_name};
+use super::foreign::two_variables;
+use super::time;
 use crate::Value;
-use crate::expression::function::{self, BuiltinFunction};
+use crate::expression::function::{self, BuiltinFunction, Search};
 use crate::expression::operator::BinaryOperator;
 use crate::expression::pattern::PatternBudget;
 use crate::expression::program::form_of;
 use crate::expression::tree::{Accessor, CoalesceOperand, Loop, Tree, add};
-use crate::expression::{ExpressionError, MAX_EXPRESSION_CHARS, operator, pattern};
+use crate::expression::{ExpressionError, MAX_EXPRESSION_CHARS, operator};
 use crate::plan::{Form, Read};
 
 /// Parses the text between `${` and `}`.
@@ -34,6 +35,19 @@ pub fn parse_form_within(
     text: &str,
     patterns: &mut PatternBudget,
 ) -> Result<Form, ExpressionError> {
+    parse_form_in_loop(text, None, patterns)
+}
+
+/// Parses such a text in a loop that gives its item the name `item_name`.
+///
+/// # Errors
+///
+/// Returns the first error in the text.
+pub fn parse_form_in_loop(
+    text: &str,
+    item_name: Option<&str>,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
     if text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return Err(ExpressionError::too_large(
             format!("the expression has more than {MAX_EXPRESSION_CHARS} characters"),
@@ -43,6 +57,7 @@ pub fn parse_form_within(
     let mut parser = Parser {
         cursor: Cursor::new(text),
         locals: Vec::new(),
+        item_name,
         patterns,
     };
     parser.cursor.skip_space();
@@ -67,6 +82,8 @@ pub(super) struct Parser<'t> {
     pub(super) cursor: Cursor<'t>,
     /// The variables of the enclosing loops, the innermost last.
     pub(super) locals: Vec<&'t str>,
+    /// The name of the item of the step's loop, beside `item`.
+    pub(super) item_name: Option<&'t str>,
     pub(super) patterns: &'t mut PatternBudget,
 }
 
@@ -192,16 +209,20 @@ impl Parser<'_> {
 
     /// Parses left-associative operators of `level` around operands of the next level.
     fn chain(&mut self, level: usize) -> Result<Tree, ExpressionError> {
-        let first = self.link(level)?;
+        let mut first = self.link(level)?;
         let mut rest = Vec::new();
         while let Some(operator) = self.operator(level)? {
-            add(&mut rest, (operator, self.link(level)?));
+            let at = self.cursor.at;
+            let right = self.link(level)?;
+            // Most operators have no function call beside them.
+            if level < 2 && (rest.is_empty() && time::is_time(&first) || time::is_time(&right)) {
+                let left = chained(first, std::mem::take(&mut rest));
+                first = time::operation(operator, left, right, at)?;
+            } else {
+                add(&mut rest, (operator, right));
+            }
         }
-        Ok(if rest.is_empty() {
-            first
-        } else {
-            Tree::Chain(Box::new(first), rest)
-        })
+        Ok(chained(first, rest))
     }
 
     fn link(&mut self, level: usize) -> Result<Tree, ExpressionError> {
@@ -216,6 +237,8 @@ impl Parser<'_> {
         self.cursor.skip_space();
         let rest = self.cursor.rest();
         let (sign, operator) = match rest.as_bytes() {
+            [b'=', b'=', b'=', ..] => return Err(self.strict_operator("===", "==")),
+            [b'!', b'=', b'=', ..] => return Err(self.strict_operator("!==", "!=")),
             [b'=', b'=', ..] => ("==", BinaryOperator::Equal),
             [b'!', b'=', ..] => ("!=", BinaryOperator::Unequal),
             [b'<', b'=', ..] => ("<=", BinaryOperator::LessOrEqual),
@@ -229,6 +252,7 @@ impl Parser<'_> {
             [b'%', ..] => ("%", BinaryOperator::Remainder),
             // `in` must be a whole word: `index` begins with it as well.
             [b'i', b'n', ..] if super::cursor::name_length(rest) == 2 => ("in", BinaryOperator::In),
+            [b'=', b'>', ..] => return Err(self.arrow()),
             [b'=', ..] => {
                 return Err(
                     ExpressionError::new("`=` compares nothing", self.cursor.at).help("write `==`")
@@ -280,6 +304,9 @@ impl Parser<'_> {
         let at = self.cursor.at;
         let error = |message: &str, help: &str| ExpressionError::new(message, at).help(help);
         let rest = self.cursor.rest();
+        if let Some(hint) = self.foreign_operator() {
+            return hint;
+        }
         match self.cursor.name() {
             // The operators of Python are a likely mistake.
             Some("and") => return error("`and` is no operator", "write `&&`"),
@@ -287,7 +314,8 @@ impl Parser<'_> {
             Some(name) => {
                 return error(
                     &format!("expected an operator, found `{name}`"),
-                    "a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes",
+                    // The name may be a word of another language.
+                    function::foreign_text(rest).unwrap_or("a name with spaces or signs is written `steps[\"…\"]`, a field `[\"…\"]`, text in quotes"),
                 );
             }
             None => {}
@@ -338,26 +366,30 @@ impl<'t> Parser<'t> {
                 ExpressionError::new(format!("`{name}` needs a list before it"), at).help(help),
             );
         }
+        let known = function::global(name);
+        let unknown = || {
+            let error = ExpressionError::new(format!("there is no function `{name}`"), at);
+            if function::method(name).is_some() {
+                return error.help(format!("write `value.{name}(…)`"));
+            }
+            error.or_help(function::advice(name))
+        };
+        // The arguments of a function of another language may have its forms as well.
+        if known.is_none() && function::foreign_form(name).is_some() {
+            return Err(unknown());
+        }
         // The arguments are parsed before the name is looked up, so that an error inside them is reported first.
         let mut arguments = self.arguments(")")?;
-        let function = function::global(name).ok_or_else(|| {
-            let mut error = ExpressionError::new(format!("there is no function `{name}`"), at);
-            if function::method(name).is_some() {
-                error = error.help(format!("write `value.{name}(…)`"));
-            } else if let Some(near) = function::nearest(name) {
-                error = error.help(format!("did you mean `{near}`?"));
-            }
-            error
-        })?;
+        let function = known.ok_or_else(unknown)?;
         check_count(function, arguments.len(), 0, at)?;
-        if function.name == "matches"
-            && let Some(pattern) = arguments.pop()
+        if let Some(search) = Search::named(function.name)
+            && let [_, Tree::Literal(Value::Text(pattern))] = arguments.as_slice()
         {
-            let searched = arguments.pop().unwrap_or(Tree::Literal(Value::Null));
-            let matches = self.matches(function, pattern, at)?;
-            return Ok(Tree::Access(Box::new(searched), vec![matches]));
+            let search = self.search(search, pattern, at)?;
+            let searched = arguments.swap_remove(0);
+            return Ok(Tree::Access(Box::new(searched), vec![search]));
         }
-        Ok(Tree::Call(function, arguments))
+        time::global_call(function, arguments, at)
     }
 
     /// Parses a call of the method `name` after its opening bracket.
@@ -365,38 +397,39 @@ impl<'t> Parser<'t> {
         if let Some((kind, min_arguments, max_arguments)) = Loop::named(name) {
             return self.loop_over(name, kind, min_arguments..=max_arguments, at);
         }
-        let mut arguments = self.arguments(")")?;
-        let function = function::method(name).ok_or_else(|| {
-            let mut error = ExpressionError::new(format!("there is no method `{name}`"), at);
+        let known = function::method(name);
+        let unknown = || {
+            let error = ExpressionError::new(format!("there is no method `{name}`"), at);
             if function::global(name).is_some() {
-                error = error.help(format!("write `{name}(value)`"));
-            } else if let Some(near) = function::nearest(name) {
-                error = error.help(format!("did you mean `{near}`?"));
+                return error.help(format!("write `{name}(value)`"));
             }
-            error
-        })?;
-        check_count(function, arguments.len(), 1, at)?;
-        if function.name == "matches"
-            && let Some(pattern) = arguments.pop()
-        {
-            return self.matches(function, pattern, at);
+            error.or_help(function::advice(name))
+        };
+        if known.is_none() && function::foreign_form(name).is_some() {
+            return Err(unknown());
         }
+        let arguments = self.arguments(")")?;
+        let function = known.ok_or_else(unknown)?;
+        check_count(function, arguments.len(), 1, at)?;
+        if let Some(search) = Search::named(function.name)
+            && let [Tree::Literal(Value::Text(pattern))] = arguments.as_slice()
+        {
+            return self.search(search, pattern, at);
+        }
+        // A computed pattern is compiled during evaluation, at a high cost.
         Ok(Accessor::Call(function, arguments))
     }
 
-    /// Creates a `matches` accessor and compiles a constant pattern at once.
-    fn matches(
+    /// Creates a search for a constant pattern, which is compiled at once.
+    fn search(
         &mut self,
-        function: &'static BuiltinFunction,
-        pattern: Tree,
+        search: Search,
+        pattern: &str,
         at: usize,
     ) -> Result<Accessor, ExpressionError> {
-        let Tree::Literal(Value::Text(pattern)) = &pattern else {
-            // A computed pattern is compiled during evaluation, at a high cost.
-            return Ok(Accessor::Call(function, vec![pattern]));
-        };
-        pattern::compile(pattern, self.patterns)
-            .map(|regex| Accessor::Matches(Arc::new(regex)))
+        search
+            .compile(pattern, self.patterns)
+            .map(|regex| Accessor::Search(search, regex))
             .map_err(|error| ExpressionError {
                 help: error.help.map(str::to_owned),
                 ..ExpressionError::new(error.message, at)
@@ -411,6 +444,9 @@ impl<'t> Parser<'t> {
         at: usize,
     ) -> Result<Accessor, ExpressionError> {
         self.cursor.skip_space();
+        if let Some(error) = self.arrow_function(name, at) {
+            return Err(error);
+        }
         let variable = self.cursor.name().filter(|variable| plain_name(variable));
         let (Some(variable), true) = (variable, self.cursor.take_spaced(",")) else {
             return Err(ExpressionError::new(
@@ -424,6 +460,9 @@ impl<'t> Parser<'t> {
         let trees = self.arguments(")");
         self.locals.pop();
         let trees = trees?;
+        if let Some(error) = two_variables(kind, variable, &trees, at) {
+            return Err(error);
+        }
         if !counts.contains(&trees.len()) {
             return Err(ExpressionError::new(
                 format!("`{name}` has a wrong number of arguments"),
@@ -431,7 +470,16 @@ impl<'t> Parser<'t> {
             )
             .help(format!("write `list.{name}(x, …)`")));
         }
-        Ok(Accessor::Loop(kind, trees))
+        Ok(time::loop_over(kind, trees))
+    }
+}
+
+/// Returns the chain of operators after `first`, or `first` if there are none.
+fn chained(first: Tree, rest: Vec<(BinaryOperator, Tree)>) -> Tree {
+    if rest.is_empty() {
+        first
+    } else {
+        Tree::Chain(Box::new(first), rest)
     }
 }
 

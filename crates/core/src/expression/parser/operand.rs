@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::cursor::name_length;
+use super::cursor::{name_length, plain_name};
 use super::grammar::Parser;
+use super::time;
 use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
+use crate::expression::program::ROOTS;
 use crate::expression::tree::{Accessor, Tree, add};
 use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source, StepId};
 use crate::value::Object;
@@ -110,8 +112,12 @@ impl Parser<'_> {
             if self.cursor.take_spaced(end) {
                 return Ok(arguments);
             }
+            let start = self.cursor.at;
             add(&mut arguments, self.nested()?);
             if !self.cursor.take_spaced(",") {
+                if let Some(error) = self.comprehension(start) {
+                    return Err(error);
+                }
                 self.cursor.expect(end)?;
                 return Ok(arguments);
             }
@@ -136,6 +142,15 @@ impl Parser<'_> {
                 return Err(
                     ExpressionError::new("bytes are not values here", at).help("leave out the `b`")
                 );
+            }
+            ("f" | "F", Some('"' | '\'')) => {
+                return Err(ExpressionError::new("a text has no `f` before it", at)
+                    .help("write `'text ' + string(value)`"));
+            }
+            ("new" | "not" | "lambda", Some(' ')) => {
+                if let Some(error) = self.prefix_word(name, at) {
+                    return Err(error);
+                }
             }
             _ => {}
         }
@@ -164,6 +179,10 @@ impl Parser<'_> {
             }
             // It is a path that begins with the name of a namespace.
             self.cursor.at = end;
+        }
+        if let Some((name, hint)) = self.foreign_call(name, at) {
+            let message = format!("there is no function `{name}`");
+            return Err(ExpressionError::new(message, at).help(hint));
         }
         if self.cursor.take_call() {
             return self.call(name, at);
@@ -201,6 +220,8 @@ impl Parser<'_> {
                     .help("write `slots.state` or `slots.data`"));
                 }
             },
+            // The name hides a step.
+            id if self.item_name == Some(id) => Source::Item,
             id => Source::Step(id.into()),
         })
     }
@@ -249,7 +270,7 @@ impl Parser<'_> {
                     };
                     if self.cursor.take_call() {
                         let call = self.method(name, at + 1)?;
-                        tree = with_accessor(tree, call);
+                        tree = time::method_call(tree, call);
                     } else {
                         check_accessible(&tree, at)?;
                         tree = with_segment(tree, Segment::key(name), Missing::Fail);
@@ -291,7 +312,10 @@ impl Parser<'_> {
     fn field_expected(&self) -> ExpressionError {
         let mut error = self.cursor.unexpected("expected a field");
         error.kind = crate::expression::ExpressionErrorKind::Reference;
-        error.help("write a field with spaces or signs as `[\"…\"]`")
+        error.help(match self.cursor.peek() {
+            Some('[') => "write `[*]` for every item, without a dot",
+            _ => "write a field with spaces or signs as `[\"…\"]`",
+        })
     }
 
     /// Returns true if the next `?` ends an optional path, not the condition of a choice.
@@ -325,6 +349,10 @@ impl Parser<'_> {
             return Ok(with_segment(tree, Segment::Each, missing));
         }
         let at = self.cursor.at;
+        if self.cursor.rest().starts_with(']') {
+            let error = self.cursor.unexpected("expected a value");
+            return Err(error.help("write `[*]` for every item"));
+        }
         let inner = self.nested()?;
         self.cursor.expect("]")?;
         Ok(match inner {
@@ -350,6 +378,15 @@ impl Parser<'_> {
     }
 }
 
+/// Returns true if `name` can name the item of a loop: one word, and no root of paths or name of functions.
+pub fn is_item_name(name: &str) -> bool {
+    plain_name(name)
+        && !name.is_empty()
+        && name_length(name) == name.len()
+        && !ROOTS.contains(&name)
+        && !function::NAMESPACES.contains(&name)
+}
+
 /// Checks that a literal may have accessors: `1.x` most probably means the step called `1`.
 fn check_accessible(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     match tree {
@@ -362,7 +399,7 @@ fn check_accessible(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     }
 }
 
-fn with_accessor(tree: Tree, next: Accessor) -> Tree {
+pub(super) fn with_accessor(tree: Tree, next: Accessor) -> Tree {
     match tree {
         Tree::Access(base, mut accessors) => {
             accessors.push(next);

@@ -2,6 +2,8 @@
 
 mod computing;
 mod cost;
+mod foreign;
+mod functions;
 mod reading;
 mod round_trip;
 mod typing;

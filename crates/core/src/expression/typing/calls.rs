@@ -1,13 +1,14 @@
 //! Types of calls of functions, of loops and of computed positions.
 
+use std::sync::Arc;
+
 use super::{Local, Typing, list_fields};
 use crate::Value;
-use crate::expression::function::{BuiltinFunction, Kinds, Parameter, SORTABLE, item_type, union};
+use crate::expression::function::{
+    self, BuiltinFunction, Kinds, Parameter, SORTABLE, field_type, item_type, union,
+};
 use crate::expression::tree::{Accessor, Loop, Tree};
-use crate::schema::{Additional, Type};
-
-/// Maximum number of fields of an object that are inspected for a computed key.
-const MAX_FIELDS: usize = 256;
+use crate::schema::{Additional, ObjectType, Property, Type};
 
 impl<'a> Typing<'a, '_> {
     /// Infers a call with arguments of these types. `trees` has an argument as it is written, unless it is the value of
@@ -25,6 +26,15 @@ impl<'a> Typing<'a, '_> {
             };
             if takes(parameter, shape, *tree) {
                 continue;
+            }
+            if function::moves_time(function) {
+                let message = format!(
+                    "`{}` cannot stand between a time and {shape}",
+                    function.name
+                );
+                let help = "`date(…)` makes a time of a text, `duration(…)` a number of seconds";
+                self.report_operation(message, Some(help.to_owned()));
+                break;
             }
             let given: Vec<String> = types.iter().map(Type::to_string).collect();
             let message = format!(
@@ -49,8 +59,8 @@ impl<'a> Typing<'a, '_> {
         accessors: &'a [Accessor],
     ) -> Type {
         let kinds = Kinds::of(&over);
-        let name = loop_name(kind);
-        let takes_objects = kind != Loop::SortBy;
+        let name = kind.name();
+        let takes_objects = kind.takes_objects();
         let in_list = kinds.meets(Kinds::LIST);
         let in_object = takes_objects && kinds.meets(Kinds::OBJECT);
         if !in_list && !in_object {
@@ -72,7 +82,7 @@ impl<'a> Typing<'a, '_> {
     }
 
     fn loop_body(&mut self, kind: Loop, item: Type, trees: &'a [Tree]) -> Type {
-        let name = format!("the condition of `{}`", loop_name(kind));
+        let name = format!("the condition of `{}`", kind.name());
         match (kind, trees) {
             (Loop::All | Loop::Exists | Loop::ExistsOne, [condition]) => {
                 self.condition(condition, &name);
@@ -94,11 +104,19 @@ impl<'a> Typing<'a, '_> {
             }
             (Loop::SortBy, [key]) => {
                 let key = self.type_of(key);
-                if !Kinds::of(&key).meets(SORTABLE) {
+                if !is_sortable(&key) {
                     let message = format!("`sortBy` cannot compare {key} with {key}");
                     self.report_operation(message, None);
                 }
                 Type::list_of(item)
+            }
+            (Loop::GroupBy, [key]) => {
+                let key = self.type_of(key);
+                if Kinds::of(&key) == Kinds::OBJECT {
+                    self.report_operation(format!("`groupBy` has no groups for {key}"), None);
+                }
+                self.has_grown = true;
+                Type::list_of(group(key, item))
             }
             _ => Type::Any,
         }
@@ -123,6 +141,31 @@ impl<'a> Typing<'a, '_> {
         let fields = in_object.then(|| field_type(whole));
         union(items.into_iter().chain(fields))
     }
+}
+
+/// Returns true if keys of `sortBy` of type `key` may have an order: a list has one criterion after the other.
+fn is_sortable(key: &Type) -> bool {
+    let kinds = Kinds::of(key);
+    let items = match key {
+        Type::List(list) if list.min_items > 0 => list.prefix.iter(),
+        _ => [].iter(),
+    };
+    let mut items = items.take(match key {
+        Type::List(list) => list.min_items,
+        _ => 0,
+    });
+    kinds.meets(SORTABLE.or(Kinds::LIST)) && items.all(|item| Kinds::of(item).meets(SORTABLE))
+}
+
+/// Returns the type of the groups of `groupBy`.
+fn group(key: Type, item: Type) -> Type {
+    let fields = [("key", key), ("items", Type::list_of(item))];
+    let required = true;
+    let properties = fields.map(|(name, shape)| (Arc::from(name), Property { shape, required }));
+    Type::Object(Arc::new(ObjectType {
+        properties: properties.into_iter().collect(),
+        additional: Additional::Closed,
+    }))
 }
 
 /// Returns true if some value of type `shape` is one that `parameter` takes. `tree` is the argument as it is written.
@@ -164,35 +207,4 @@ fn call_help(
         return list_fields(shape).filter(|_| parameter.kinds.meets(Kinds::LIST));
     };
     Some(help.to_owned())
-}
-
-fn loop_name(kind: Loop) -> &'static str {
-    match kind {
-        Loop::All => "all",
-        Loop::Exists => "exists",
-        Loop::ExistsOne => "exists_one",
-        Loop::Filter => "filter",
-        Loop::Map => "map",
-        Loop::SortBy => "sortBy",
-    }
-}
-
-/// Returns the type of the fields of objects of `shape`.
-fn field_type(shape: &Type) -> Type {
-    union(shape.members().iter().map(|member| match member {
-        Type::Object(object) if object.properties.len() <= MAX_FIELDS => {
-            let described = object.properties.values().map(|property| &property.shape);
-            let others = match &object.additional {
-                Additional::Closed => Type::Never,
-                Additional::Unspecified => Type::Any,
-                Additional::Open(shape) => shape.clone(),
-            };
-            Type::union(described.cloned().chain([others]))
-        }
-        Type::Literal(Value::Object(fields)) if fields.len() <= MAX_FIELDS => {
-            Type::union(fields.values().cloned().map(Type::Literal))
-        }
-        Type::Object(_) | Type::Literal(Value::Object(_)) | Type::Any => Type::Any,
-        _ => Type::Never,
-    }))
 }

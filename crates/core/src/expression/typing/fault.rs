@@ -80,8 +80,28 @@ pub(super) fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
         return None;
     }
     match whole.at(way) {
-        PathLookup::Found(shape) => Some(format!("it is {shape}")),
+        PathLookup::Found(shape) => {
+            let size = size_help(failed.failing(), &shape);
+            Some(format!("it is {shape}{size}"))
+        }
         _ => None,
+    }
+}
+
+/// Returns the end of a hint about a value of type `shape` that has no field of the kind of `length`.
+pub(crate) fn size_help(field: Option<&Segment>, shape: &Type) -> &'static str {
+    let Some(Segment::Key(key)) = field else {
+        return "";
+    };
+    let kinds = Kinds::of(shape);
+    match &**key {
+        "length" | "len" | "size" | "count" if kinds == Kinds::LIST => {
+            "; `size(…)` counts its items"
+        }
+        "length" | "len" | "size" | "count" if kinds == Kinds::TEXT => {
+            "; `size(…)` counts its characters"
+        }
+        _ => "",
     }
 }
 
@@ -145,7 +165,7 @@ pub(super) fn tests_presence(tree: &Tree) -> bool {
         Tree::Access(base, accessors) => {
             tests_presence(base)
                 || accessors.iter().any(|next| match next {
-                    Accessor::Part(..) | Accessor::Matches(_) => false,
+                    Accessor::Part(..) | Accessor::Search(..) => false,
                     Accessor::Item(index) => tests_presence(index),
                     Accessor::Call(_, parts) | Accessor::Loop(_, parts) => any(parts),
                 })
@@ -201,7 +221,7 @@ impl Local<'_> {
             Accessor::Call(function, _) => {
                 ["distinct", "reverse", "slice", "sort"].contains(&function.name)
             }
-            Accessor::Part(..) | Accessor::Item(_) | Accessor::Matches(_) => false,
+            Accessor::Part(..) | Accessor::Item(_) | Accessor::Search(..) => false,
         };
         let are_kept = accessors.iter().skip(length).all(keeps);
         match source(base, bindings) {

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind};
+pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind, size_help};
 use self::fault::{
     condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
     tests_presence,
 };
-use super::function::{Kinds, item_type, numeric, union};
+use super::function::{Kinds, Search, item_type, numeric, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
 use crate::plan::{Alternative, Form, Missing, Path, Read, Segment};
@@ -376,11 +376,16 @@ impl<'a, 'f> Typing<'a, 'f> {
                         .collect();
                     self.call(function, &types, &trees)
                 }
-                Accessor::Matches(_) => {
+                Accessor::Search(search, _) => {
                     if !Kinds::of(&shape).meets(Kinds::TEXT) {
-                        self.report_operation(format!("`matches` does not work on {shape}"), None);
+                        let name = search.name();
+                        self.report_operation(format!("`{name}` does not work on {shape}"), None);
                     }
-                    Type::Boolean
+                    match search {
+                        Search::Matches => Type::Boolean,
+                        Search::Extract => Type::Text,
+                        Search::ExtractAll => Type::list_of(Type::Text),
+                    }
                 }
                 Accessor::Loop(kind, trees) => self.run_loop(*kind, shape, trees, base, before),
             };

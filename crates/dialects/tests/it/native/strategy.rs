@@ -235,7 +235,8 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
         option(word().boxed()),
     );
     let when = prop::option::of(condition());
-    let for_each = prop::option::of((list(), prop::option::of(count())));
+    let named = prop::option::of(Just(Arc::<str>::from("entry")));
+    let for_each = prop::option::of((list(), prop::option::of(count()), named, any::<bool>()));
     let repeat = prop::option::of((condition(), count()));
     let on_error = prop_oneof![
         Just(OnError::Fail),
@@ -264,7 +265,12 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
             step.when = flow.1;
             step.for_each = flow
                 .2
-                .map(|(over, max_parallel)| ForEach { over, max_parallel });
+                .map(|(over, max_parallel, item_name, with_item)| ForEach {
+                    over,
+                    max_parallel,
+                    item_name,
+                    with_item,
+                });
             step.repeat = flow.3.map(|(until, max)| Repeat { until, max });
             step.positional = flow.4;
             step.writes = rest.0;

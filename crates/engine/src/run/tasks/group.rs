@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::Output;
+use planwright_core::plan::{ForEach, Output};
 use planwright_core::{Object, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
@@ -245,7 +245,7 @@ impl RunMachine {
         let outcome = self
             .task_data(task)
             .map(|data| match data.group.as_deref() {
-                Some(Group::Items { items, .. }) => self.combine_items(data, items.len()),
+                Some(Group::Items { items, .. }) => self.combine_items(task, data, items),
                 Some(Group::Rounds { number, .. }) => self.combine_rounds(data, *number),
                 Some(Group::Plan { frame }) => self.combine_plan(*frame),
                 None => Outcome::failed(ToolError::new(ErrorKind::Internal, "a group of nothing")),
@@ -257,7 +257,8 @@ impl RunMachine {
     }
 
     /// Combines the outputs of items, in their order; `null` for items without one.
-    fn combine_items(&self, data: &TaskData, count: usize) -> Outcome {
+    fn combine_items(&self, task: TaskId, data: &TaskData, items: &[Value]) -> Outcome {
+        let count = items.len();
         let mut values = Vec::with_capacity(count);
         let mut failures = Vec::new();
         let mut first = None;
@@ -284,6 +285,12 @@ impl RunMachine {
         }
         // Items that never began have no output.
         values.resize(count, Value::Null);
+        if self.keeps_items(task) {
+            let outputs = std::mem::take(&mut values).into_iter();
+            values.extend(items.iter().zip(outputs).map(|(item, output)| {
+                Value::object([(ForEach::ITEM, item.clone()), (ForEach::OUTPUT, output)])
+            }));
+        }
         let output = Arc::new(ToolOutput::value(values.into()));
         let unfinished = unfinished_outcome(self.outcomes_of_parts(data).flatten())
             .or_else(|| (data.parts.len() < count).then(|| self.not_run_outcome()));
@@ -311,6 +318,13 @@ impl RunMachine {
                 None => Outcome::succeeded(output),
             },
         }
+    }
+
+    /// Returns true if the output of the loop has each item beside its output.
+    fn keeps_items(&self, task: TaskId) -> bool {
+        let step = self.step_of(task);
+        step.and_then(|(_, step)| step.for_each.as_ref())
+            .is_some_and(|for_each| for_each.with_item)
     }
 
     /// The outcomes of the parts that have begun, in order.

@@ -81,6 +81,8 @@ fn step(index: u64, chance: &mut Chance) -> Step {
     if loops {
         let items = Value::list((0..=chance.below(4)).map(Value::from));
         step.for_each = Some(ForEach {
+            item_name: None,
+            with_item: false,
             over: Node::literal(items, Place::NOWHERE),
             max_parallel: None,
         });

@@ -151,6 +151,8 @@ fn remarkable() -> Plan {
     let mut each = step("weather", "get_weather", &[]);
     each.title = Some("Ask for the weather everywhere".into());
     each.for_each = Some(ForEach {
+        item_name: None,
+        with_item: false,
         over: of_slot(SlotKind::Inputs, "cities"),
         max_parallel: NonZeroU32::new(4),
     });

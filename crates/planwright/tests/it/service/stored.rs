@@ -87,6 +87,27 @@ async fn a_program_with_functions_alone_resumes_its_run() {
 }
 
 #[tokio::test]
+async fn a_run_that_is_resumed_has_the_time_of_its_beginning() {
+    let disk = Disk::new();
+    let bank = Bank::failing(1);
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let plan = r#"{"steps": [{"id": "before", "value": "${now()}"},
+        {"id": "pay", "tool": "pay", "args": {"to": "ada"}, "after": ["before"]},
+        {"id": "late", "value": "${now()}", "after": ["pay"]}]}"#;
+    let plan = planwright.check(parse(plan)).unwrap();
+    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    assert_eq!(run.await.unwrap().status, RunStatus::Failed);
+    drop(planwright);
+
+    let planwright = bank.builder(bank.pay()).open().await.unwrap();
+    let summary = planwright.resume(&disk.open(), "r").await.unwrap();
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    let output = &summary.output;
+    assert!(output.get("before").and_then(Value::as_text).is_some());
+    assert_eq!(output.get("before"), output.get("late"));
+}
+
+#[tokio::test]
 async fn a_decision_of_another_process_is_honoured_once() {
     let disk = Disk::new();
     let bank = Bank::failing(1);

@@ -148,6 +148,21 @@ fn types_go_through_steps() {
 }
 
 #[test]
+fn types_of_items_beside_their_outputs() {
+    let steps = r#"{"id": "p", "tool": "t", "for_each": "${inbox.messages}", "with_item": true},
+        {"id": "a", "tool": "integer", "args": {"v": "${p[0].item.subject}"}},
+        {"id": "b", "tool": "integer", "args": {"v": "${p[0].output.count}"}},
+        {"id": "c", "tool": "integer", "args": {"v": "${p[0].count}"}},
+        {"id": "d", "tool": "e", "args": {"v": "${p.map(x, x.item.subjct)}"}}"#;
+    let expected = [
+        "PW0504: the argument `v` of the tool `integer` takes an integer, but `${p[0].item.subject}` gives text",
+        "PW0402: `${p[0].count}` leads nowhere: there is no field `count` in `[0]` in the output of `p` (the fields are `item`, `output`)",
+        "PW0402: `${p.map(x, x.item.subjct)}` leads nowhere: there is no field `subjct` in `item` in an item of `p` (did you mean `subject`?)",
+    ];
+    assert_eq!(diagnostics(steps), expected);
+}
+
+#[test]
 fn types_go_through_inner_plans() {
     let steps = r#"{"id": "p", "plan": {"steps": [{"id": "i", "value": "abc"}, {"id": "j", "tool": "t"}], "output": {"n": "${i}", "tags": "${j.tags}"}}},
         {"id": "q", "plan": {"steps": [{"id": "i", "tool": "t"}, {"id": "j", "value": 1}]}},
