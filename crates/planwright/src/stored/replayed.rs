@@ -86,6 +86,7 @@ impl Opener {
     fn open(&mut self, digest: &str, header: &Value) -> Result<ReplayHeader, StoredRunError> {
         let process = ProcessV1::from_value(header)?;
         let idle = process.idle();
+        let options = process.run_options();
         if let Some(plan) = process.plan {
             self.plan = plan;
         }
@@ -119,7 +120,7 @@ impl Opener {
                 },
                 durations: Durations::from(&process.durations),
                 secret_values,
-                ..process.run_options()
+                ..options
             },
             choices: choices.collect::<Result<_, _>>()?,
             forgotten: process

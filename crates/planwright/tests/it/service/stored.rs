@@ -95,12 +95,17 @@ async fn a_run_that_is_resumed_has_the_time_of_its_beginning() {
         {"id": "pay", "tool": "pay", "args": {"to": "ada"}, "after": ["before"]},
         {"id": "late", "value": "${now()}", "after": ["pay"]}]}"#;
     let plan = planwright.check(parse(plan)).unwrap();
-    let run = planwright.run(plan).stored_in(&disk.open(), "r");
+    let run = planwright
+        .run(plan)
+        .stored_in(&disk.open(), "r".parse().unwrap());
     assert_eq!(run.await.unwrap().status, RunStatus::Failed);
     drop(planwright);
 
     let planwright = bank.builder(bank.pay()).open().await.unwrap();
-    let summary = planwright.resume(&disk.open(), "r").await.unwrap();
+    let summary = planwright
+        .resume(&disk.open(), "r".parse().unwrap())
+        .await
+        .unwrap();
     assert_eq!(summary.status, RunStatus::Succeeded);
     let output = &summary.output;
     assert!(output.get("before").and_then(Value::as_text).is_some());
