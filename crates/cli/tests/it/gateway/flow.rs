@@ -146,14 +146,14 @@ fn a_text_where_the_schema_has_a_number_exposes() {
     }
 }
 
-/// Starts the run of a plan whose first step fails, and returns its id.
-fn failed_run(client: &mut WireClient) -> Value {
+/// Starts the run of a plan whose first step fails before the last one sends to `to`, and returns its id.
+fn failed_run(client: &mut WireClient, to: &str) -> Value {
     let plan = json!({
         "inputs": {"to": {"default": "ann"}},
         "steps": [
             {"id": "p", "tool": "forum.refuse", "args": {}},
             {"id": "q", "value": "${p}"},
-            {"id": "s", "tool": "outbox.send", "args": {"to": "${q ?? inputs.to}"}}
+            {"id": "s", "tool": "outbox.send", "args": {"to": to, "text": "${q}"}}
         ],
         "output": "${s}"
     });
@@ -173,19 +173,23 @@ fn what_an_exposed_session_changes_in_a_run_is_untrusted() {
     let behind = behind(POLICY);
     let plan = json!({"steps": [{"id": "s", "tool": "outbox.send", "args": {"to": "bob"}}], "output": "${s}"});
     let cases = [
-        json!({"plan": plan}),
-        json!({"set": {"p": "bob"}}),
-        json!({"set": {"q": "bob"}}),
-        json!({"skip": ["p"], "inputs": {"to": "bob"}}),
+        ("ann", json!({"plan": plan})),
+        ("${p}", json!({"set": {"p": "bob"}})),
+        ("${q}", json!({"set": {"p": "bob"}})),
+        (
+            "${inputs.to}",
+            json!({"set": {"p": "x"}, "inputs": {"to": "bob"}}),
+        ),
     ];
-    for changes in cases {
+    for (to, changes) in cases {
+        // The error exposes the session that reads it.
+        let run = failed_run(&mut behind.client(&[], OLDER, &[]), to);
         let mut clean = behind.client(&[], OLDER, &[]);
-        let run = failed_run(&mut clean);
         let result = resume(&mut clean, &run, changes.clone());
         assert_eq!(result["status"], "succeeded", "{changes}: {result}");
 
         let mut exposed = behind.client(&[], OLDER, &[]);
-        let run = failed_run(&mut exposed);
+        let run = failed_run(&mut exposed, to);
         execute(&mut exposed, read(), "${r.body}");
         let result = resume(&mut exposed, &run, changes.clone());
         assert_eq!(result["status"], "waiting", "{changes}: {result}");
@@ -194,16 +198,6 @@ fn what_an_exposed_session_changes_in_a_run_is_untrusted() {
         let result = resume(&mut other, &run, json!({}));
         assert_eq!(result["status"], "waiting", "{changes}: {result}");
     }
-}
-
-#[test]
-fn a_plan_of_an_unexposed_author_stays_so() {
-    let behind = behind(POLICY);
-    let mut client = behind.client(&[], OLDER, &[]);
-    let run = failed_run(&mut client);
-    execute(&mut client, read(), "${r.body}");
-    let result = resume(&mut client, &run, json!({"skip": ["p"]}));
-    assert_eq!(result["status"], "succeeded", "{result}");
 }
 
 #[test]
