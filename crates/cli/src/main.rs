@@ -42,10 +42,7 @@ fn main() -> ExitCode {
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {
-            printer.quote(&format!("error: {error}"));
-            for hint in error.hints() {
-                printer.quote(&format!("  hint: {hint}"));
-            }
+            printer.error(&error);
             error.exit()
         }
     };
@@ -80,6 +77,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Check(arguments) => {
                 interruptible(inspect::commands::check(&arguments, printer)).await
             }
+            Command::Explain(arguments) => inspect::explain::explain(&arguments, printer),
             Command::Flow(arguments) => {
                 interruptible(inspect::flow::flow(&arguments, printer)).await
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::flow::{FlowParameter, FlowReport, FlowVerdict, OutputField, ParameterRule};
-use planwright_core::{Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, Value};
 use serde::Serialize;
 
 use crate::{ErrorV1, ReportV1, UsageV1};
@@ -300,6 +300,34 @@ pub const WRAP_SCHEMA: &str = "planwright.wrap/1";
 
 /// The schema's name and version, for the report of `init`.
 pub const INIT_SCHEMA: &str = "planwright.init/1";
+
+/// The schema's name and version.
+pub const EXPLANATION_SCHEMA: &str = "planwright.explanation/1";
+
+/// The explanation of a diagnostic code.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplanationV1 {
+    /// [`EXPLANATION_SCHEMA`].
+    pub schema: &'static str,
+    /// The code, such as `PW0201`.
+    pub code: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The page about it, in Markdown.
+    pub page: &'static str,
+}
+
+impl ExplanationV1 {
+    /// Creates the explanation of a code from its page.
+    pub fn new(code: Code, page: &'static str) -> Self {
+        Self {
+            schema: EXPLANATION_SCHEMA,
+            code: code.as_str(),
+            title: code.title(),
+            page,
+        }
+    }
+}
 
 /// The changes to the files of a client.
 #[derive(Clone, Debug, Serialize)]

@@ -29,7 +29,7 @@ mod reference;
 pub use documents::{
     ANSWER_SCHEMA, AnswerV1, AttemptV1, CONFIG_SCHEMA, CONVERSION_SCHEMA, CREATED_SCHEMA,
     CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DeclinedV1,
-    EarlyCallV1, FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA,
+    EXPLANATION_SCHEMA, EarlyCallV1, ExplanationV1, FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA,
     InitV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SettingV1, StayingServerV1,
     StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };

@@ -13,7 +13,7 @@ use planwright::config::{size, time as duration};
 use super::{
     AdaptArguments, ApproveArguments, AskArguments, ChatArguments, CheckArguments, ConfigArguments,
     ConsentArguments, ConvertArguments, CreateArguments, DatesArguments, DeleteArguments,
-    DiffArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
+    DiffArguments, ExplainArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
     ListArguments, LoginArguments, LogsArguments, PassphraseArguments, PruneArguments,
     RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
     ServeArguments, ShowArguments, TokenArguments, ToolsArguments, WrapArguments,
@@ -103,10 +103,14 @@ pub(crate) enum Command {
     Import(ImportArguments),
     /// Delete old runs. Runs that wait for a person or whose process died are retained; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
-    /// Check a plan, or all stored ones: diagnostics only, nothing is called.
+    /// Check a plan, several, or all stored ones: diagnostics only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
     Check(CheckArguments),
+    /// Explain a diagnostic code: what it means, why it matters, how to fix it, with examples.
+    ///
+    /// Exit status: 0 explained, 2 not a code.
+    Explain(ExplainArguments),
     /// Show the origins of a plan's arguments: each guarded or leaving parameter, its sources and paths.
     ///
     /// `[flow]` in planwright.toml defines untrusted, private and guarded data; without it, the defaults apply.

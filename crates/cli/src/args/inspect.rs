@@ -19,6 +19,9 @@ use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments}
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
+    /// Further plans. The exit status is the greatest of all.
+    #[arg(value_name = "PLAN", help_heading = OPTIONS, index = 2, conflicts_with = "saved")]
+    pub(crate) more: Vec<PathBuf>,
     /// Check all stored plans, the newest version of each, in place of one. Their inputs are given when they run.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["plan", "dialect", "vars", "vars_file"])]
     pub(crate) saved: bool,
@@ -34,9 +37,22 @@ pub(crate) struct CheckArguments {
     pub(crate) format: Format,
 }
 
+impl CheckArguments {
+    /// Returns the plans, each with the way in which it is read.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = PlanArguments> {
+        let further = self.more.iter().map(|path| {
+            let mut plan = self.plan.clone();
+            plan.text.plan.clone_from(path);
+            plan
+        });
+        std::iter::once(self.plan.clone()).chain(further)
+    }
+}
+
 /// Makes `--saved` an alternative to the plan.
 fn optional_with_saved(plan: Arg) -> Arg {
-    plan.required(false)
+    plan.index(1)
+        .required(false)
         .required_unless_present("saved")
         .default_value_if("saved", "true", "-")
 }
@@ -248,6 +264,17 @@ fn change_digest(text: &str) -> Result<String, String> {
         return Err("a digest has at least its first 12 digits".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// `explain`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ExplainArguments {
+    /// The code, such as `PW0201`, or its digits. Without one, all codes are listed.
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// `config`

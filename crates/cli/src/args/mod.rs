@@ -11,7 +11,7 @@ pub(crate) use command::{
     RunFormat, StoreArguments, TextArguments, ToolArguments, TrustArguments,
 };
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, FlowArguments, FlowSwitches,
+    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments, FlowArguments, FlowSwitches,
     MomentArguments, Picture, ShowArguments, ToolsArguments,
 };
 pub(crate) use planning::{

@@ -17,7 +17,7 @@ use planwright::format::EstimateV1;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::{flow, saved};
+use super::{check_several, flow};
 use crate::args::{
     Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
 };
@@ -30,8 +30,12 @@ use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
+/// The schema's name and version.
+const CHECK_SCHEMA: &str = "planwright.check/1";
+
 #[derive(Serialize)]
 struct Checked<'a> {
+    schema: &'static str,
     ok: bool,
     diagnostics: Vec<&'a Diagnostic>,
 }
@@ -43,8 +47,8 @@ pub(crate) async fn check(
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
-    if arguments.saved {
-        return saved::check(arguments, &config, printer).await;
+    if arguments.saved || !arguments.more.is_empty() {
+        return check_several::check(arguments, &config, printer).await;
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
@@ -72,6 +76,7 @@ pub(crate) async fn check(
         }
         Format::Json => output::json(
             &Checked {
+                schema: CHECK_SCHEMA,
                 ok: sound.is_some(),
                 diagnostics: loaded.diagnostics.iter().collect(),
             },

@@ -3,6 +3,7 @@
 mod approvals;
 mod cases;
 mod chat;
+mod checking;
 mod code_pages;
 mod convert;
 mod converted;
@@ -12,6 +13,7 @@ mod decisions;
 mod demo;
 mod durations;
 mod exits;
+mod explain;
 mod extraction;
 mod figures;
 mod findings;
