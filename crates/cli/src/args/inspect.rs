@@ -12,6 +12,7 @@ use super::command::{
     ESTIMATE, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, dialect_names, positive,
 };
 use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments};
+use crate::runs::selector::NEWEST;
 
 /// `check`
 #[derive(Args, Clone, Debug)]
@@ -147,6 +148,7 @@ impl FlowArguments {
 
 /// `show`
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("plan", newest_run_by_default))]
 pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
@@ -179,6 +181,13 @@ pub(crate) struct ShowArguments {
     /// Output format of the estimate.
     #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
     pub(crate) format: Format,
+}
+
+/// Makes the newest run the default of what is shown.
+fn newest_run_by_default(plan: Arg) -> Arg {
+    plan.required(false)
+        .default_value(NEWEST)
+        .help("The plan: a file, `-` for standard input, or the name or id of one that was saved; or a run, as for `logs`")
 }
 
 impl ShowArguments {

@@ -271,11 +271,16 @@ fn show(plans: &[CheckedPlan], toolbox: &Toolbox, printer: Printer) {
     }
 }
 
-/// `3 plans: 2 sound, 1 rejected`
+/// `3 plans: 1 sound, 1 with warnings, 1 rejected`
 fn summary(plans: &[CheckedPlan]) -> String {
     let counts = Verdict::ALL.iter().filter_map(|verdict| {
         let count = plans.iter().filter(|plan| plan.verdict == *verdict).count();
-        (count > 0).then(|| format!("{count} {}", verdict.as_str()))
+        let what = match verdict {
+            Verdict::Sound | Verdict::Rejected | Verdict::Unreadable => verdict.as_str(),
+            Verdict::Warns => "with warnings",
+            Verdict::Asks => "with a question",
+        };
+        (count > 0).then(|| format!("{count} {what}"))
     });
     let counts: Vec<String> = counts.collect();
     format!("{}: {}", counted(plans.len(), "plan"), counts.join(", "))

@@ -3,11 +3,11 @@
 use planwright::core::Code;
 use planwright::dialects::document::nearest;
 use planwright::format::ExplanationV1;
-use planwright::terminal_text;
 
 use crate::args::{ExplainArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::view::output;
+use crate::view::paragraph::filled;
 use crate::view::printer::{BOLD, Printer, styled};
 
 /// All pages of `docs/codes`, one after the other. `cargo xtask generate` writes the file: a package has no `docs`.
@@ -62,7 +62,9 @@ fn find(name: &str) -> Result<Code, CommandError> {
         return Ok(*code);
     }
     let error = CommandError::new(format!("`{name}` is not a diagnostic code"));
-    Err(match nearest(&padded, known()) {
+    let is_code = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit());
+    let near = is_code.then(|| nearest(&padded, known())).flatten();
+    Err(match near {
         Some(near) => error.hint(format!("did you mean `planwright explain {near}`?")),
         None => error.hint("`planwright explain` lists all codes"),
     })
@@ -88,7 +90,9 @@ fn rendered(page: &str, columns: usize) -> String {
     let mut is_example = false;
     let flush = |paragraph: &mut String, text: &mut String| {
         if !paragraph.is_empty() {
-            text.push_str(&filled(&without_marks(paragraph), columns));
+            let indentation = if paragraph.starts_with("- ") { 2 } else { 0 };
+            text.push_str(&filled(&without_marks(paragraph), columns, indentation));
+            text.push('\n');
             paragraph.clear();
         }
     };
@@ -97,7 +101,7 @@ fn rendered(page: &str, columns: usize) -> String {
             flush(&mut paragraph, &mut text);
             is_example = !is_example;
         } else if is_example {
-            text.push_str(&format!("    {line}").trim_end());
+            text.push_str(format!("    {line}").trim_end());
             text.push('\n');
         } else if let Some(heading) = line.trim_start_matches('#').strip_prefix(' ')
             && line.starts_with('#')
@@ -118,28 +122,6 @@ fn rendered(page: &str, columns: usize) -> String {
         }
     }
     flush(&mut paragraph, &mut text);
-    text
-}
-
-/// Breaks a paragraph into lines of at most `columns`, where its words allow it. The lines of a list item are indented.
-fn filled(paragraph: &str, columns: usize) -> String {
-    let indent = if paragraph.starts_with("- ") { "  " } else { "" };
-    let mut text = String::new();
-    let mut column = 0;
-    for word in paragraph.split(' ') {
-        let width = terminal_text::width(word);
-        if column > 0 && column + 1 + width > columns {
-            text.push('\n');
-            text.push_str(indent);
-            column = indent.len();
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += width;
-    }
-    text.push('\n');
     text
 }
 
@@ -183,6 +165,8 @@ fn code_span(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use planwright::terminal_text;
+
     use super::*;
 
     #[test]
@@ -225,10 +209,18 @@ mod tests {
     fn no_paragraph_is_wider_than_the_terminal() {
         for code in Code::ALL {
             for columns in [60, 80] {
-                let text = anstream::adapter::strip_str(&rendered(page(*code), columns)).to_string();
-                for line in text.lines().filter(|line| !line.starts_with("    ")).skip(1) {
+                let text =
+                    anstream::adapter::strip_str(&rendered(page(*code), columns)).to_string();
+                for line in text
+                    .lines()
+                    .filter(|line| !line.starts_with("    "))
+                    .skip(1)
+                {
                     let width = terminal_text::width(line);
-                    assert!(width <= columns || !line.trim().contains(' '), "{code}: {line}");
+                    assert!(
+                        width <= columns || !line.trim().contains(' '),
+                        "{code}: {line}"
+                    );
                 }
             }
         }

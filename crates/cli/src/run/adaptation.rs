@@ -390,7 +390,10 @@ impl RunSession<'_> {
         leg: Leg,
         signals: &mut Signals,
     ) -> Result<Option<FinishedRun>, CommandError> {
-        let live = Live::new(self.plan, self.format, self.printer);
+        let live = Live::new(self.plan, self.format, self.progress, self.printer);
+        if self.store.is_some() {
+            live.announce(self.id);
+        }
         let options = leg.options.clone();
         let (summary, journal) = self.run_leg(leg, &live, signals).await?;
         self.adapt(summary, live, (options, journal), signals).await
@@ -419,7 +422,7 @@ impl RunSession<'_> {
                     break;
                 };
                 revisions.push(next.revision.clone());
-                live = Live::new(&next.plan, self.format, self.printer);
+                live = Live::new(&next.plan, self.format, self.progress, self.printer);
                 (summary, journal) = self.run_leg(leg, &live, signals).await?;
                 revised = Some(next);
             }

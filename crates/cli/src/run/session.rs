@@ -21,7 +21,7 @@ use planwright_store::Store;
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::approval::passphrase::PassphraseCheck;
-use crate::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
+use crate::args::{Approve, ConsentArguments, Progress, RunFormat, ToolArguments};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::system::signals::Signals;
@@ -83,6 +83,7 @@ pub(crate) struct RunSession<'a> {
     pub(crate) durations: Option<&'a Path>,
     pub(crate) consent: &'a ConsentArguments,
     pub(crate) format: RunFormat,
+    pub(crate) progress: Progress,
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,

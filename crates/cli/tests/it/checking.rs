@@ -15,11 +15,11 @@ fn scene() -> tempfile::TempDir {
     };
     write("tools.json", json!({"tools": {"say": {}}}));
     let step = json!({"id": "a", "tool": "say"});
-    write("good.json", json!({"steps": [step]}));
+    write("good.json", json!({"steps": [step], "output": ["a"]}));
     let steps: Vec<Value> = (0..20)
         .map(|index| json!({"id": format!("s{index}"), "tool": if index == 12 { "sai" } else { "say" }}))
         .collect();
-    write("long.json", json!({ "steps": steps }));
+    write("long.json", json!({"steps": steps, "output": ["s0"]}));
     write(
         "odd.json",
         json!({"inputs": {"n": {"default": 1}}, "steps": [step]}),
@@ -41,8 +41,20 @@ fn several_plans() {
     let folder = scene();
     let (exit, verdicts, messages) = check(folder.path(), &["good.json", "long.json", "odd.json"]);
     assert_eq!(exit, Some(3));
-    insta::assert_snapshot!(verdicts, @r"");
-    insta::assert_snapshot!(messages, @r"");
+    insta::assert_snapshot!(verdicts, @r"
+    good.json  sound
+    long.json  rejected
+    odd.json   warns
+    ");
+    insta::assert_snapshot!(messages, @r#"
+    long.json:1:332: error PW0201: there is no tool `sai` (did you mean `say`?)
+        …,{"id":"s11","tool":"say"},{"id":"s12","tool":"sai"},{"id":"s13","tool":"s…
+                                                       ^^^^^ step `s12`
+    1 error
+    odd.json:1:16: warning PW0801: the input `n` is never read (remove it, or refer to it)
+    1 warning
+    3 plans: 1 sound, 1 with warnings, 1 rejected
+    "#);
 }
 
 #[test]
@@ -98,16 +110,15 @@ fn several_plans_as_json() {
         ]
     );
     assert_eq!(report["plans"][1]["diagnostics"][0]["code"], "PW0201");
-    assert_eq!(report["plans"][2]["error"], "cannot read `none.json`: no such file or directory");
+    assert_eq!(
+        report["plans"][2]["error"],
+        "cannot read `none.json`: no such file or directory"
+    );
 }
 
 #[test]
 fn a_plan_in_one_line_on_a_terminal() {
     let folder = scene();
-    let shown = screen(
-        folder.path(),
-        "check long.json --simulate tools.json",
-        &[],
-    );
+    let shown = screen(folder.path(), "check long.json --simulate tools.json", &[]);
     assert_screen("check", &shown);
 }

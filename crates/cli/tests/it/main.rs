@@ -1,6 +1,7 @@
 //! The program as its users meet it.
 
 mod approvals;
+mod call;
 mod cases;
 mod chat;
 mod checking;
@@ -20,6 +21,7 @@ mod findings;
 mod gateway;
 mod guards;
 mod guide;
+mod help;
 mod init;
 mod inspect;
 mod interrupts;
@@ -35,11 +37,14 @@ mod reference;
 mod resume;
 mod runs;
 mod secrets;
+mod selectors;
+mod servers;
 mod stored;
 mod streamed;
 mod telemetry;
 mod tokens;
 mod trust;
 mod unknown;
+mod waiting;
 mod wrap;
 mod written;

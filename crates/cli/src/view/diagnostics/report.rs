@@ -40,7 +40,11 @@ pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printe
                 coloured: printer.colours_status(),
             },
         );
-        format!("{}\n\n{count}{}", shown.trim_end(), explanation(diagnostics))
+        format!(
+            "{}\n\n{count}{}",
+            shown.trim_end(),
+            explanation(diagnostics)
+        )
     } else {
         compact(diagnostics, texts) + &count
     };
@@ -50,7 +54,10 @@ pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printe
 /// The command that explains the first code.
 fn explanation(diagnostics: &Diagnostics) -> String {
     diagnostics.iter().next().map_or_else(String::new, |first| {
-        format!("\n  hint: `planwright explain {}` explains a code", first.code)
+        format!(
+            "\n  hint: `planwright explain {}` explains a code",
+            first.code
+        )
     })
 }
 
@@ -185,9 +192,7 @@ fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
 fn line_around(text: &str, span: Span) -> &str {
     let start = floor(text, span.start);
     let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[start..]
-        .find('\n')
-        .map_or(text.len(), |at| start + at);
+    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     &text[begin..end]
 }
 
@@ -292,7 +297,12 @@ impl<'a> Report<'a> {
         let label = match (steps.label(diagnostic), &*diagnostic.pointer) {
             (None, "") => "here".to_owned(),
             (None, pointer) => one_line(pointer),
-            (Some(step), pointer) => format!("{step}: {}", one_line(pointer)),
+            (Some(step), pointer) => {
+                let whole = format!("{step}: {}", one_line(pointer));
+                let start = excerpt.as_ref().map_or(0, Excerpt::indentation);
+                let is_narrow = width < FRAME + start + terminal_text::width(&whole);
+                if is_narrow { step } else { whole }
+            }
         };
         Self {
             diagnostic,
@@ -447,6 +457,13 @@ impl Excerpt {
         let before = terminal_text::width(&self.text[begin..start]);
         let marked = terminal_text::width(&self.text[start..end]).max(1);
         (line, " ".repeat(before) + &"^".repeat(marked))
+    }
+
+    /// The columns before the middle of the spot, where its label begins.
+    fn indentation(&self) -> usize {
+        let (_, mark) = self.marked_line();
+        let marked = mark.trim_start().len();
+        mark.len() - marked + marked / 2
     }
 
     /// The spot's line and column in the whole text, from 1.

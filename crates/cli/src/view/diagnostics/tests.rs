@@ -107,7 +107,7 @@ fn with_the_spot() {
      2 │   "steps": [
      3 │     {"id": "a", "tool": "get_wether", "args": {"city": "東京"}},
        ·                                                        ───┬──
-       ·                                                           ╰── step `a`: /steps/0/args/city
+       ·                                                           ╰── step `a`
      4 │     {
        ╰────
 
@@ -149,14 +149,14 @@ fn long_lines_are_cut_around_the_spot() {
         "{narrow}"
     );
     assert_snapshot!(narrow, @r#"
-    error PW0201 (docs/codes/PW0201.md)
+    error PW0201
 
       × unknown tool `nope`, which does not occur in any of
       │ the catalogs
        ╭─[-:1:1128]
      1 │ …ool":"t"},{"id":"x","tool":"nope"},{"id":"b","…
        ·                             ───┬──
-       ·                                ╰── /steps/50/tool
+       ·                                ╰── step `x`
        ╰────
     "#);
 }
