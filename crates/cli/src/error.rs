@@ -143,6 +143,15 @@ impl Exit {
         }
     }
 
+    /// Returns the exit status of two commands in one: the greater one.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        if self.code() < other.code() {
+            other
+        } else {
+            self
+        }
+    }
+
     pub(crate) fn of_run(status: RunStatus) -> Self {
         match status {
             RunStatus::Succeeded => Self::Success,

@@ -16,12 +16,11 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use planwright::mcp::{SUPERVISE, supervise};
 
 use crate::error::Exit;
 use crate::view::printer::Printer;
-use args::{Arguments, Command};
+use args::{Command, parse};
 use error::CommandError;
 
 /// The system's allocator took a quarter of the time of a large run: plans are many small parts.
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
         // Not for people: this process supervises a server for another process.
         return ExitCode::from(supervise(own));
     }
-    let arguments = Arguments::parse();
+    let arguments = parse();
     let printer = Printer::new(arguments.color);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
@@ -42,10 +41,7 @@ fn main() -> ExitCode {
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {
-            printer.quote(&format!("error: {error}"));
-            for hint in error.hints() {
-                printer.quote(&format!("  hint: {hint}"));
-            }
+            printer.error(&error);
             error.exit()
         }
     };
@@ -66,7 +62,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
         system::signals::survive_file_size_limit();
         match command {
             Command::Run(arguments) => Box::pin(run::command::run(&arguments, printer)).await,
+            Command::Call(arguments) => Box::pin(run::call::call(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
+            Command::Waiting(arguments) => approval::waiting::waiting(&arguments, printer),
             Command::Approve(arguments) => approval::decide::approve(&arguments, printer),
             Command::Reject(arguments) => approval::decide::reject(&arguments, printer),
             Command::Passphrase(arguments) => approval::passphrase::passphrase(&arguments, printer),
@@ -80,6 +78,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Check(arguments) => {
                 interruptible(inspect::commands::check(&arguments, printer)).await
             }
+            Command::Explain(arguments) => inspect::explain::explain(&arguments, printer),
             Command::Flow(arguments) => {
                 interruptible(inspect::flow::flow(&arguments, printer)).await
             }
@@ -100,6 +99,12 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Tools(arguments) => {
                 interruptible(inspect::commands::tools(&arguments, printer)).await
             }
+            Command::Servers(arguments) => {
+                interruptible(tools::servers::servers(&arguments, printer)).await
+            }
+            Command::Doctor(arguments) => {
+                interruptible(setup::doctor::doctor(&arguments, printer)).await
+            }
             Command::Config(arguments) => setup::settings::command(&arguments, printer),
             Command::Init(arguments) => setup::settings::init(&arguments, printer),
             Command::Wrap(arguments) => setup::wrap::command::wrap(&arguments, printer),
@@ -113,7 +118,8 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Token(arguments) => serve::token::token(&arguments, printer),
             Command::Demo(arguments) => Box::pin(run::demo::demo(&arguments, printer)).await,
             Command::Dates(arguments) => planning::dates::dates(&arguments, printer),
-            Command::Completions { shell } => Ok(inspect::commands::completions(shell, printer)),
+            Command::Completions { shell } => Ok(setup::man::completions(shell, printer)),
+            Command::Man(arguments) => setup::man::man(&arguments, printer),
         }
     });
     // A question without an answer must not keep the process alive.

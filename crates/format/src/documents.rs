@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright_core::flow::{FlowParameter, FlowReport, FlowVerdict, OutputField, ParameterRule};
-use planwright_core::{Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, Value};
 use serde::Serialize;
 
 use crate::{ErrorV1, ReportV1, UsageV1};
@@ -300,6 +300,154 @@ pub const WRAP_SCHEMA: &str = "planwright.wrap/1";
 
 /// The schema's name and version, for the report of `init`.
 pub const INIT_SCHEMA: &str = "planwright.init/1";
+
+/// The schema's name and version.
+pub const SERVERS_SCHEMA: &str = "planwright.servers/1";
+
+/// The servers of an `mcp.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServersV1 {
+    /// [`SERVERS_SCHEMA`].
+    pub schema: &'static str,
+    /// The file; none if there is none.
+    pub file: Option<String>,
+    /// True if commands may start its servers: it was named, or is trusted.
+    pub trusted: bool,
+    /// The servers.
+    pub servers: Vec<ServerV1>,
+}
+
+/// A server of an `mcp.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerV1 {
+    /// The name.
+    pub name: String,
+    /// `program`, `http`, or `unknown` for one that is disabled or cannot be used.
+    pub kind: &'static str,
+    /// The command with its arguments, or the address. References to variables stay as they are written.
+    pub address: String,
+    /// True if the file disables it.
+    pub disabled: bool,
+    /// The reason why it cannot be used.
+    pub problem: Option<String>,
+}
+
+impl ServersV1 {
+    /// Creates the document about a file and its servers.
+    pub fn new(file: Option<String>, trusted: bool, servers: Vec<ServerV1>) -> Self {
+        Self {
+            schema: SERVERS_SCHEMA,
+            file,
+            trusted,
+            servers,
+        }
+    }
+}
+
+/// The schema's name and version.
+pub const SERVER_TESTS_SCHEMA: &str = "planwright.server-tests/1";
+
+/// Servers that were started to see whether they work.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerTestsV1 {
+    /// [`SERVER_TESTS_SCHEMA`].
+    pub schema: &'static str,
+    /// The tests.
+    pub tests: Vec<ServerTestV1>,
+}
+
+/// A server that was started.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServerTestV1 {
+    /// The name.
+    pub name: String,
+    /// True if it started and listed its tools.
+    pub ok: bool,
+    /// The number of its tools.
+    pub tools: usize,
+    /// The time from its start to the list of its tools, in milliseconds.
+    pub duration_ms: f64,
+    /// The reason why it did not start.
+    pub error: Option<String>,
+    /// The way out.
+    pub help: Option<String>,
+}
+
+impl ServerTestsV1 {
+    /// Creates the document of these tests.
+    pub fn new(tests: Vec<ServerTestV1>) -> Self {
+        Self {
+            schema: SERVER_TESTS_SCHEMA,
+            tests,
+        }
+    }
+}
+
+/// The schema's name and version.
+pub const DOCTOR_SCHEMA: &str = "planwright.doctor/1";
+
+/// The state of the parts that commands depend on.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorV1 {
+    /// [`DOCTOR_SCHEMA`].
+    pub schema: &'static str,
+    /// True if no part is `bad`.
+    pub ok: bool,
+    /// The parts.
+    pub checks: Vec<DoctorCheckV1>,
+}
+
+/// The state of a part.
+#[derive(Clone, Debug, Serialize)]
+pub struct DoctorCheckV1 {
+    /// The part.
+    pub part: &'static str,
+    /// `good`, `absent` or `bad`.
+    pub status: &'static str,
+    /// The state, as one clause.
+    pub message: String,
+    /// The ways out.
+    pub hints: Vec<String>,
+}
+
+impl DoctorV1 {
+    /// Creates the document of these checks.
+    pub fn new(checks: Vec<DoctorCheckV1>) -> Self {
+        Self {
+            schema: DOCTOR_SCHEMA,
+            ok: checks.iter().all(|check| check.status != "bad"),
+            checks,
+        }
+    }
+}
+
+/// The schema's name and version.
+pub const EXPLANATION_SCHEMA: &str = "planwright.explanation/1";
+
+/// The explanation of a diagnostic code.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExplanationV1 {
+    /// [`EXPLANATION_SCHEMA`].
+    pub schema: &'static str,
+    /// The code, such as `PW0201`.
+    pub code: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The page about it, in Markdown.
+    pub page: &'static str,
+}
+
+impl ExplanationV1 {
+    /// Creates the explanation of a code from its page.
+    pub fn new(code: Code, page: &'static str) -> Self {
+        Self {
+            schema: EXPLANATION_SCHEMA,
+            code: code.as_str(),
+            title: code.title(),
+            page,
+        }
+    }
+}
 
 /// The changes to the files of a client.
 #[derive(Clone, Debug, Serialize)]

@@ -28,10 +28,12 @@ mod reference;
 
 pub use documents::{
     ANSWER_SCHEMA, AnswerV1, AttemptV1, CONFIG_SCHEMA, CONVERSION_SCHEMA, CREATED_SCHEMA,
-    CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DeclinedV1,
-    EarlyCallV1, FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA,
-    InitV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SettingV1, StayingServerV1,
-    StreamedV1, WRAP_SCHEMA, WrapV1, WrappedFileV1,
+    CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DOCTOR_SCHEMA,
+    DeclinedV1, DoctorCheckV1, DoctorV1, EXPLANATION_SCHEMA, EarlyCallV1, ExplanationV1,
+    FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA, InitV1,
+    MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA, SERVERS_SCHEMA,
+    ServerTestV1, ServerTestsV1, ServerV1, ServersV1, SettingV1, StayingServerV1, StreamedV1,
+    WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,
@@ -39,9 +41,10 @@ pub use report::{
     TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
 };
 pub use runs::{
-    ChangeV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA, LogLineV1,
-    LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PlanDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1,
-    ReplayV1, RunListingV1, RunsV1, StepDiffV1, StepSideV1, changes,
+    ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA,
+    LogLineV1, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PLAN_TEXTS_DIFF_SCHEMA, PlanDiffV1,
+    PlanTextsDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1, ReplayV1, RunListingV1, RunsV1,
+    StepDiffV1, StepSideV1, WAITING_SCHEMA, WaitingV1, changes,
 };
 pub use stored::{
     BoundV1, ChoiceV1, FlowModeV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1,

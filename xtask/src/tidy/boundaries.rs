@@ -21,6 +21,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("cap_std", &["crates/planwright/src/workspace/"]),
     ("clap", &["crates/cli/", "bench/src/bin/workflow.rs"]),
     ("clap_complete", &["crates/cli/"]),
+    ("clap_mangen", &["crates/cli/"]),
     ("genai", PROVIDERS),
     ("governor", HTTP_SERVER),
     ("hyper", HTTP_SERVER),

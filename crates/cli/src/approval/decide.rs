@@ -1,6 +1,7 @@
 //! `planwright approve` and `planwright reject`: decisions about calls of a run that another process drives, or will. They answer the
 //! calls of a stored run that a person was asked about without an answer so far.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use planwright::engine::RunId;
 use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, MASK, holds_mask};
-use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1};
+use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1, WaitingV1};
 use planwright::stored::StoredRun;
 use planwright::terminal_text;
 use planwright_store::{NewDecision, Store, StoreError};
@@ -24,6 +25,7 @@ use crate::args::{
     ApproveArguments, Format, QuestionArguments, RejectArguments, RunFormat, StoreArguments,
 };
 use crate::error::{CommandError, Exit};
+use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::system::environment;
 use crate::view::output;
@@ -35,38 +37,52 @@ pub(crate) fn approve(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
-    let question = Question::find(&arguments.question, &arguments.store, printer)?;
+    let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {
-        return show(&question, arguments.format, printer);
+        return show(&questions, arguments, printer);
     }
     if let Some(args) = &args {
-        question.check(args)?;
+        match &*questions.questions {
+            [question] => question.check(args)?,
+            several => {
+                return Err(CommandError::new(format!(
+                    "`--args` is for one call, and {} wait here",
+                    several.len()
+                ))
+                .hint("name the step of that call"));
+            }
+        }
     }
-    printer.quote(&question.call.view().text());
+    for question in &questions.questions {
+        printer.quote(&question.call.view().text());
+    }
     if let Some(args) = &args {
         printer.quote("with these arguments instead:");
         for line in call_view::arguments(args) {
             printer.quote(&format!("  {line}"));
         }
     }
-    match &arguments.digest {
-        Some(digest) => is_meant(&question.call, digest)?,
-        None if is_agreed(&question.call)? => {}
-        None => {
-            printer.status("nothing was decided");
-            return Ok(Exit::Waiting);
-        }
+    if !arguments.digest.is_empty() {
+        are_meant(&questions.questions, &arguments.digest)?;
+    } else if !are_agreed(&questions.questions)? {
+        printer.status("nothing was decided");
+        return Ok(Exit::Waiting);
     }
-    PassphraseCheck::open(Some(question.store()))?.confirm()?;
-    decide(&question, Decision::Approve { args }, "approved", printer)
+    PassphraseCheck::open(Some(&questions.store))?.confirm()?;
+    decide(&questions, &Decision::Approve { args }, "approved", printer)
 }
 
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let question = Question::find(&arguments.question, &arguments.store, printer)?;
-    PassphraseCheck::open(Some(question.store()))?.confirm()?;
+    let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
+    PassphraseCheck::open(Some(&questions.store))?.confirm()?;
     let because = arguments.because.clone();
-    decide(&question, Decision::Reject { because }, "rejected", printer)
+    decide(
+        &questions,
+        &Decision::Reject { because },
+        "rejected",
+        printer,
+    )
 }
 
 fn changed_args(text: &str) -> Result<Value, CommandError> {
@@ -80,13 +96,33 @@ fn changed_args(text: &str) -> Result<Value, CommandError> {
     Ok(args)
 }
 
-/// Prints a call with all of its arguments.
-fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, CommandError> {
-    let call = &question.call;
-    if format == Format::Json {
-        output::json(&call.to_wire(), RunFormat::Json, printer)?;
+/// Prints the calls with all of their arguments.
+fn show(
+    questions: &Questions,
+    arguments: &ApproveArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let calls = || questions.questions.iter().map(|question| &question.call);
+    if arguments.format == Format::Json {
+        match (&*questions.questions, &*arguments.question.steps) {
+            ([question], [_]) => output::json(&question.call.to_wire(), RunFormat::Json, printer)?,
+            _ => {
+                let calls = calls().map(OpenCall::to_wire).collect();
+                output::json(&WaitingV1::new(calls), RunFormat::Json, printer)?;
+            }
+        }
         return Ok(Exit::Success);
     }
+    for (index, call) in calls().enumerate() {
+        if index > 0 {
+            printer.data_line("");
+        }
+        show_whole(call, printer)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn show_whole(call: &OpenCall, printer: Printer) -> Result<(), CommandError> {
     let lines = call.view().lines();
     let args = call_view::arguments(&call.subject.args).len();
     let heading = lines.get(..lines.len().saturating_sub(args));
@@ -97,35 +133,57 @@ fn show(question: &Question, format: Format, printer: Printer) -> Result<Exit, C
         printer.data_line(&format!("  {}", visible(line)));
     }
     printer.data_line(&format!("digest: {}", store::digest(&call.digest)));
-    Ok(Exit::Success)
+    Ok(())
 }
 
-/// Checks that the digest is that of the call.
-fn is_meant(call: &OpenCall, digest: &str) -> Result<(), CommandError> {
-    if call.digest.starts_with(digest) {
-        return Ok(());
-    }
-    Err(CommandError::new(format!(
-        "the digest `{}` does not stand for this call",
-        visible(digest)
-    ))
-    .hint(format!("look at the call: {}", call.look())))
+/// Checks that each call has one of the digests, and that each digest is that of a call.
+fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandError> {
+    let is_of = |call: &OpenCall, digest: &str| call.digest.starts_with(digest);
+    let mut calls = questions.iter().map(|question| &question.call);
+    let unnamed = calls
+        .clone()
+        .find(|call| !digests.iter().any(|digest| is_of(call, digest)));
+    let unknown = digests
+        .iter()
+        .find(|digest| !calls.clone().any(|call| is_of(call, digest)));
+    let message = match (&questions, unknown, unnamed) {
+        (_, None, None) => return Ok(()),
+        ([_], Some(digest), _) => {
+            format!(
+                "the digest `{}` does not stand for this call",
+                visible(digest)
+            )
+        }
+        (_, Some(digest), _) => format!(
+            "the digest `{}` does not stand for any of these calls",
+            visible(digest)
+        ),
+        (_, None, Some(call)) => format!("no digest stands for the call of `{}`", call.at),
+    };
+    let look = match (questions, calls.next()) {
+        ([_], Some(call)) => call.look(),
+        (_, Some(call)) => format!("`planwright approve {} --show`", store::short(&call.run)),
+        (_, None) => return Ok(()),
+    };
+    let error = CommandError::new(message);
+    Err(match questions {
+        [_] => error.hint(format!("look at the call: {look}")),
+        _ => error.hint(format!("look at the calls: {look}")),
+    })
 }
 
-/// Asks at the terminal whether the call that is shown may be made.
-fn is_agreed(call: &OpenCall) -> Result<bool, CommandError> {
+/// Asks at the terminal whether the calls that are shown may be made.
+fn are_agreed(questions: &[Question]) -> Result<bool, CommandError> {
     let Ok(terminal) = terminal() else {
-        return Err(
-            CommandError::new("there is no terminal to approve the call on").hint(format!(
-                "look at the call with {}, then approve it with `--digest DIGEST`",
-                call.look()
-            )),
-        );
+        return Err(no_terminal(questions));
+    };
+    let question = match questions.len() {
+        1 => "approve this call? [y]es, [n]o: ".to_owned(),
+        count => format!("approve these {count} calls? [y]es, [n]o: "),
     };
     let mut lines = BufReader::new(&terminal).lines();
     loop {
-        let asked = write!(&terminal, "approve this call? [y]es, [n]o: ")
-            .and_then(|()| (&terminal).flush());
+        let asked = write!(&terminal, "{question}").and_then(|()| (&terminal).flush());
         let answer = asked.ok().and_then(|()| lines.next()?.ok());
         match answer.as_deref().map(str::trim) {
             Some("y" | "yes" | "Y") => return Ok(true),
@@ -135,23 +193,45 @@ fn is_agreed(call: &OpenCall) -> Result<bool, CommandError> {
     }
 }
 
+fn no_terminal(questions: &[Question]) -> CommandError {
+    match questions {
+        [question] => {
+            CommandError::new("there is no terminal to approve the call on").hint(format!(
+                "look at the call with {}, then approve it with `--digest DIGEST`",
+                question.call.look()
+            ))
+        }
+        several => {
+            let run = several
+                .first()
+                .map(|question| store::short(&question.call.run));
+            CommandError::new("there is no terminal to approve the calls on").hint(format!(
+                "look at the calls with `planwright approve {} --show`, then approve them with a `--digest DIGEST` for each",
+                run.unwrap_or_default()
+            ))
+        }
+    }
+}
+
 fn decide(
-    question: &Question,
-    decision: Decision,
+    questions: &Questions,
+    decision: &Decision,
     done: &str,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    question.decide(decision)?;
-    let call = &question.call;
-    printer.quote(&format!(
-        "`{}` is {done}: {}",
-        terminal_text::one_line(&call.at.to_string()),
-        terminal_text::one_line(&call.subject.qualified_name())
-    ));
-    if question.is_driven {
+    for question in &questions.questions {
+        questions.decide(question, decision.clone())?;
+        let call = &question.call;
+        printer.quote(&format!(
+            "`{}` is {done}: {}",
+            terminal_text::one_line(&call.at.to_string()),
+            terminal_text::one_line(&call.subject.qualified_name())
+        ));
+    }
+    if questions.is_driven {
         printer.quote("the process that has the run continues by itself if it waits for this");
     } else {
-        store::left(&call.run, true, printer);
+        store::left(&questions.run, true, printer);
     }
     Ok(Exit::Success)
 }
@@ -195,6 +275,14 @@ impl OpenCall {
     pub(crate) fn of_stored(store: &Store, run: &RunId) -> Result<Vec<Self>, CommandError> {
         let history = StoredRun::read(store, run.as_str())?.history()?;
         Ok(Self::of(run, &history))
+    }
+
+    /// The open calls of a stored run without a decision so far.
+    pub(crate) fn undecided(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
+        let mut open = Self::of_stored(store, run)?;
+        let decided = decided(store, run)?;
+        open.retain(|call| !decided.contains(&call.digest));
+        Ok(open)
     }
 
     /// The call as a person sees it.
@@ -243,60 +331,147 @@ impl OpenCall {
     }
 }
 
-/// A call of a run that a command decides about.
-struct Question {
+/// The calls of a run that a command decides about.
+struct Questions {
     store: Store,
+    run: String,
     /// True if a process drives the run.
     is_driven: bool,
-    /// The call.
-    pub(crate) call: OpenCall,
+    /// The calls, at least one.
+    questions: Vec<Question>,
+}
+
+/// A call that a command decides about.
+struct Question {
+    call: OpenCall,
     tool: Option<Tool>,
 }
 
-impl Question {
-    /// Finds the open call that the arguments name.
-    pub(crate) fn find(
+impl Questions {
+    /// Finds the open calls that the arguments name.
+    fn find(
         arguments: &QuestionArguments,
         stored: &StoreArguments,
         printer: Printer,
     ) -> Result<Self, CommandError> {
         let store = store::open(stored, printer)?;
-        let info = store.run(&arguments.run).map_err(store::explain)?;
+        let info = find_run(&store, arguments.run.as_deref())?;
         let run = StoredRun::read(&store, info.id.as_str())?;
-        let mut open = OpenCall::of(&info.id, &run.history()?);
-        let wanted = arguments.step.as_str();
-        let addresses = open.iter().map(|call| &*call.at);
-        let found =
-            Address::find(wanted, addresses).map_err(|similar| ambiguous(wanted, &similar))?;
-        let found = found.and_then(|at| open.iter().position(|call| *call.at == *at));
-        let Some(index) = found else {
-            let error = none_waits(&info.id, wanted, &open);
-            return Err(if run.imported.is_some() {
+        let open = OpenCall::of(&info.id, &run.history()?);
+        let decided = decided(&store, info.id.as_str())?;
+        let chosen = chosen(&arguments.steps, &open, &decided, info.id.as_str()).map_err(|error| {
+            if run.imported.is_some() {
                 error.hint(
                     "the run was imported: what it had asked is asked again when it is resumed",
                 )
             } else {
                 error
+            }
+        })?;
+        let tools: Vec<_> = run
+            .process
+            .iter()
+            .flat_map(|process| &process.tools)
+            .collect();
+        let mut questions = Vec::new();
+        for (_, call) in open
+            .into_iter()
+            .enumerate()
+            .filter(|(index, _)| chosen.contains(index))
+        {
+            let mut known = tools.iter().filter(|known| {
+                *known.server == *call.subject.server && *known.name == *call.subject.tool
             });
-        };
-        let call = open.swap_remove(index);
-        let tools = run.process.iter().flat_map(|process| &process.tools);
-        let mut tools = tools.filter(|known| {
-            *known.server == *call.subject.server && *known.name == *call.subject.tool
-        });
+            let tool = known.next().map(|known| Tool::from(*known));
+            questions.push(Question { call, tool });
+        }
         Ok(Self {
-            tool: tools.next().map(Tool::from),
             is_driven: info.holder.is_some(),
-            call,
+            run: info.id,
             store,
+            questions,
         })
     }
 
-    /// The store that the run is in.
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
+    /// Stores the decision about a call that was shown.
+    fn decide(&self, question: &Question, decision: Decision) -> Result<(), CommandError> {
+        let new = NewDecision {
+            at: Arc::clone(&question.call.at),
+            digest: question.call.digest.clone(),
+            decision,
+            by: environment::variable("USER"),
+            decided: store::now(),
+        };
+        let decided = self.store.decide(&self.run, &new);
+        decided.map_err(|error| match error {
+            StoreError::Decided { .. } => {
+                CommandError::new(error.to_string()).hint("a decision stands once it is made")
+            }
+            other => store::explain(other),
+        })
     }
+}
 
+/// Returns the digests of the calls of a run about which a decision is stored.
+fn decided(store: &Store, run: &str) -> Result<BTreeSet<String>, CommandError> {
+    let decisions = store.decisions(run).map_err(store::explain)?;
+    Ok(decisions
+        .into_iter()
+        .map(|decision| decision.digest)
+        .collect())
+}
+
+/// Returns the positions of the open calls that a person names: by step, by a text with `*`, or all. Those that are decided have to be named
+/// one by one.
+fn chosen(
+    steps: &[String],
+    open: &[OpenCall],
+    decided: &BTreeSet<String>,
+    run: &str,
+) -> Result<BTreeSet<usize>, CommandError> {
+    let is_open = |call: &OpenCall| !decided.contains(&call.digest);
+    let mut chosen = BTreeSet::new();
+    if steps.is_empty() {
+        let undecided = open.iter().enumerate().filter(|(_, call)| is_open(call));
+        chosen.extend(undecided.map(|(index, _)| index));
+        if chosen.is_empty() {
+            return Err(CommandError::new(format!(
+                "no call of the run `{}` waits for a decision",
+                store::short(run)
+            ))
+            .hint("`planwright waiting` lists the calls of all runs that do"));
+        }
+    }
+    for wanted in steps {
+        let addresses = open.iter().map(|call| &*call.at);
+        let found =
+            Address::find(wanted, addresses).map_err(|similar| ambiguous(wanted, &similar))?;
+        let positions = open.iter().enumerate().filter(|(_, call)| match found {
+            Some(at) => *call.at == *at,
+            None => wanted.contains('*') && is_open(call) && matches(wanted, &call.at.to_string()),
+        });
+        let positions: Vec<usize> = positions.map(|(index, _)| index).collect();
+        if positions.is_empty() {
+            return Err(none_waits(run, wanted, open));
+        }
+        chosen.extend(positions);
+    }
+    Ok(chosen)
+}
+
+/// Returns whether `text` is `pattern`, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(text) = text.strip_prefix(before) else {
+        return false;
+    };
+    let mut starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    starts.any(|at| matches(rest, &text[at..]))
+}
+
+impl Question {
     /// Checks that the tool takes arguments that a person wrote.
     pub(crate) fn check(&self, args: &Value) -> Result<(), CommandError> {
         if let Err(error) = self.call.subject.check_changed_args(args) {
@@ -336,24 +511,6 @@ impl Question {
                 "for another secret: `planwright resume {} --var NAME=VALUE`, or the variable of the environment that it is in",
                 store::short(&self.call.run)
             ))
-    }
-
-    /// Stores the decision about the call that was shown.
-    pub(crate) fn decide(&self, decision: Decision) -> Result<(), CommandError> {
-        let new = NewDecision {
-            at: Arc::clone(&self.call.at),
-            digest: self.call.digest.clone(),
-            decision,
-            by: environment::variable("USER"),
-            decided: store::now(),
-        };
-        let decided = self.store.decide(self.call.run.as_str(), &new);
-        decided.map_err(|error| match error {
-            StoreError::Decided { .. } => {
-                CommandError::new(error.to_string()).hint("a decision stands once it is made")
-            }
-            other => store::explain(other),
-        })
     }
 }
 

@@ -3,3 +3,4 @@
 pub(crate) mod approver;
 pub(crate) mod decide;
 pub(crate) mod passphrase;
+pub(crate) mod waiting;

@@ -6,17 +6,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 use super::{
     AdaptArguments, ApproveArguments, AskArguments, ChatArguments, CheckArguments, ConfigArguments,
     ConsentArguments, ConvertArguments, CreateArguments, DatesArguments, DeleteArguments,
-    DiffArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
-    ListArguments, LoginArguments, LogsArguments, PassphraseArguments, PruneArguments,
-    RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
-    ServeArguments, ShowArguments, TokenArguments, ToolsArguments, WrapArguments,
+    DiffArguments, DoctorArguments, ExplainArguments, ExportArguments, FlowArguments, FlowSwitches,
+    ImportArguments, InitArguments, ListArguments, LoginArguments, LogsArguments, ManArguments,
+    PassphraseArguments, PruneArguments, RejectArguments, ReplayArguments, ResumeArguments,
+    RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments,
+    ToolsArguments, WaitingArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -67,7 +68,12 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 succeeded, 1 a step failed, 2 usage, 3 the plan was rejected and nothing was called, 4 waiting for
     /// a decision, 130 interrupted.
+    #[command(visible_alias = "exec")]
     Run(Box<RunArguments>),
+    /// Call one tool: a plan of one step, which is checked, asked about and stored like any other.
+    ///
+    /// Exit status: as `run`.
+    Call(Box<CallArguments>),
     /// Resume a run that was interrupted, is waiting for a decision, or failed.
     ///
     /// Finished steps stay finished. A call in progress is repeated only if its tool declares that this is safe;
@@ -75,17 +81,20 @@ pub(crate) enum Command {
     ///
     /// Exit status: as `run`; also 2 if another process has leased the run.
     Resume(Box<ResumeArguments>),
-    /// Show a call that waits for a decision, and approve it.
+    /// List all calls that wait for a decision, of all runs, with their arguments.
+    Waiting(WaitingArguments),
+    /// Show the calls of a run that wait for a decision, and approve them.
     ///
-    /// Asks on the terminal. Without one, `--digest` has to name the call that was looked at.
+    /// Asks on the terminal. Without one, `--digest` has to name each call that was looked at.
     ///
     /// Exit status: 0 approved, 2 usage, 4 not decided.
     Approve(ApproveArguments),
-    /// Reject a call that waits for a decision: its step fails.
+    /// Reject calls that wait for a decision: their steps fail.
     Reject(RejectArguments),
     /// Set or change the passphrase that decisions on the command line require.
     Passphrase(PassphraseArguments),
     /// List the stored runs, the newest first.
+    #[command(visible_aliases = ["ls", "history", "status"])]
     Runs(RunsArguments),
     /// Print the log of a run: its calls in the order of sending, the decisions of people, and the processes that drove it.
     Logs(LogsArguments),
@@ -93,9 +102,9 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.
     Replay(ReplayArguments),
-    /// Compare two runs: their plans, inputs, and the outcome of each step.
+    /// Compare two runs: their plans, inputs, and the outcome of each step; or the plans in two files.
     ///
-    /// Exit status: 0 no differences except times, 1 differences, 2 usage.
+    /// Exit status: 0 no differences except times, 1 differences, 2 usage, 3 a plan has errors.
     Diff(DiffArguments),
     /// Write a run to a file that another machine can take in, look at and replay.
     Export(ExportArguments),
@@ -103,10 +112,15 @@ pub(crate) enum Command {
     Import(ImportArguments),
     /// Delete old runs. Runs that wait for a person or whose process died are retained; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
-    /// Check a plan, or all stored ones: diagnostics only, nothing is called.
+    /// Check a plan, several, or all stored ones: diagnostics only, nothing is called.
     ///
     /// Exit status: 0 sound, 2 usage, 3 rejected.
+    #[command(visible_alias = "validate")]
     Check(CheckArguments),
+    /// Explain a diagnostic code: what it means, why it matters, how to fix it, with examples.
+    ///
+    /// Exit status: 0 explained, 2 not a code.
+    Explain(ExplainArguments),
     /// Show the origins of a plan's arguments: each guarded or leaving parameter, its sources and paths.
     ///
     /// `[flow]` in planwright.toml defines untrusted, private and guarded data; without it, the defaults apply.
@@ -115,7 +129,9 @@ pub(crate) enum Command {
     Flow(FlowArguments),
     /// Draw a plan, or a stored run with the status of each step.
     ///
-    /// A run is named by its id, or the beginning of it, if neither a file nor a saved plan has that name.
+    /// A run is named by its id, the beginning of it, or its position: `@1`, the default, is the newest run of this project. Files and saved
+    /// plans of that name come first.
+    #[command(visible_alias = "graph")]
     Show(ShowArguments),
     /// Write a plan in another dialect, or report the parts that it cannot express.
     ///
@@ -165,12 +181,18 @@ pub(crate) enum Command {
     /// server. Later changes are shown by `--changed`, and accepted by `--accept`; until then the tool may ask before each call,
     /// as configured by `pin` in `planwright.toml`.
     Tools(ToolsArguments),
+    /// List, test or add MCP servers.
+    Servers(ServersArguments),
+    /// Check what commands here depend on: configuration, store, servers, model. Starts the servers.
+    ///
+    /// Exit status: 0 all is well, 1 a part does not work.
+    Doctor(DoctorArguments),
     /// Show the effective configuration and its origins.
     ///
     /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, no
     /// further than the one that holds `.git`.
     Config(ConfigArguments),
-    /// Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is none.
+    /// Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is none, which is trusted.
     ///
     /// Exit status: 0 written, 2 usage, or a `planwright.toml` exists already.
     Init(InitArguments),
@@ -217,16 +239,18 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: Shell,
     },
+    /// Print the manual page, or write the pages of all commands to a folder.
+    Man(ManArguments),
 }
 
 /// The default of `--max-steps`.
 pub(super) const MAX_STEPS: usize = 10_000;
 
 /// The default of `--max-depth`.
-pub(super) const MAX_DEPTH: usize = 128;
+pub(crate) const MAX_DEPTH: usize = 128;
 
 /// The default of `--max-size`, in bytes.
-pub(super) const MAX_SIZE: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_SIZE: usize = 16 * 1024 * 1024;
 
 /// A plan's text, and how it is read.
 #[derive(Args, Clone, Debug)]
@@ -275,7 +299,7 @@ pub(crate) struct PlanArguments {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArguments {
-    /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
+    /// An `mcp.json`; else the nearest `mcp.json` or `.mcp.json` from here upwards, then the one in the user's settings, once trusted.
     #[arg(long, value_name = "FILE")]
     pub(crate) servers: Option<PathBuf>,
     /// Simulated tools, which answer from a script, in place of servers.
@@ -357,12 +381,77 @@ pub(crate) struct RunArguments {
     /// Output: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
+    /// Progress on standard error.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
+    pub(crate) progress: Progress,
     /// A file with the durations of calls, kept across runs; waiting calls start in an order based on it.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) durations: Option<PathBuf>,
     /// Store nothing on disk: the run cannot be resumed or shown later.
     #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
+}
+
+/// `call`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CallArguments {
+    /// The tool, as `SERVER.TOOL`, or its name alone if no other server has it.
+    #[arg(value_name = "TOOL", help_heading = OPTIONS)]
+    pub(crate) tool: String,
+    /// An argument. VALUE is text for a parameter that is text, else JSON if it parses.
+    #[arg(value_name = "NAME=VALUE", help_heading = OPTIONS)]
+    pub(crate) values: Vec<String>,
+    /// The arguments as a JSON object; single ones win over it.
+    #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The time that the call may go without progress.
+    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
+    pub(crate) timeout: Duration,
+    /// Show the call and whether it asks first; call nothing.
+    #[arg(help_heading = RUNNING, long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) guards: GuardArguments,
+    /// Output: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    /// Progress on standard error.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
+    pub(crate) progress: Progress,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+    /// Store nothing on disk: the run cannot be resumed or shown later.
+    #[arg(help_heading = RUNNING, long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+}
+
+impl CallArguments {
+    /// Returns the arguments of the run of the call. What they do not set is as without an option.
+    ///
+    /// # Errors
+    ///
+    /// Never, since no option of `run` besides the plan is required.
+    pub(crate) fn run(&self) -> Result<RunArguments, clap::Error> {
+        let command = RunArguments::augment_args(clap::Command::new("run"));
+        let usual = command.try_get_matches_from(["run", "-"])?;
+        let mut run = RunArguments::from_arg_matches(&usual)?;
+        run.plan.text.store = self.store.clone();
+        Ok(RunArguments {
+            tools: self.tools.clone(),
+            timeout: self.timeout,
+            dry_run: self.dry_run,
+            consent: self.consent.clone(),
+            guards: self.guards.clone(),
+            format: self.format,
+            progress: self.progress,
+            no_store: self.no_store,
+            ..run
+        })
+    }
 }
 
 /// The store of runs and plans.
@@ -397,6 +486,19 @@ pub(crate) enum RunFormat {
     Json,
     /// A JSON event a line, live.
     Events,
+}
+
+/// The progress of a run on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Progress {
+    /// A live view on a terminal; elsewhere a line for each step, once the run takes longer than five seconds.
+    Auto,
+    /// A line for each step that ends.
+    Plain,
+    /// A JSON event a line.
+    Json,
+    /// No progress.
+    None,
 }
 
 /// The output of other commands.

@@ -12,6 +12,7 @@ use super::command::{
     ESTIMATE, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, dialect_names, positive,
 };
 use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments};
+use crate::runs::selector::NEWEST;
 
 /// `check`
 #[derive(Args, Clone, Debug)]
@@ -19,6 +20,9 @@ use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments}
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
+    /// Further plans. The exit status is the greatest of all.
+    #[arg(value_name = "PLAN", help_heading = OPTIONS, index = 2, conflicts_with = "saved")]
+    pub(crate) more: Vec<PathBuf>,
     /// Check all stored plans, the newest version of each, in place of one. Their inputs are given when they run.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["plan", "dialect", "vars", "vars_file"])]
     pub(crate) saved: bool,
@@ -34,9 +38,22 @@ pub(crate) struct CheckArguments {
     pub(crate) format: Format,
 }
 
+impl CheckArguments {
+    /// Returns the plans, each with the way in which it is read.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = PlanArguments> {
+        let further = self.more.iter().map(|path| {
+            let mut plan = self.plan.clone();
+            plan.text.plan.clone_from(path);
+            plan
+        });
+        std::iter::once(self.plan.clone()).chain(further)
+    }
+}
+
 /// Makes `--saved` an alternative to the plan.
 fn optional_with_saved(plan: Arg) -> Arg {
-    plan.required(false)
+    plan.index(1)
+        .required(false)
         .required_unless_present("saved")
         .default_value_if("saved", "true", "-")
 }
@@ -131,6 +148,7 @@ impl FlowArguments {
 
 /// `show`
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("plan", newest_run_by_default))]
 pub(crate) struct ShowArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
@@ -163,6 +181,13 @@ pub(crate) struct ShowArguments {
     /// Output format of the estimate.
     #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
     pub(crate) format: Format,
+}
+
+/// Makes the newest run the default of what is shown.
+fn newest_run_by_default(plan: Arg) -> Arg {
+    plan.required(false)
+        .default_value(NEWEST)
+        .help("The plan: a file, `-` for standard input, or the name or id of one that was saved; or a run, as for `logs`")
 }
 
 impl ShowArguments {
@@ -248,6 +273,17 @@ fn change_digest(text: &str) -> Result<String, String> {
         return Err("a digest has at least its first 12 digits".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// `explain`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ExplainArguments {
+    /// The code, such as `PW0201`, or its digits. Without one, all codes are listed.
+    #[arg(value_name = "CODE")]
+    pub(crate) code: Option<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
 }
 
 /// `config`

@@ -5,14 +5,17 @@ mod inspect;
 pub(crate) mod planning;
 pub(crate) mod run;
 mod serve;
+mod servers;
+mod subjects;
 
 pub(crate) use command::{
-    Arguments, Colour, Command, DemoArguments, Format, GuardArguments, PlanArguments, RunArguments,
-    RunFormat, StoreArguments, TextArguments, ToolArguments, TrustArguments,
+    Arguments, CallArguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH,
+    MAX_SIZE, PlanArguments, Progress, RunArguments, RunFormat, StoreArguments, TextArguments,
+    ToolArguments, TrustArguments,
 };
 pub(crate) use inspect::{
-    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, FlowArguments, FlowSwitches,
-    MomentArguments, Picture, ShowArguments, ToolsArguments,
+    CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,
+    FlowArguments, FlowSwitches, MomentArguments, Picture, ShowArguments, ToolsArguments,
 };
 pub(crate) use planning::{
     AdaptArguments, AskArguments, ChatArguments, CreateArguments, ModelArguments,
@@ -22,12 +25,17 @@ pub(crate) use run::{
     Approve, ApproveArguments, ConsentArguments, DeleteArguments, DiffArguments, ExportArguments,
     ImportArguments, ListArguments, LogFormat, LogsArguments, PassphraseArguments, PruneArguments,
     QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments, RunStateArgument,
-    RunsArguments, SaveArguments, StreamArguments,
+    RunsArguments, SaveArguments, StreamArguments, WaitingArguments,
 };
 pub(crate) use serve::{
     InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, WrapArguments,
     WrapScope,
 };
+pub(crate) use servers::{
+    AddServerArguments, DoctorArguments, ListServersArguments, ManArguments, ServersArguments,
+    ServersCommand,
+};
+pub(crate) use subjects::parse;
 
 #[cfg(test)]
 mod tests;

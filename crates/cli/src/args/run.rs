@@ -8,7 +8,8 @@ use planwright::format::day;
 
 use super::command::{OPTIONS, RUNNING, dialect_names};
 use super::{
-    AdaptArguments, Format, GuardArguments, RunFormat, StoreArguments, TextArguments, ToolArguments,
+    AdaptArguments, Format, GuardArguments, Progress, RunFormat, StoreArguments, TextArguments,
+    ToolArguments,
 };
 use crate::error::CommandError;
 
@@ -24,6 +25,16 @@ pub(crate) struct ConsentArguments {
     pub(crate) approve: Approve,
 }
 
+/// `waiting`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WaitingArguments {
+    /// Output format.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// `approve`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ApproveArguments {
@@ -32,10 +43,11 @@ pub(crate) struct ApproveArguments {
     /// Make the call with these arguments in place of its own: a JSON object.
     #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
     pub(crate) args: Option<String>,
-    /// Approve the call with this digest without a question on the terminal; at least its first 12 digits.
+    /// Approve the call with this digest without a question on the terminal; at least its first 12 digits. For several calls, the digest
+    /// of each.
     #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
-    pub(crate) digest: Option<String>,
-    /// Print the call with all of its arguments and its digest, and decide nothing.
+    pub(crate) digest: Vec<String>,
+    /// Print the calls with all of their arguments and their digests, and decide nothing.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "digest"])]
     pub(crate) show: bool,
     /// Output format of `--show`.
@@ -46,7 +58,9 @@ pub(crate) struct ApproveArguments {
 }
 
 /// `reject`
+// Without a question on the terminal, the run has to be named.
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("run", |run| run.required(true)))]
 pub(crate) struct RejectArguments {
     #[command(flatten)]
     pub(crate) question: QuestionArguments,
@@ -67,15 +81,16 @@ pub(crate) struct PassphraseArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// A call that waits for a decision.
+/// The calls that a person decides about.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct QuestionArguments {
-    /// The run: its id, or the beginning of it.
-    #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
-    /// The calling step, with its item or round, if any: `STEP[0]`.
-    #[arg(value_name = "STEP", help_heading = OPTIONS)]
-    pub(crate) step: String,
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
+    #[arg(value_name = "RUN", help_heading = OPTIONS, index = 1)]
+    pub(crate) run: Option<String>,
+    /// The calling steps, each with its item or round, if any: `STEP[0]`. `*` stands for any text: `'STEP[*]'`. All calls of the run that
+    /// wait if none is named.
+    #[arg(value_name = "STEP", help_heading = OPTIONS, index = 2)]
+    pub(crate) steps: Vec<String>,
 }
 
 /// The policy for calls that need consent.
@@ -127,13 +142,17 @@ fn approve(text: &str) -> Result<Approve, String> {
 /// `resume`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ResumeArguments {
-    /// The run: its id, or the beginning of it.
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
-    /// Call the tool of this step again, though it may have been called before.
+    pub(crate) run: Option<String>,
+    /// Call the tool of this step again, though it may have been called before. Several steps are separated by commas; `all` stands for
+    /// all steps with a call whose outcome is unknown.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) retry: Vec<String>,
-    /// Do without this step.
+    /// Call again wherever the outcome of a call is unknown, as `--retry all` does.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) retry_unknown: bool,
+    /// Do without this step; several and `all` as for `--retry`.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP")]
     pub(crate) skip: Vec<String>,
     /// Continue as if this step had returned VALUE, which is JSON if it parses, else text.
@@ -168,6 +187,9 @@ pub(crate) struct ResumeArguments {
     /// Output: a person's view, one JSON report, or one JSON event a line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
+    /// Progress on standard error.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
+    pub(crate) progress: Progress,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
@@ -175,7 +197,12 @@ pub(crate) struct ResumeArguments {
 impl ResumeArguments {
     /// Returns true if the arguments do not change the run.
     pub(crate) fn changes_nothing(&self) -> bool {
-        self.plan.is_none() && self.retry.is_empty() && self.skip.is_empty() && self.set.is_empty()
+        self.plan.is_none() && !self.retries() && self.skip.is_empty() && self.set.is_empty()
+    }
+
+    /// Returns true if calls are to be made again.
+    pub(crate) fn retries(&self) -> bool {
+        self.retry_unknown || !self.retry.is_empty()
     }
 }
 
@@ -278,9 +305,9 @@ pub(crate) enum RunStateArgument {
 /// `logs`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct LogsArguments {
-    /// The run: its id, or the beginning of it.
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Only entries of this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: Option<String>,
@@ -305,9 +332,9 @@ pub(crate) enum LogFormat {
 /// `replay`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReplayArguments {
-    /// The run: its id, or the beginning of it.
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -318,12 +345,12 @@ pub(crate) struct ReplayArguments {
 /// `diff`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DiffArguments {
-    /// The one run: its id, or the beginning of it.
+    /// The one run, or the file of a plan. A run is its id, or the beginning of it, or a position such as `@2`, the default: the run before the newest of this project.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) before: String,
-    /// The second run.
+    pub(crate) before: Option<String>,
+    /// The second run, or the file of the second plan. Default: `@1`, the newest.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) after: String,
+    pub(crate) after: Option<String>,
     /// Output format.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -334,9 +361,9 @@ pub(crate) struct DiffArguments {
 /// `export`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ExportArguments {
-    /// The run: its id, or the beginning of it.
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
-    pub(crate) run: String,
+    pub(crate) run: Option<String>,
     /// The file to write it to, in one go; else it goes to standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -124,7 +124,7 @@ pub(crate) struct LoginArguments {
     /// The server, as the `mcp.json` calls it.
     #[arg(value_name = "SERVER")]
     pub(crate) server: String,
-    /// An `mcp.json`; else `./mcp.json`, `./.mcp.json`, then the one in the user's settings, once trusted.
+    /// An `mcp.json`; else the nearest `mcp.json` or `.mcp.json` from here upwards, then the one in the user's settings, once trusted.
     #[arg(long, value_name = "FILE")]
     pub(crate) servers: Option<PathBuf>,
     /// Forget the tokens of the server.

@@ -51,7 +51,12 @@ fn describe(command: &Command, text: &mut String) {
     let about = about.map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
-    let about = ended(about.trim_end());
+    let mut about = ended(about.trim_end());
+    let aliases = command.get_visible_aliases();
+    let aliases: Vec<String> = aliases.map(|alias| format!("`{alias}`")).collect();
+    if !aliases.is_empty() {
+        write!(about, "\n\nAlso {}.", aliases.join(", ")).unwrap();
+    }
     write!(text, "\n## {name}\n\n{about}\n\n```text\n{usage}\n```\n").unwrap();
     let mut headings: Vec<&str> = Vec::new();
     for argument in described(command) {

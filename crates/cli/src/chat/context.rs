@@ -25,7 +25,7 @@ use planwright_store::{LeasedRun, Store, StoreError};
 
 use super::calls::{self, CallCounter, ChatLibrary};
 use crate::approval::approver::{ApprovalSubject, approver};
-use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
+use crate::args::{Approve, ChatArguments, ConsentArguments, Progress, RunFormat};
 use crate::error::CommandError;
 use crate::planning::dates::Known;
 use crate::planning::progress;
@@ -258,7 +258,7 @@ impl<'a> ChatContext<'a> {
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
-        let live = Live::new(&spec.plan, RunFormat::Events, self.printer);
+        let live = Live::new(&spec.plan, RunFormat::Events, Progress::None, self.printer);
         let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
         let id = spec.id.clone();

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::CommandFactory;
 use indexmap::IndexSet;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
@@ -17,10 +16,8 @@ use planwright::format::EstimateV1;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::{flow, saved};
-use crate::args::{
-    Arguments, CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments,
-};
+use super::{check_several, flow};
+use crate::args::{CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::{list, store};
@@ -30,8 +27,12 @@ use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
+/// The schema's name and version.
+const CHECK_SCHEMA: &str = "planwright.check/1";
+
 #[derive(Serialize)]
 struct Checked<'a> {
+    schema: &'static str,
     ok: bool,
     diagnostics: Vec<&'a Diagnostic>,
 }
@@ -43,8 +44,8 @@ pub(crate) async fn check(
 ) -> Result<Exit, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
-    if arguments.saved {
-        return saved::check(arguments, &config, printer).await;
+    if arguments.saved || !arguments.more.is_empty() {
+        return check_several::check(arguments, &config, printer).await;
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
@@ -72,6 +73,7 @@ pub(crate) async fn check(
         }
         Format::Json => output::json(
             &Checked {
+                schema: CHECK_SCHEMA,
                 ok: sound.is_some(),
                 diagnostics: loaded.diagnostics.iter().collect(),
             },
@@ -97,8 +99,15 @@ pub(crate) async fn show(
         )
         .hint("leave out `--flow` and `--exposed`, or choose another picture"));
     }
+    // `@1` is no version of a plan.
+    let is_position = arguments
+        .plan
+        .text
+        .plan
+        .to_str()
+        .is_some_and(|name| name.starts_with('@'));
     if !arguments.estimate
-        && plan_file::find_stored(&arguments.plan.text)?.is_none()
+        && (is_position || plan_file::find_stored(&arguments.plan.text)?.is_none())
         && let Some((store, run)) = list::find(arguments)?
     {
         return list::show(&store, &run, arguments, printer);
@@ -350,14 +359,6 @@ fn listed(text: &str) -> String {
     const MAX_COLUMNS: usize = 1000;
     let line = terminal_text::one_line(text);
     terminal_text::shortened(&line, MAX_COLUMNS, "…").into_owned()
-}
-
-/// `planwright completions SHELL`
-pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
-    printer.data(&String::from_utf8_lossy(&script));
-    Exit::Success
 }
 
 /// Prints the expected duration of a run of `plan`.

@@ -24,7 +24,7 @@ use super::create::{self, PlanRequirements, RunAhead};
 use super::dates::{Known, PlanningDay};
 use super::{model, progress};
 use crate::approval::approver::{ApprovalSubject, approver};
-use crate::args::{AdaptArguments, AskArguments, RunFormat};
+use crate::args::{AdaptArguments, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::{EarlyRunStore, created, in_vain};
 use crate::run::session::{INTERRUPTED, RunOutputs, RunSession, approved};
@@ -243,6 +243,7 @@ impl AskSession<'_> {
             durations: None,
             consent: &self.arguments.consent,
             format: self.arguments.format,
+            progress: Progress::Auto,
             max_output: self.max_output(),
             printer: self.printer,
             telemetry,

@@ -46,6 +46,12 @@ pub(crate) async fn command(
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let known = Known::read(&arguments.planning)?;
+    // A missing model is reported before servers start. To show the prompt, none is asked.
+    let model = if arguments.show_prompt {
+        None
+    } else {
+        Some(model::open(&arguments.model, &config)?)
+    };
     let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
     toolbox.close().await;
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
@@ -62,7 +68,7 @@ pub(crate) async fn command(
     let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.goal, printer);
     let requirements = PlanRequirements::new(&arguments.goal, &toolbox, &known, durations, &config);
-    if arguments.show_prompt {
+    let Some(model) = model else {
         let task = requirements.task().text(
             arguments.planning.tool_tokens,
             CreateSettings::default().memory_tokens,
@@ -70,8 +76,7 @@ pub(crate) async fn command(
         );
         printer.data(&format!("{}\n\n{task}", requirements.notation.writing()));
         return Ok(Exit::Success);
-    }
-    let model = model::open(&arguments.model, &config)?;
+    };
     let earlier = if arguments.cache {
         cached(&requirements, model.name())?
     } else {

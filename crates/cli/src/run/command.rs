@@ -1,8 +1,10 @@
 //! The command `run`: load, check, run, report.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use planwright::config::Config;
+use planwright::core::Catalog;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Mode;
@@ -32,37 +34,14 @@ use crate::view::printer::Printer;
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load(Path::new("."))?;
-    let config = arguments.flow.apply(config);
-    let command = RunCommand {
-        arguments,
-        telemetry: telemetry::open(&config)?,
-        config,
-        printer,
-    };
+    let command = RunCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
-    let options = command.options()?;
     let needed = loaded.tool_names();
-    let mut signals = Signals::new()?;
-    let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer) => toolbox?,
-        () = signals.next() => return Ok(Exit::Interrupted),
-    };
-    match command.prepare(loaded, options, &mut toolbox) {
-        Ok(Preparation::Ready(prepared)) => command.drive(&prepared, &toolbox, signals).await,
-        Ok(Preparation::Ended(exit)) => {
-            toolbox.close().await;
-            Ok(exit)
-        }
-        Err(error) => {
-            toolbox.close().await;
-            Err(error)
-        }
-    }
+    command.run(&needed, |_| Ok(loaded)).await
 }
 
 /// The command with its configuration.
-struct RunCommand<'a> {
+pub(super) struct RunCommand<'a> {
     arguments: &'a RunArguments,
     config: Config,
     telemetry: Telemetry,
@@ -87,7 +66,50 @@ struct PreparedRun {
     approved: Option<String>,
 }
 
-impl RunCommand<'_> {
+impl<'a> RunCommand<'a> {
+    /// Reads the configuration.
+    pub(super) fn open(
+        arguments: &'a RunArguments,
+        printer: Printer,
+    ) -> Result<Self, CommandError> {
+        let Settings { config, .. } = settings::load(Path::new("."))?;
+        let config = arguments.flow.apply(config);
+        Ok(Self {
+            arguments,
+            telemetry: telemetry::open(&config)?,
+            config,
+            printer,
+        })
+    }
+
+    /// Opens the tools that `needed` names, and runs the plan that is made of their catalog.
+    pub(super) async fn run(
+        &self,
+        needed: &BTreeSet<String>,
+        plan: impl FnOnce(&Catalog) -> Result<LoadedPlan, CommandError>,
+    ) -> Result<Exit, CommandError> {
+        let options = self.options()?;
+        let mut signals = Signals::new()?;
+        let tools = &self.arguments.tools;
+        let mut toolbox = tokio::select! {
+            toolbox = Toolbox::open(tools, Some(needed), self.printer) => toolbox?,
+            () = signals.next() => return Ok(Exit::Interrupted),
+        };
+        let prepared =
+            plan(&toolbox.catalog).and_then(|loaded| self.prepare(loaded, options, &mut toolbox));
+        match prepared {
+            Ok(Preparation::Ready(prepared)) => self.drive(&prepared, &toolbox, signals).await,
+            Ok(Preparation::Ended(exit)) => {
+                toolbox.close().await;
+                Ok(exit)
+            }
+            Err(error) => {
+                toolbox.close().await;
+                Err(error)
+            }
+        }
+    }
+
     /// Checks the plan against the tools, and asks for the consent to it. Shows it instead for a dry run.
     fn prepare(
         &self,
@@ -181,6 +203,7 @@ impl RunCommand<'_> {
             durations: arguments.durations.as_deref(),
             consent: &arguments.consent,
             format: arguments.format,
+            progress: arguments.progress,
             max_output: limits::max_output(&arguments.guards, &self.config),
             printer: self.printer,
             telemetry: self.telemetry.clone(),

@@ -13,7 +13,7 @@ use planwright::service::RunSpec;
 use planwright::telemetry::Telemetry;
 
 use super::session::{RunOutputs, follow};
-use crate::args::{DemoArguments, RunFormat};
+use crate::args::{DemoArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::tools::toolbox::Toolbox;
@@ -43,7 +43,7 @@ pub(crate) async fn demo(
         ));
         printer.status(&drawing::text(&plan, &printer.status_style()));
     }
-    let live = Live::new(&plan, arguments.format, printer);
+    let live = Live::new(&plan, arguments.format, Progress::Auto, printer);
     let service = toolbox.service(&Config::default(), &Telemetry::off());
     let run = service.launch(RunSpec::new(plan))?;
     let outputs = RunOutputs {

@@ -1,6 +1,7 @@
 //! Commands and sessions that run plans.
 
 pub(crate) mod adaptation;
+pub(crate) mod call;
 pub(crate) mod command;
 pub(crate) mod demo;
 pub(crate) mod early_run;

@@ -15,7 +15,7 @@ use planwright::format::{PlanTextV1, RecordV1, ReplayV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunStorage;
 use planwright::stored::{
-    self, OrphanedServers, ResumeRequest, StaleStep, StoredRun, StoredRunError,
+    self, NamedSteps, OrphanedServers, ResumeRequest, StaleStep, StoredRun, StoredRunError,
 };
 use planwright::terminal_text;
 use planwright_store::LeasedRun;
@@ -23,12 +23,13 @@ use planwright_store::LeasedRun;
 use super::command::rejected;
 use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{
-    Format, PlanArguments, ReplayArguments, ResumeArguments, RunFormat, TextArguments,
+    Format, PlanArguments, Progress, ReplayArguments, ResumeArguments, RunFormat, TextArguments,
     ToolArguments,
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::run::session::{RunSegment, RunSession, approved};
+use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -52,15 +53,16 @@ pub(crate) async fn resume(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
+    let run = find_run(&store, arguments.run.as_deref())?;
     let leased = store
-        .hold(&arguments.run, &store::this_process())
+        .hold(&run.id, &store::this_process())
         .map_err(store::explain)?;
     let id = leased.id().clone();
     let stored = StoredRun::read(&store, id.as_str())?;
     if stored.status() == Some(RunStatus::Succeeded) && arguments.changes_nothing() {
         return show_once_more(&id, &stored, arguments, printer);
     }
-    if !arguments.retry.is_empty() {
+    if arguments.retries() {
         // Repeating a call with an unknown outcome is a decision like any other.
         PassphraseCheck::open(Some(&store))?.confirm()?;
     }
@@ -113,7 +115,7 @@ pub(crate) async fn resume(
             .iter()
             .map(|step| step.as_str().into())
             .collect(),
-        choices: choices(arguments)?,
+        choices: choices(arguments, &stored::named_steps(&plan, &stored.history()?))?,
         now: store::now(),
     };
     let mut prepared = request.prepare(&stored, &store)?;
@@ -154,6 +156,7 @@ pub(crate) async fn resume(
         durations: None,
         consent: &arguments.consent,
         format: arguments.format,
+        progress: arguments.progress,
         max_output,
         printer,
         telemetry,
@@ -207,7 +210,7 @@ async fn settle_orphans(leased: &LeasedRun, arguments: &ResumeArguments, printer
         ));
     }
     // Only a call that is made again depends on it.
-    if !arguments.retry.is_empty() {
+    if arguments.retries() {
         orphans.wait(leased, ORPHANS_END_BEFORE_RETRY).await;
     }
 }
@@ -229,7 +232,12 @@ fn show_once_more(
         ))
     })?;
     let loaded = LoadedPlan::from_stored(&stored.plan, stored.vars.clone());
-    let live = Live::new(&stored.latest_plan()?, arguments.format, printer);
+    let live = Live::new(
+        &stored.latest_plan()?,
+        arguments.format,
+        Progress::None,
+        printer,
+    );
     let Settings { config, .. } = settings::load(folder(stored))?;
     let max_output = limits::max_output(&arguments.guards, &config);
     let ended = FinishedRun {
@@ -264,14 +272,15 @@ fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, stored: &PlanTextV1) 
 }
 
 /// Returns the choices about steps.
-fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
+fn choices(
+    arguments: &ResumeArguments,
+    steps: &NamedSteps,
+) -> Result<Vec<(Arc<str>, Choice)>, CommandError> {
     let mut chosen: Vec<(Arc<str>, Choice)> = Vec::new();
-    for step in &arguments.retry {
-        chosen.push((step.as_str().into(), Choice::Retry));
-    }
-    for step in &arguments.skip {
-        chosen.push((step.as_str().into(), Choice::Skip));
-    }
+    let retry = expanded(&arguments.retry, arguments.retry_unknown, steps)?;
+    chosen.extend(retry.into_iter().map(|step| (step, Choice::Retry)));
+    let skip = expanded(&arguments.skip, false, steps)?;
+    chosen.extend(skip.into_iter().map(|step| (step, Choice::Skip)));
     for pair in &arguments.set {
         let Some((step, value)) = pair.split_once('=') else {
             return Err(CommandError::new(format!("`--set {pair}` has no `=`"))
@@ -281,6 +290,43 @@ fn choices(arguments: &ResumeArguments) -> Result<Vec<(Arc<str>, Choice)>, Comma
         chosen.push((step.trim().into(), Choice::Set(value)));
     }
     Ok(chosen)
+}
+
+/// The word for all steps with an unknown outcome, unless a step has this id.
+const ALL: &str = "all";
+
+/// Returns the steps that a person names: one, several with commas between them, or all with an unknown outcome.
+fn expanded(
+    texts: &[String],
+    unknown: bool,
+    steps: &NamedSteps,
+) -> Result<Vec<Arc<str>>, CommandError> {
+    let mut found: Vec<Arc<str>> = Vec::new();
+    let mut wants_unknown = unknown;
+    for text in texts {
+        if steps.contains(text) {
+            found.push(text.as_str().into());
+        } else if text == ALL {
+            wants_unknown = true;
+        } else {
+            let parts = text.split(',').map(str::trim);
+            found.extend(parts.filter(|part| !part.is_empty()).map(Arc::from));
+        }
+    }
+    if wants_unknown {
+        if steps.unknown.is_empty() {
+            return Err(
+                CommandError::new("no call of the run has an unknown outcome")
+                    .hint("leave `--retry-unknown` and `all` out"),
+            );
+        }
+        for at in &steps.unknown {
+            if !found.contains(at) {
+                found.push(Arc::clone(at));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the inputs of `--var`.
@@ -296,7 +342,7 @@ const MAX_DECISION_WIDTH: usize = 400;
 /// `planwright replay RUN`
 pub(crate) fn replay(arguments: &ReplayArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let id = store.run(&arguments.run).map_err(store::explain)?.id;
+    let id = find_run(&store, arguments.run.as_deref())?.id;
     let stored = StoredRun::read(&store, id.as_str())?;
     let result = stored.replayed(&id);
     let replay = ReplayV1::new(id.clone(), &result);

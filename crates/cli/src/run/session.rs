@@ -23,7 +23,7 @@ use super::adaptation::RevisedPlan;
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::approval::passphrase::PassphraseCheck;
-use crate::args::{Approve, ConsentArguments, RunFormat, ToolArguments};
+use crate::args::{Approve, ConsentArguments, Progress, RunFormat, ToolArguments};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::system::signals::Signals;
@@ -85,6 +85,7 @@ pub(crate) struct RunSession<'a> {
     pub(crate) durations: Option<&'a Path>,
     pub(crate) consent: &'a ConsentArguments,
     pub(crate) format: RunFormat,
+    pub(crate) progress: Progress,
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
@@ -127,7 +128,10 @@ impl RunSession<'_> {
         segment: RunSegment,
         signals: &mut Signals,
     ) -> Result<Option<FinishedRun>, CommandError> {
-        let live = Live::new(self.plan, self.format, self.printer);
+        let live = Live::new(self.plan, self.format, self.progress, self.printer);
+        if self.store.is_some() {
+            live.announce(self.id);
+        }
         let options = segment.options.clone();
         let (summary, journal) = self.run_segment(segment, &live, signals).await?;
         self.adapt(summary, live, (options, journal), signals).await
@@ -156,7 +160,7 @@ impl RunSession<'_> {
                     break;
                 };
                 revisions.push(next.revision.clone());
-                live = Live::new(&next.plan, self.format, self.printer);
+                live = Live::new(&next.plan, self.format, self.progress, self.printer);
                 (summary, journal) = self.run_segment(segment, &live, signals).await?;
                 revised = Some(next);
             }

@@ -1,6 +1,7 @@
 //! `planwright diff RUN RUN`: the differences between two runs, as JSON and as text.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use indexmap::IndexMap;
 use planwright::core::Value;
@@ -17,6 +18,8 @@ use planwright::terminal_text;
 use planwright_store::Store;
 
 use super::list::{described, span, status_style};
+use super::plan_diff;
+use super::selector::{NEWEST, find_run};
 use super::store;
 use crate::args::{DiffArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
@@ -26,9 +29,17 @@ use crate::view::printer::{BOLD, DIM, counted, styled, time};
 
 /// `planwright diff RUN RUN`
 pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let file = |name: &Option<String>| {
+        let path = Path::new(name.as_deref()?);
+        path.is_file().then(|| path.to_owned())
+    };
+    if let (Some(before), Some(after)) = (file(&arguments.before), file(&arguments.after)) {
+        return plan_diff::diff((&before, &after), arguments, printer);
+    }
     let store = store::open(&arguments.store, printer)?;
-    let before = Side::read(&store, &arguments.before)?;
-    let after = Side::read(&store, &arguments.after)?;
+    let before = arguments.before.as_deref().unwrap_or("@2");
+    let before = Side::read(&store, before)?;
+    let after = Side::read(&store, arguments.after.as_deref().unwrap_or(NEWEST))?;
     let diff = compare(before, after);
     match arguments.format {
         Format::Json => output::json(&diff, RunFormat::Json, printer)?,
@@ -58,7 +69,7 @@ struct StepState {
 
 impl Side {
     fn read(store: &Store, selector: &str) -> Result<Self, CommandError> {
-        let info = store.run(selector).map_err(store::explain)?;
+        let info = find_run(store, Some(selector))?;
         let stored = StoredRun::read(store, info.id.as_str())?;
         let plan = stored.latest_plan()?;
         let mut steps = IndexMap::new();
@@ -367,7 +378,13 @@ fn status(side: &StepSideV1) -> String {
     styled(status_style(side.status), side.status.replace('_', " "))
 }
 
-fn change_lines(what: &str, changes: &[ChangeV1], margin: usize, width: usize, text: &mut String) {
+pub(super) fn change_lines(
+    what: &str,
+    changes: &[ChangeV1],
+    margin: usize,
+    width: usize,
+    text: &mut String,
+) {
     let margin = " ".repeat(margin);
     for change in changes.iter().take(MAX_PLACES) {
         let pointer = terminal_text::one_line(&change.pointer);

@@ -14,6 +14,7 @@ use planwright::terminal_text;
 use planwright_store::{ImportOutcome, NewPlan, Prune, Store, StoreError, StoredPlan};
 use serde::Serialize;
 
+use super::selector::find_run;
 use super::store;
 use crate::args::{
     DeleteArguments, ExportArguments, Format, ImportArguments, ListArguments, PruneArguments,
@@ -43,7 +44,8 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
         may_write(file, arguments.force)?;
     }
     let store = store::open(&arguments.store, printer)?;
-    let text = store.export(&arguments.run).map_err(store::explain)?;
+    let run = find_run(&store, arguments.run.as_deref())?;
+    let text = store.export(&run.id).map_err(store::explain)?;
     match &arguments.output {
         Some(file) => write(&text, file, arguments.force)?,
         None => printer.data(&text),

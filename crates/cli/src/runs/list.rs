@@ -10,12 +10,12 @@ use planwright::engine::RunId;
 use planwright::engine::RunStatus;
 use planwright::engine::event::Address;
 use planwright::engine::run::History;
-use planwright::format::{RevisionV1, RunListingV1, RunsV1};
+use planwright::format::{RevisionV1, RunListingV1, RunV1, RunsV1};
 use planwright::stored::{PlanChange, StoredRun};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState, Store, StoreError};
 
-use super::store;
+use super::{selector, store};
 use crate::approval::decide::OpenCall;
 use crate::args::{Format, Picture, RunFormat, RunStateArgument, RunsArguments, ShowArguments};
 use crate::error::{CommandError, Exit};
@@ -53,7 +53,11 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             _ => "no run matches",
         }),
         Format::Text => {
-            printer.data(&table(&runs));
+            let plans: Vec<String> = runs
+                .iter()
+                .map(|run| plan_name(&store, run))
+                .collect::<Result<_, _>>()?;
+            printer.data(&table(&runs, &plans));
             if filter.state == Some(RunState::Ended(RunStatus::Waiting)) {
                 for run in &runs {
                     for call in OpenCall::of_stored(&store, &run.id)? {
@@ -102,19 +106,27 @@ pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
     }
 }
 
-/// Returns a table with one line a run, below a heading.
-fn table(runs: &[RunListingV1]) -> String {
+/// Returns the name of the plan of a run; of an unnamed one, that of its file.
+fn plan_name(store: &Store, run: &RunListingV1) -> Result<String, CommandError> {
+    if let Some(plan) = &run.plan {
+        return Ok(plan.clone());
+    }
+    let header = store.header(&run.id).map_err(store::explain)?;
+    let header = RunV1::from_value(&header).ok();
+    let source = header.as_ref().map(|header| Path::new(&header.plan.source));
+    let name = source.and_then(|path| path.file_name()?.to_str());
+    Ok(name.unwrap_or("–").to_owned())
+}
+
+/// Returns a table with one line a run, below a heading. `plans` are the names of their plans.
+fn table(runs: &[RunListingV1], plans: &[String]) -> String {
     let here = environment::host();
-    let rows: Vec<[String; 7]> = runs.iter().map(|run| row(run, &here)).collect();
-    let titles = [
-        "run",
-        "began (UTC)",
-        "status",
-        "plan",
-        "steps",
-        "calls",
-        "time",
-    ];
+    let rows: Vec<[String; 7]> = runs
+        .iter()
+        .zip(plans)
+        .map(|(run, plan)| row(run, plan, &here))
+        .collect();
+    let titles = ["run", "began", "status", "plan", "steps", "calls", "time"];
     let widths: Vec<usize> = titles
         .iter()
         .enumerate()
@@ -146,7 +158,7 @@ fn table(runs: &[RunListingV1]) -> String {
     text
 }
 
-fn row(run: &RunListingV1, here: &str) -> [String; 7] {
+fn row(run: &RunListingV1, plan: &str, here: &str) -> [String; 7] {
     let status = match (&run.pid, &run.host) {
         (Some(pid), Some(host)) if host != here => {
             format!("running ({pid} on {})", terminal_text::one_line(host))
@@ -159,7 +171,6 @@ fn row(run: &RunListingV1, here: &str) -> [String; 7] {
     } else {
         status
     };
-    let plan = run.plan.as_deref().unwrap_or("–");
     [
         store::short(&run.id).to_owned(),
         moment(&run.created),
@@ -171,10 +182,14 @@ fn row(run: &RunListingV1, here: &str) -> [String; 7] {
     ]
 }
 
-/// A point in time, as people read it.
-pub(crate) fn moment(timestamp: &str) -> String {
-    let whole = timestamp.split('.').next().unwrap_or(timestamp);
-    whole.replace('T', " ")
+/// A point in time in the local time zone.
+fn moment(timestamp: &str) -> String {
+    environment::local_time(timestamp, "%Y-%m-%d %H:%M:%S")
+}
+
+/// A point in time in the local time zone, with the name of the zone.
+pub(crate) fn moment_in_zone(timestamp: &str) -> String {
+    environment::local_time(timestamp, "%Y-%m-%d %H:%M:%S %Z")
 }
 
 /// A stretch of time from its milliseconds.
@@ -195,13 +210,17 @@ pub(crate) fn status_style(status: &str) -> Style {
 pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, RunId)>, CommandError> {
     let text = &arguments.plan.text;
     let path: &Path = &text.plan;
-    let Some(selector) = path.to_str().filter(|_| !path.exists()) else {
+    let Some(name) = path.to_str().filter(|_| !path.exists()) else {
         return Ok(None);
     };
     let Some(store) = store::open_if_there(&text.store)? else {
         return Ok(None);
     };
-    match store.run(selector) {
+    if selector::position(name).is_some() {
+        let run = selector::find_run(&store, Some(name))?;
+        return Ok(Some((store, run.id)));
+    }
+    match store.run(name) {
         Ok(run) => Ok(Some((store, run.id))),
         Err(StoreError::Missing { .. }) => Ok(None),
         Err(error) => Err(store::explain(error)),

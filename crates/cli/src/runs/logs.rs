@@ -10,7 +10,8 @@ use planwright::format::{EntryV1, ErrorV1, LogLineV1, LogV1, RevisionV1};
 use planwright::stored::StoredRun;
 use planwright::{call_view, terminal_text};
 
-use super::list::{moment, span, status_style};
+use super::list::{moment_in_zone, span, status_style};
+use super::selector::find_run;
 use super::store;
 use crate::approval::decide::ambiguous;
 use crate::args::{LogFormat, LogsArguments, RunFormat};
@@ -23,7 +24,7 @@ use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, tim
 /// `planwright logs RUN`
 pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let info = store.run(&arguments.run).map_err(store::explain)?;
+    let info = find_run(&store, arguments.run.as_deref())?;
     let stored = StoredRun::read(&store, info.id.as_str())?;
     let step = arguments.step.as_deref();
     let step = step
@@ -101,7 +102,7 @@ fn text(log: &LogV1, width: usize) -> String {
                 let pid = line
                     .pid
                     .map_or_else(String::new, |pid| format!(", process {pid}"));
-                let head = format!("{} UTC  planwright {version}{pid}", moment(&line.time));
+                let head = format!("{}  planwright {version}{pid}", moment_in_zone(&line.time));
                 let _ = writeln!(text, "\n{}", styled(DIM, head));
                 if let Some(revision) = &line.revision {
                     let RevisionV1 {

@@ -4,4 +4,6 @@ pub(crate) mod diff;
 pub(crate) mod exchange;
 pub(crate) mod list;
 pub(crate) mod logs;
+mod plan_diff;
+pub(crate) mod selector;
 pub(crate) mod store;

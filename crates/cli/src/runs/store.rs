@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use planwright::call_view::arguments;
 use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
+use planwright::engine::event::Address;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{Durations, RunSummary, StepStatus};
 use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
@@ -221,17 +222,31 @@ pub(crate) fn end(
     }
     let exit = Exit::of_run(summary.status);
     if is_stored && format == RunFormat::Text && exit != Exit::Success {
-        for step in with_status(&summary.steps, StepStatus::Unknown) {
-            let step = &step.at;
-            let word = shell_word(step);
+        let unknown = with_status(&summary.steps, StepStatus::Unknown);
+        for step in &unknown {
             printer.quote(&format!(
-                "a call of `{step}` was not answered, and may or may not have happened: look, then say \
-                 `--retry {word}`, `--skip {word}` or `--set {word}=VALUE`"
+                "a call of `{}` was not answered, and may or may not have happened",
+                step.at
             ));
         }
-        left(&summary.run, true, printer);
+        match unknown.first() {
+            // Without a choice about it, a resumed run stops at the same place.
+            Some(step) => undecided(&summary.run, &step.at, printer),
+            None => left(&summary.run, true, printer),
+        }
     }
     exit
+}
+
+/// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.
+fn undecided(run: &str, at: &Address, printer: Printer) {
+    let (run, at) = (short(run), shell_word(at));
+    printer.quote(&format!(
+        "  hint: find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
+    ));
+    printer.quote(&format!(
+        "if none of it happened, go on with `planwright resume {run} --retry-unknown`"
+    ));
 }
 
 /// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.

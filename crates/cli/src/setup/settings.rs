@@ -13,6 +13,8 @@ use crate::args::{ConfigArguments, Format, InitArguments, RunFormat};
 use crate::error::{CommandError, Exit, reason};
 use crate::system::environment;
 use crate::system::text_file::{self, may_write, write};
+use crate::tools::toolbox::SERVER_FILES;
+use crate::tools::trust;
 use crate::view::output;
 use crate::view::printer::Printer;
 
@@ -56,6 +58,19 @@ pub(crate) fn own() -> Result<Config, CommandError> {
 
 /// The nearest file from a folder upwards, no further than the folder of a repository.
 fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
+    let folders = project_folders(from)?;
+    let files = folders.into_iter().map(|folder| folder.join(NAME));
+    Ok(files.into_iter().find(|path| path.is_file()))
+}
+
+/// The folders that a project's files may be in: a folder and those above it, up to that of a repository. The first one is empty if it is
+/// the working folder: the short names of its files are those that people know.
+pub(crate) fn project_folders(from: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    let from = if from.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        from
+    };
     let here = std::path::absolute(from).map_err(|error| {
         CommandError::new(format!(
             "cannot tell the working folder: {}",
@@ -63,18 +78,17 @@ fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
         ))
     })?;
     let is_working = std::env::current_dir().is_ok_and(|working| working == here);
+    let mut folders = Vec::new();
     for folder in here.ancestors() {
-        let path = folder.join(NAME);
-        if path.is_file() {
-            // The short name is the one that people know it by.
-            let is_here = is_working && folder == here;
-            return Ok(Some(if is_here { PathBuf::from(NAME) } else { path }));
-        }
+        folders.push(folder.to_owned());
         if folder.join(".git").exists() {
             break;
         }
     }
-    Ok(None)
+    if let (true, Some(first)) = (is_working, folders.first_mut()) {
+        *first = PathBuf::new();
+    }
+    Ok(folders)
 }
 
 fn is_same(path: &Path, other: Option<&Path>) -> bool {
@@ -179,9 +193,6 @@ const SETTINGS: &str = include_str!("init/planwright.toml");
 /// A list of no servers.
 const SERVERS: &str = include_str!("init/mcp.json");
 
-/// The names under which servers are looked for.
-const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
-
 /// `planwright init`
 pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, CommandError> {
     let folder = &arguments.folder;
@@ -212,6 +223,8 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
         Some(name) => existing.push(shown(name)),
         None => {
             write(SERVERS, &at("mcp.json"), false)?;
+            // The person who writes it knows that it starts nothing.
+            trust::remember(&at("mcp.json"), SERVERS)?;
             written.push(shown("mcp.json"));
         }
     }
@@ -225,6 +238,11 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
             for file in &report.existing {
                 printer.quote(&format!("`{file}` was there already, and stays as it is"));
             }
+            printer.quote(if report.existing.is_empty() {
+                "  hint: `planwright servers add NAME -- COMMAND` adds a server, `planwright tools` lists its tools"
+            } else {
+                "  hint: `planwright servers` lists the servers, `planwright tools` their tools"
+            });
         }
     }
     Ok(Exit::Success)

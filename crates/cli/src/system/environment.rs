@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use planwright::config::{Config, ConfigPlace};
 use planwright::core::check::CheckedPlan;
@@ -60,6 +61,15 @@ pub(crate) fn zone() -> Result<Zone, CommandError> {
             "`TZ` is `{zone}`, which is no time zone that is known"
         ))
         .hint("name one: `--tz Europe/Berlin`")),
+    }
+}
+
+/// Formats a timestamp of a document, which is in UTC, in the local time zone.
+pub(crate) fn local_time(timestamp: &str, format: &str) -> String {
+    let zone = TimeZone::try_system().unwrap_or(TimeZone::UTC);
+    match timestamp.parse::<Timestamp>() {
+        Ok(moment) => moment.to_zoned(zone).strftime(format).to_string(),
+        Err(_) => timestamp.to_owned(),
     }
 }
 

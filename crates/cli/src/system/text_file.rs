@@ -80,6 +80,29 @@ pub(crate) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandE
     }
 }
 
+/// Replaces the content of a file, or writes a new one, in one go. A link stays, and so do the permissions.
+pub(crate) fn replace(text: &str, file: &Path) -> Result<(), CommandError> {
+    let Ok(target) = file.canonicalize() else {
+        return write(text, file, false);
+    };
+    let failed = |error: std::io::Error| {
+        let message = format!("cannot write `{}`: {}", file.display(), reason(&error));
+        CommandError::new(message)
+    };
+    let permissions = std::fs::metadata(&target).map_err(failed)?.permissions();
+    let folder = target.parent().unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    fresh.write_all(text.as_bytes()).map_err(failed)?;
+    fresh
+        .as_file()
+        .set_permissions(permissions)
+        .map_err(failed)?;
+    fresh
+        .persist(&target)
+        .map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::text;

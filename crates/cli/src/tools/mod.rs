@@ -2,5 +2,6 @@
 
 pub(crate) mod changed_tools;
 pub(crate) mod limits;
+pub(crate) mod servers;
 pub(crate) mod toolbox;
 pub(crate) mod trust;

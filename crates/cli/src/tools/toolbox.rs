@@ -10,7 +10,7 @@ use planwright::core::check::Policy;
 use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
-use planwright::mcp::{ConnectOptions, Connections, ServersConfig, Supervisor};
+use planwright::mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig, Supervisor};
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::planner::extraction::Extraction;
 use planwright::planner::model::{Model, Usage};
@@ -25,7 +25,9 @@ use super::trust;
 use crate::args::{ModelArguments, ToolArguments};
 use crate::error::{CommandError, reason};
 use crate::planning::model;
+use crate::planning::progress::Waiting;
 use crate::runs::store;
+use crate::setup::settings;
 use crate::system::{environment, text_file};
 use crate::view::printer::Printer;
 
@@ -378,24 +380,28 @@ impl Toolbox {
             let mut servers = config.servers.iter();
             servers.any(|server| !needed.contains(&*server.name))
         });
+        let is_needed = |name: &&Arc<str>| {
+            options
+                .only
+                .as_ref()
+                .is_none_or(|needed| needed.contains(&***name))
+        };
+        let names = config.servers.iter().map(|server| &server.name);
+        let names: Vec<String> = names
+            .filter(is_needed)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let starting =
+            (!names.is_empty()).then(|| Waiting::new(&format!("starting {}", names.join(", "))));
         let connections = Connections::connect(config, options).await;
+        if let Some(starting) = starting {
+            starting.end();
+        }
         for warning in connections.warnings() {
             printer.quote(&format!("warning: {warning}"));
         }
         for failure in connections.failures() {
-            printer.quote(&format!("warning: {failure}"));
-            printer.quote(&format!("  {}", failure.help));
-            for line in failure
-                .stderr
-                .lines()
-                .rev()
-                .take(10)
-                .collect::<Vec<_>>()
-                .iter()
-                .rev()
-            {
-                printer.quote(&format!("  | {line}"));
-            }
+            print_failure(failure, printer);
         }
         for server in config.names() {
             self.catalog.reserve(server);
@@ -405,6 +411,19 @@ impl Toolbox {
         }
         self.backends.join(connections.backends());
         self.connections = Some(connections);
+    }
+}
+
+/// The most lines of a server's standard error that are shown.
+const MAX_STDERR_LINES: usize = 10;
+
+/// Reports why a server did not start, with the last lines that it wrote.
+pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
+    printer.quote(&format!("warning: {failure}"));
+    printer.quote(&format!("  {}", failure.help));
+    let lines: Vec<&str> = failure.stderr.lines().collect();
+    for line in &lines[lines.len().saturating_sub(MAX_STDERR_LINES)..] {
+        printer.quote(&format!("  | {line}"));
     }
 }
 
@@ -444,30 +463,41 @@ pub(crate) fn servers_file(
     arguments: &ToolArguments,
     printer: Printer,
 ) -> Result<Option<ServersFile>, CommandError> {
-    if let Some(path) = &arguments.servers {
-        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-        let origin = FileOrigin {
-            is_own: is_own(path),
-            is_trusted: trust::is_trusted(path, &text),
-        };
-        let path = path.clone();
+    let Some((path, text)) = find_servers_file(arguments)? else {
+        return Ok(None);
+    };
+    let is_own = is_own(&path);
+    if arguments.servers.is_some() {
+        let is_trusted = trust::is_trusted(&path, &text);
+        let origin = FileOrigin { is_own, is_trusted };
         return Ok(Some(ServersFile { path, text, origin }));
     }
+    // A request for the built-in tools only asks no question about servers.
+    let optional = arguments.workspace.is_some();
+    let is_trusted = trust::allows(&path, &text, optional, printer)?;
+    let origin = FileOrigin { is_own, is_trusted };
+    Ok(is_trusted.then_some(ServersFile { path, text, origin }))
+}
+
+/// The names under which servers are looked for.
+pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
+
+/// The `mcp.json` that was named, else the nearest one from the folder of the command upwards, else that in the user's settings; and its
+/// text. Its servers may not be started unless it was named or is trusted.
+pub(crate) fn find_servers_file(
+    arguments: &ToolArguments,
+) -> Result<Option<(PathBuf, String)>, CommandError> {
+    if let Some(path) = &arguments.servers {
+        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
+        return Ok(Some((path.clone(), text)));
+    }
     let here = arguments.folder.clone().unwrap_or_default();
-    let mut places = vec![here.join("mcp.json"), here.join(".mcp.json")];
-    places.extend(environment::settings_folder().map(|folder| folder.join("mcp.json")));
-    for path in places {
+    let mut folders = settings::project_folders(&here)?;
+    folders.extend(environment::settings_folder());
+    let in_folder = |folder: PathBuf| SERVER_FILES.map(|name| folder.join(name));
+    for path in folders.into_iter().flat_map(in_folder) {
         match text_file::read(&path) {
-            Ok(text) => {
-                // A request for the built-in tools only asks no question about servers.
-                let optional = arguments.workspace.is_some();
-                let is_trusted = trust::allows(&path, &text, optional, printer)?;
-                let origin = FileOrigin {
-                    is_own: is_own(&path),
-                    is_trusted,
-                };
-                return Ok(is_trusted.then_some(ServersFile { path, text, origin }));
-            }
+            Ok(text) => return Ok(Some((path, text))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(CommandError::unreadable(&path, &error)),
         }

@@ -1,5 +1,6 @@
 //! Trust in `mcp.json` files that may start servers without being named: stored by content.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{CommandError, reason};
+use crate::runs::store::shell_word;
+use crate::setup::wrap::edit::{GATEWAY_SERVERS, ObjectText};
 use crate::system::environment;
 use crate::view::printer::Printer;
 
@@ -23,17 +26,33 @@ struct Trusted {
     files: Vec<TrustedFile>,
 }
 
-#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct TrustedFile {
     path: PathBuf,
     sha256: String,
+    /// The digest of each server, by name: a later change names the servers that it is about.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    servers: BTreeMap<String, String>,
+}
+
+impl Trusted {
+    /// Returns whether a file is trusted in this state.
+    fn has(&self, entry: &TrustedFile) -> bool {
+        let mut files = self.files.iter();
+        files.any(|file| file.path == entry.path && file.sha256 == entry.sha256)
+    }
+
+    /// The file as it was when it was trusted, if it has changed since then.
+    fn before(&self, entry: &TrustedFile) -> Option<&TrustedFile> {
+        self.files.iter().find(|file| file.path == entry.path)
+    }
 }
 
 /// Returns true if a named file is trusted in its current state. The file is used either way, so if the list cannot be read, the file is
 /// just not trusted.
 pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
-    load().is_ok_and(|trusted| trusted.files.contains(&entry(path, text)))
+    load().is_ok_and(|trusted| trusted.has(&entry(path, text)))
 }
 
 /// Returns true if the servers of a found file may be started. Asks on a terminal. If the file is `optional`, one that is not
@@ -45,18 +64,25 @@ pub(crate) fn allows(
     printer: Printer,
 ) -> Result<bool, CommandError> {
     let entry = entry(path, text);
-    if load()?.files.contains(&entry) {
+    let trusted = load()?;
+    if trusted.has(&entry) {
         return Ok(true);
     }
+    let changes = trusted.before(&entry).map(|before| changes(before, &entry));
     let file = path.display();
     if optional {
+        let why = match &changes {
+            Some(changes) => format!("has changed since you trusted it ({changes})"),
+            None => "is not trusted".to_owned(),
+        };
         printer.quote(&format!(
-            "note: `{file}` is not trusted, so its servers are not started (`planwright trust {file}`)"
+            "note: `{file}` {why}, so its servers are not started (`planwright trust {}`)",
+            shell_word(&file)
         ));
         return Ok(false);
     }
     if Printer::is_watched()
-        && let Some(yes) = ask(path, text, printer)?
+        && let Some(yes) = ask(path, text, changes.as_deref(), printer)?
     {
         if yes {
             remember(path, text)?;
@@ -66,15 +92,85 @@ pub(crate) fn allows(
             "name another with `--servers FILE`, or simulate the tools with `--simulate FILE`",
         ));
     }
-    Err(CommandError::new(format!(
-        "`{file}` was found but is not trusted, so its servers are not started"
-    ))
-    .hint(format!("look at it, then run `planwright trust {file}`"))
-    .hint(format!("or name it: `--servers {file}`")))
+    Err(distrust(path, text))
+}
+
+/// The error about a file that was found and is not trusted, or has changed since it was.
+pub(crate) fn distrust(path: &Path, text: &str) -> CommandError {
+    let entry = entry(path, text);
+    let trusted = load().ok();
+    let before = trusted.as_ref().and_then(|trusted| trusted.before(&entry));
+    let file = path.display();
+    let word = shell_word(&file);
+    let error = match before {
+        Some(before) => CommandError::new(format!(
+            "`{file}` has changed since you trusted it, so its servers are not started"
+        ))
+        .hint(changes(before, &entry)),
+        None => CommandError::new(format!(
+            "`{file}` was found but is not trusted, so its servers are not started"
+        )),
+    };
+    error
+        .hint(format!("look at it, then run `planwright trust {word}`"))
+        .hint(format!("or name it: `--servers {word}`"))
+}
+
+/// Describes the changes of a file since it was trusted: ``changed: `a`; new: `b`; gone: `c` ``.
+fn changes(before: &TrustedFile, now: &TrustedFile) -> String {
+    if before.servers.is_empty() {
+        return "it is not known what has changed".to_owned();
+    }
+    let names = |of: &TrustedFile, differs: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
+        let servers = of
+            .servers
+            .iter()
+            .filter(|(name, digest)| differs(name, digest));
+        servers.map(|(name, _)| format!("`{name}`")).collect()
+    };
+    let old = |name: &str| before.servers.get(name);
+    let parts = [
+        (
+            "changed",
+            names(now, &|name, digest| {
+                old(name).is_some_and(|old| old != digest)
+            }),
+        ),
+        ("new", names(now, &|name, _| old(name).is_none())),
+        (
+            "gone",
+            names(before, &|name, _| !now.servers.contains_key(name)),
+        ),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(word, names)| format!("{word}: {}", names.join(", ")))
+        .collect();
+    if parts.is_empty() {
+        return "its servers are the same, only other text has changed".to_owned();
+    }
+    parts.join("; ")
+}
+
+/// Returns the digest of each server in the text of a file; none if it cannot be read.
+fn server_digests(text: &str) -> BTreeMap<String, String> {
+    let Ok(Some(servers)) = ObjectText::find(text, GATEWAY_SERVERS) else {
+        return BTreeMap::new();
+    };
+    let members = servers.members.into_iter();
+    members
+        .map(|member| (member.name, digest(&member.value.to_json())))
+        .collect()
 }
 
 /// Shows the commands of the file and asks; `None` without a terminal.
-fn ask(path: &Path, text: &str, printer: Printer) -> Result<Option<bool>, CommandError> {
+fn ask(
+    path: &Path,
+    text: &str,
+    changes: Option<&str>,
+    printer: Printer,
+) -> Result<Option<bool>, CommandError> {
     let file = path.display().to_string();
     let Ok(terminal) = fs::OpenOptions::new()
         .read(true)
@@ -83,7 +179,12 @@ fn ask(path: &Path, text: &str, printer: Printer) -> Result<Option<bool>, Comman
     else {
         return Ok(None);
     };
-    printer.quote(&format!("`{file}` was found here; it would start:"));
+    printer.quote(&match changes {
+        Some(changes) => {
+            format!("`{file}` has changed since you trusted it ({changes}); it would start:")
+        }
+        None => format!("`{file}` was found here; it would start:"),
+    });
     for line in commands(text, &file)? {
         printer.quote(&line);
     }
@@ -122,22 +223,24 @@ pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandErr
 }
 
 fn entry(path: &Path, text: &str) -> TrustedFile {
-    let sha256 = Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect::<Vec<String>>()
-        .concat();
     TrustedFile {
         path: absolute(path),
-        sha256,
+        sha256: digest(text),
+        servers: server_digests(text),
     }
+}
+
+fn digest(text: &str) -> String {
+    let bytes = Sha256::digest(text.as_bytes());
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.concat()
 }
 
 fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-pub(super) fn remember(path: &Path, text: &str) -> Result<(), CommandError> {
+pub(crate) fn remember(path: &Path, text: &str) -> Result<(), CommandError> {
     let entry = entry(path, text);
     change(|trusted| {
         trusted.files.retain(|file| file.path != entry.path);

@@ -12,7 +12,7 @@ use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
 use crate::args::Colour;
-use crate::error::reason;
+use crate::error::{CommandError, reason};
 
 pub(crate) use planwright::terminal_text::time;
 
@@ -102,6 +102,14 @@ impl Printer {
     /// what it appears to be.
     pub(crate) fn quote(self, text: &str) {
         self.status(&terminal_text::lines(text));
+    }
+
+    /// Prints the error of a command with its hints.
+    pub(crate) fn error(self, error: &CommandError) {
+        self.quote(&format!("error: {error}"));
+        for hint in error.hints() {
+            self.quote(&format!("  hint: {hint}"));
+        }
     }
 
     /// Returns true if a person watches the status lines.

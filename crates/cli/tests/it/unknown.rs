@@ -125,3 +125,97 @@ fn a_later_attempt_that_was_not_sent_does_not_hide_an_earlier_one() {
         "1 calls, exit Some(1); resumed: 1 calls, exit Some(4)"
     );
 }
+
+#[test]
+fn all_unknown_calls_are_decided_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    set_up(
+        path,
+        &json!({"never": true}),
+        &json!({"timeout": "100ms"}),
+        &json!({"for_each": [1, 2]}),
+    );
+    let arguments = [
+        "run",
+        "plan.json",
+        "--servers",
+        "mcp.json",
+        "--approve",
+        "all",
+    ];
+    let (run, _, made) = came_to(path, &program(path, &arguments));
+    assert_eq!(made, 2);
+    let resume = |more: &[&str]| {
+        let arguments = [&["resume", &*run, "--approve", "all"], more].concat();
+        came_to(path, &program(path, &arguments))
+    };
+    let (_, exit, made) = resume(&[]);
+    assert_eq!((exit, made), (Some(4), 2));
+    for (made, more) in [
+        (4, &["--retry-unknown"][..]),
+        (6, &["--retry", "all"]),
+        (8, &["--retry", "pay[0],pay[1]"]),
+        (9, &["--retry", "pay[0]", "--skip", "pay[1]"]),
+    ] {
+        let (_, _, made_in_all) = resume(more);
+        assert_eq!(made_in_all, made, "{more:?}");
+    }
+    let (_, exit, made) = resume(&["--skip", "all"]);
+    assert_eq!((exit, made), (Some(0), 9));
+    let output = program(path, &["resume", &run, "--retry-unknown"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("error: no call of the run has an unknown outcome"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// The command that is printed last is one that goes on.
+#[test]
+fn the_way_out_is_a_command_that_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let limited = json!({"timeout": "100ms"});
+    set_up(path, &json!({"never": true}), &limited, &json!({}));
+    let output = planwright(path)
+        .args([
+            "run",
+            "plan.json",
+            "--servers",
+            "mcp.json",
+            "--approve",
+            "all",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        stderr(&output).contains("go on with `planwright resume"),
+        "{}",
+        stderr(&output)
+    );
+    let output = planwright(path).args(["resume", "last"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let messages = stderr(&output);
+    let last = messages.lines().last().unwrap_or_default();
+    let command = last.split('`').nth(1).unwrap_or_default();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    assert!(
+        words.starts_with(&["resume"]) && words.ends_with(&["--retry-unknown"]),
+        "{messages}"
+    );
+    let effects = || {
+        fs::read_to_string(path.join("effects"))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    assert_eq!(effects(), 1);
+    planwright(path)
+        .args(&words)
+        .args(["--approve", "all"])
+        .output()
+        .unwrap();
+    assert_eq!(effects(), 2);
+}

@@ -122,6 +122,28 @@ pub struct OpenCallV1 {
 }
 
 /// The schema's name and version.
+pub const WAITING_SCHEMA: &str = "planwright.waiting/1";
+
+/// The calls that wait for a decision.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitingV1 {
+    /// [`WAITING_SCHEMA`].
+    pub schema: &'static str,
+    /// The calls.
+    pub calls: Vec<OpenCallV1>,
+}
+
+impl WaitingV1 {
+    /// Creates the document of these calls.
+    pub fn new(calls: Vec<OpenCallV1>) -> Self {
+        Self {
+            schema: WAITING_SCHEMA,
+            calls,
+        }
+    }
+}
+
+/// The schema's name and version.
 pub const DIFF_SCHEMA: &str = "planwright.diff/1";
 
 /// The largest number of places that are reported within one value.
@@ -211,6 +233,55 @@ pub struct ChangeV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub after: Option<Value>,
+}
+
+/// The schema's name and version.
+pub const PLAN_TEXTS_DIFF_SCHEMA: &str = "planwright.plan-diff/1";
+
+/// The difference between two plans as texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanTextsDiffV1 {
+    /// [`PLAN_TEXTS_DIFF_SCHEMA`].
+    pub schema: &'static str,
+    /// True if there is no difference. The order of steps does not count.
+    pub same: bool,
+    /// The ids of the steps that only the second plan has.
+    pub added: Vec<String>,
+    /// The ids of the steps that only the first plan has.
+    pub removed: Vec<String>,
+    /// The steps that both plans have, with differences.
+    pub changed: Vec<ChangedStepV1>,
+    /// The differences outside the steps, as places in the plan.
+    pub plan: Vec<ChangeV1>,
+}
+
+/// A step that two plans have, with differences.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangedStepV1 {
+    /// The id of the step.
+    pub step: String,
+    /// The differences, as places in the step in Planwright's own dialect.
+    pub changes: Vec<ChangeV1>,
+}
+
+impl PlanTextsDiffV1 {
+    /// Creates the document of these differences.
+    pub fn new(
+        added: Vec<String>,
+        removed: Vec<String>,
+        changed: Vec<ChangedStepV1>,
+        plan: Vec<ChangeV1>,
+    ) -> Self {
+        let same = added.is_empty() && removed.is_empty() && changed.is_empty() && plan.is_empty();
+        Self {
+            schema: PLAN_TEXTS_DIFF_SCHEMA,
+            same,
+            added,
+            removed,
+            changed,
+            plan,
+        }
+    }
 }
 
 /// Returns the differences of two values, as deep as possible, at most the first thousand.

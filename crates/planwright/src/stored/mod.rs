@@ -12,8 +12,8 @@ mod streamed;
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use resume::{
-    CalledStep, PreparedResume, ResumeRequest, StaleStep, called_steps, changed, resolve_choices,
-    stale_steps,
+    CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
+    named_steps, resolve_choices, stale_steps,
 };
 pub use run::{PlanChange, StoredRun, StoredRunError, history};
 pub use servers::OrphanedServers;

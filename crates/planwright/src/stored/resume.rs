@@ -204,13 +204,58 @@ pub fn resolve_choices(
     Ok(resolved)
 }
 
-/// The step, item or round that `text` names.
-fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address, StoredRunError> {
+/// The steps, items and rounds of a stored run that a person may name.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NamedSteps {
+    known: Vec<Address>,
+    /// The addresses of those with a call whose outcome is unknown, sorted. Calls that may be repeated are left out: a resumed run makes
+    /// them again by itself.
+    pub unknown: Vec<Arc<str>>,
+}
+
+impl NamedSteps {
+    /// Returns true if `text` names a step, an item or a round, or several.
+    pub fn contains(&self, text: &str) -> bool {
+        !matches!(Address::find(text, &self.known), Ok(None))
+    }
+}
+
+/// Returns the steps, items and rounds that a person may name.
+pub fn named_steps(plan: &CheckedPlan, history: &History) -> NamedSteps {
+    let tools = tools_of(plan);
+    let is_repeatable = |call: &PastCall| {
+        tools.iter().any(|tool| {
+            tool.server == call.server && tool.name == call.tool && tool.is_repeatable()
+        })
+    };
+    let unknown = history.steps().filter(|(_, past)| {
+        let is_settled = past
+            .settled
+            .as_ref()
+            .is_some_and(|end| matches!(end.status, StepStatus::Succeeded | StepStatus::Skipped));
+        !is_settled && past.calls_in_doubt().any(|call| !is_repeatable(call))
+    });
+    let mut unknown: Vec<Arc<str>> = unknown.map(|(at, _)| at.to_string().into()).collect();
+    unknown.sort();
+    NamedSteps {
+        known: known_steps(plan, history),
+        unknown,
+    }
+}
+
+fn known_steps(plan: &CheckedPlan, history: &History) -> Vec<Address> {
     let steps = plan.plan().steps.iter();
     let mut known: Vec<Address> = steps
         .map(|step| Address::of_step(step.id.clone()))
         .collect();
     known.extend(history.steps().map(|(at, _)| Address::clone(at)));
+    known
+}
+
+/// The step, item or round that `text` names.
+fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address, StoredRunError> {
+    let known = known_steps(plan, history);
     match Address::find(text, &known) {
         Ok(Some(at)) => Ok(at.clone()),
         Ok(None) => {

@@ -11,7 +11,7 @@ use planwright::mcp::jsonc;
 pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
 
 /// A file of ours without servers.
-const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
+pub(crate) const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
 
 /// The place of the servers in a client's file, and their replacement.
 #[derive(Clone, Debug)]
@@ -160,6 +160,23 @@ pub(crate) fn unwrap(
         returned,
         renamed,
     })
+}
+
+/// Adds a server to a text that lists servers as a file of ours does.
+pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String, EditFault> {
+    let mut servers = our_servers(text)?;
+    if servers.get(name).is_some() {
+        return Err(EditFault {
+            message: format!("it has a server `{name}` already"),
+            help: "give the new one another name, or edit the file".to_owned(),
+        });
+    }
+    let blanks = servers.members.last().map(Member::blanks);
+    let blanks = blanks.unwrap_or("\n    ").to_owned();
+    let written = written(&entry, &blanks, &servers.foot);
+    let member = Member::new(&blanks, name, entry, &written);
+    servers.members.push(member);
+    Ok(servers.text())
 }
 
 /// Returns whether a text has servers that a gateway could be put in front of.

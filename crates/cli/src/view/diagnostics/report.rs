@@ -1,12 +1,13 @@
 //! Diagnostics as they are printed, each with the part of a text that it is about: a few lines, long ones cut around the spot.
 
+use std::cell::OnceCell;
 use std::fmt::{self, Write as _};
 
 use miette::{
     GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
     SourceCode, SourceSpan, SpanContents,
 };
-use planwright::core::{Diagnostic, Diagnostics, Severity, Span};
+use planwright::core::{Diagnostic, Diagnostics, Severity, Span, Value};
 use planwright::terminal_text;
 
 use crate::view::printer::Printer;
@@ -39,11 +40,25 @@ pub(crate) fn show(diagnostics: &Diagnostics, texts: &[(String, String)], printe
                 coloured: printer.colours_status(),
             },
         );
-        format!("{}\n\n{count}", shown.trim_end())
+        format!(
+            "{}\n\n{count}{}",
+            shown.trim_end(),
+            explanation(diagnostics)
+        )
     } else {
         compact(diagnostics, texts) + &count
     };
     printer.status(&shown);
+}
+
+/// The command that explains the first code.
+fn explanation(diagnostics: &Diagnostics) -> String {
+    diagnostics.iter().next().map_or_else(String::new, |first| {
+        format!(
+            "\n  hint: `planwright explain {}` explains a code",
+            first.code
+        )
+    })
 }
 
 /// `2 errors, 1 warning`, `more than 100 errors`
@@ -112,27 +127,36 @@ pub(super) fn graphical(
         .with_width(look.width.max(40))
         .with_break_words(false);
     let mut shown = String::new();
+    let steps = Steps::of(texts);
     for diagnostic in diagnostics {
-        let report = Report::of(diagnostic, texts, look.width);
+        let report = Report::of(diagnostic, &steps, look.width);
         // Writing to a text cannot fail; if rendering does, the compact form is used.
         if handler.render_report(&mut shown, &report).is_err() {
-            shown.push_str(&compact_line(diagnostic, texts));
+            shown.push_str(&compact_line(diagnostic, &steps));
         }
         shown.push('\n');
     }
     shown
 }
 
-/// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`.
+/// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`. The place in a long line, where a column is hard to find,
+/// is shown below.
 pub(super) fn compact(diagnostics: &Diagnostics, texts: &[(String, String)]) -> String {
+    let steps = Steps::of(texts);
     diagnostics
         .iter()
-        .map(|diagnostic| compact_line(diagnostic, texts))
+        .map(|diagnostic| compact_line(diagnostic, &steps))
         .collect()
 }
 
-fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
-    let mut line = place(diagnostic, texts);
+/// The columns of a line that a person finds a place in by its column.
+const MAX_COUNTED_COLUMNS: usize = 160;
+
+/// The columns of the part of a long line.
+const WINDOW: usize = 76;
+
+fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
+    let mut line = place(diagnostic, steps.texts);
     let _ = write!(
         line,
         "{} {}: {}",
@@ -151,8 +175,76 @@ fn compact_line(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
     for hop in diagnostic.way.iter() {
         let _ = writeln!(line, "    {}", one_line(&hop.text));
     }
+    let text = text_of(diagnostic.source.as_deref(), steps.texts);
+    if let (Some((name, text)), Some(span)) = (text, diagnostic.span)
+        && line_around(text, span).len() > MAX_COUNTED_COLUMNS
+    {
+        let excerpt = Excerpt::of(name, text, span, WINDOW);
+        let (shown, mark) = excerpt.marked_line();
+        let step = steps.label(diagnostic);
+        let step = step.map_or_else(String::new, |step| format!(" {step}"));
+        let _ = writeln!(line, "    {shown}\n    {mark}{step}");
+    }
     line
 }
+
+/// The line of `text` in which `span` begins.
+fn line_around(text: &str, span: Span) -> &str {
+    let start = floor(text, span.start);
+    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    &text[begin..end]
+}
+
+/// The steps of the texts that diagnostics are about, by the places in them. A text that is not JSON has none.
+struct Steps<'t> {
+    texts: &'t [(String, String)],
+    values: Vec<OnceCell<Option<Value>>>,
+}
+
+impl<'t> Steps<'t> {
+    fn of(texts: &'t [(String, String)]) -> Self {
+        Self {
+            texts,
+            values: texts.iter().map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// Returns ``step `a` `` for a diagnostic about a part of that step.
+    fn label(&self, diagnostic: &Diagnostic) -> Option<String> {
+        let index = match &diagnostic.source {
+            Some(name) => self.texts.iter().position(|(known, _)| **known == **name)?,
+            None => 0,
+        };
+        let (_, text) = self.texts.get(index)?;
+        let value = self.values.get(index)?;
+        let mut at = value.get_or_init(|| Value::from_json(text).ok()).as_ref()?;
+        let mut step = None;
+        let segments = diagnostic.pointer.split('/').skip(1);
+        // The arguments of a step have ids of other things.
+        for segment in segments.take_while(|segment| !is_arguments(segment)) {
+            let segment = segment.replace("~1", "/").replace("~0", "~");
+            at = match at {
+                Value::List(items) => items.get(segment.parse::<usize>().ok()?)?,
+                other => other.get(&segment)?,
+            };
+            if let Some(id) = at.get("id").and_then(Value::as_text) {
+                step = Some(id);
+            }
+        }
+        let id = terminal_text::one_line(step?);
+        let id = terminal_text::shortened(&id, MAX_ID_WIDTH, "…");
+        Some(format!("step `{id}`"))
+    }
+}
+
+/// Returns whether a field of a step holds values rather than steps, in any dialect.
+fn is_arguments(field: &str) -> bool {
+    matches!(field, "args" | "arguments" | "params" | "value" | "inputs")
+}
+
+/// The longest id of a step that is shown whole, in columns.
+const MAX_ID_WIDTH: usize = 32;
 
 pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
@@ -185,11 +277,12 @@ struct Report<'a> {
     diagnostic: &'a Diagnostic,
     message: String,
     excerpt: Option<Excerpt>,
+    label: String,
 }
 
 impl<'a> Report<'a> {
-    fn of(diagnostic: &'a Diagnostic, texts: &[(String, String)], width: usize) -> Self {
-        let text = text_of(diagnostic.source.as_deref(), texts);
+    fn of(diagnostic: &'a Diagnostic, steps: &Steps, width: usize) -> Self {
+        let text = text_of(diagnostic.source.as_deref(), steps.texts);
         let excerpt = text
             .filter(|(_, text)| !text.trim().is_empty())
             .zip(diagnostic.span)
@@ -201,10 +294,21 @@ impl<'a> Report<'a> {
         if excerpt.is_none() {
             message.push_str(&whereabouts(diagnostic));
         }
+        let label = match (steps.label(diagnostic), &*diagnostic.pointer) {
+            (None, "") => "here".to_owned(),
+            (None, pointer) => one_line(pointer),
+            (Some(step), pointer) => {
+                let whole = format!("{step}: {}", one_line(pointer));
+                let start = excerpt.as_ref().map_or(0, Excerpt::indentation);
+                let is_narrow = width < FRAME + start + terminal_text::width(&whole);
+                if is_narrow { step } else { whole }
+            }
+        };
         Self {
             diagnostic,
             message,
             excerpt,
+            label,
         }
     }
 }
@@ -253,10 +357,6 @@ impl miette::Diagnostic for Report<'_> {
         Some(Box::new(text))
     }
 
-    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(format!("docs/codes/{}.md", self.diagnostic.code)))
-    }
-
     fn source_code(&self) -> Option<&dyn SourceCode> {
         self.excerpt
             .as_ref()
@@ -265,12 +365,7 @@ impl miette::Diagnostic for Report<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let excerpt = self.excerpt.as_ref()?;
-        let label = if self.diagnostic.pointer.is_empty() {
-            "here".to_owned()
-        } else {
-            one_line(&self.diagnostic.pointer)
-        };
-        let label = LabeledSpan::new_with_span(Some(label), excerpt.spot());
+        let label = LabeledSpan::new_with_span(Some(self.label.clone()), excerpt.spot());
         Some(Box::new(std::iter::once(label)))
     }
 }
@@ -352,6 +447,23 @@ impl Excerpt {
     /// The spot, in the excerpt.
     pub(super) fn spot(&self) -> SourceSpan {
         (self.spot.0, self.spot.1 - self.spot.0).into()
+    }
+
+    /// The line with the spot, and a line that marks the spot below it.
+    fn marked_line(&self) -> (&str, String) {
+        let (start, end) = self.spot;
+        let begin = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = self.text[begin..].lines().next().unwrap_or_default();
+        let before = terminal_text::width(&self.text[begin..start]);
+        let marked = terminal_text::width(&self.text[start..end]).max(1);
+        (line, " ".repeat(before) + &"^".repeat(marked))
+    }
+
+    /// The columns before the middle of the spot, where its label begins.
+    fn indentation(&self) -> usize {
+        let (_, mark) = self.marked_line();
+        let marked = mark.trim_start().len();
+        mark.len() - marked + marked / 2
     }
 
     /// The spot's line and column in the whole text, from 1.

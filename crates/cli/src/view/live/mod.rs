@@ -1,5 +1,6 @@
 //! The live view of a run: on a terminal, a line for each step under way, and above it one for each that has ended.
 
+mod plain_lines;
 mod step_lines;
 mod terminal;
 

@@ -99,10 +99,18 @@ impl StepLines {
         }
     }
 
-    /// Applies an event. Gives the line about the step that it ends, if it ends one.
+    /// Applies an event. Gives the line about the step that it ends, if it ends one that had begun, or was skipped: the summary counts the
+    /// others.
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
         let ended = self.view.event(stamped)?;
-        Some(self.ended_line(&ended, stamped.at))
+        let is_shown = ended.status != StepStatus::NotRun;
+        is_shown.then(|| self.ended_line(&ended, stamped.at))
+    }
+
+    /// `3 of 12 steps, 5.0s`
+    pub(super) fn progress(&self, now: Duration) -> String {
+        let RunView { ended, steps, .. } = &self.view;
+        format!("{ended} of {steps} steps, {}", time(now))
     }
 
     /// The lines about the steps under way.
@@ -121,12 +129,7 @@ impl StepLines {
             lines.push(styled(DIM, format!("  and {more} more")));
         }
         if !self.view.active.is_empty() && self.view.steps > 1 {
-            let progress = format!(
-                "  {} of {} steps, {}",
-                self.view.ended,
-                self.view.steps,
-                time(now)
-            );
+            let progress = format!("  {}", self.progress(now));
             lines.push(styled(DIM, terminal_text::shortened(&progress, width, "…")));
         }
         if let Some(writer) = &self.writer {

@@ -11,8 +11,10 @@ use planwright::engine::run::StepSummary;
 use planwright::engine::{RunEvent, RunStatus, RunSummary, StampedEvent, StepStatus};
 use planwright::terminal_text;
 
+use super::plain_lines::PlainLines;
 use super::step_lines::StepLines;
-use crate::args::RunFormat;
+use crate::args::{Progress, RunFormat};
+use crate::runs::store;
 use crate::view::printer::{BAD, BOLD, DIM, GOOD, ODD, Printer, code, counted, styled, time};
 
 /// The interval at which the lines are drawn.
@@ -22,9 +24,10 @@ const REDRAW: Duration = Duration::from_millis(100);
 const PRINT: Duration = Duration::from_millis(50);
 const MAX_BUFFERED_LINES: usize = 8;
 
-/// The live view of a run. It is empty without a terminal, or if events are printed.
+/// The progress of a run: a live view on a terminal, else lines. It is empty if events are printed.
 pub(crate) struct Live {
     pub(super) view: Option<View>,
+    pub(super) lines: Option<PlainLines>,
     pub(super) printer: Printer,
 }
 
@@ -51,22 +54,45 @@ struct Stage {
 
 impl Live {
     /// The view of a run of `plan`.
-    pub(crate) fn new(plan: &CheckedPlan, format: RunFormat, printer: Printer) -> Arc<Self> {
-        Self::with(StepLines::new(plan), format, printer)
+    pub(crate) fn new(
+        plan: &CheckedPlan,
+        format: RunFormat,
+        progress: Progress,
+        printer: Printer,
+    ) -> Arc<Self> {
+        Self::with(StepLines::new(plan), format, progress, printer)
     }
 
     /// The view of a run whose plan `writer` is still writing.
     pub(crate) fn written_by(writer: &str, format: RunFormat, printer: Printer) -> Arc<Self> {
-        Self::with(StepLines::written_by(writer), format, printer)
+        Self::with(
+            StepLines::written_by(writer),
+            format,
+            Progress::Auto,
+            printer,
+        )
     }
 
-    fn with(board: StepLines, format: RunFormat, printer: Printer) -> Arc<Self> {
-        let is_shown = format != RunFormat::Events && Printer::is_watched();
-        let view = is_shown.then(|| {
+    fn with(
+        board: StepLines,
+        format: RunFormat,
+        progress: Progress,
+        printer: Printer,
+    ) -> Arc<Self> {
+        let reports_events = format == RunFormat::Events;
+        let is_drawn = progress == Progress::Auto && !reports_events && Printer::is_watched();
+        let (view, lines) = if is_drawn {
             let print = Box::new(move |line: &str| printer.status(line));
-            View::new(ProgressDrawTarget::stderr(), print, board, printer)
-        });
-        Arc::new(Self { view, printer })
+            let view = View::new(ProgressDrawTarget::stderr(), print, board, printer);
+            (Some(view), None)
+        } else {
+            (None, PlainLines::new(board, progress, reports_events))
+        };
+        Arc::new(Self {
+            view,
+            lines,
+            printer,
+        })
     }
 
     /// Adds steps to the plan.
@@ -87,8 +113,10 @@ impl Live {
     }
 
     fn change(&self, change: impl FnOnce(&mut StepLines)) {
-        if let Some(view) = &self.view {
-            change(&mut lock(&view.stage).board);
+        match (&self.view, &self.lines) {
+            (Some(view), _) => change(&mut lock(&view.stage).board),
+            (None, Some(lines)) => lines.change(change),
+            (None, None) => {}
         }
     }
 
@@ -96,6 +124,9 @@ impl Live {
     pub(crate) fn event(&self, event: &StampedEvent) {
         if let Some(view) = &self.view {
             view.event(event);
+        }
+        for line in self.lines.iter().flat_map(|lines| lines.event(event)) {
+            self.printer.status(&line);
         }
     }
 
@@ -114,11 +145,24 @@ impl Live {
         }
     }
 
+    /// Names a stored run at its start, by as much of its id as other commands need.
+    pub(crate) fn announce(&self, id: &str) {
+        if self.view.is_some() {
+            let line = styled(DIM, format!("run {}", store::short(id)));
+            self.suspend(|| self.printer.status(&line));
+        }
+    }
+
     /// Prints the summary of the run; `is_stored` is true if other processes can decide about it.
     pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
         self.finish();
         self.printer
             .status(summary_text(summary, is_stored).trim_end());
+        // Other outcomes end with a command that names the run.
+        if is_stored && self.view.is_some() && summary.status == RunStatus::Succeeded {
+            let line = format!("run {}", store::short(&summary.run));
+            self.printer.status(&styled(DIM, line));
+        }
     }
 }
 

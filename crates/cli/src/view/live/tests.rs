@@ -14,9 +14,10 @@ use planwright::engine::{
 };
 
 use super::Live;
+use super::plain_lines::PlainLines;
 use super::step_lines::StepLines;
 use super::terminal::{View, summary_text};
-use crate::args::Colour;
+use crate::args::{Colour, Progress};
 use crate::view::printer::Printer;
 
 /// The plan, events and summary of a run.
@@ -333,6 +334,7 @@ fn view(ran: &Ran) -> (Live, InMemoryTerm) {
     });
     let live = Live {
         view: Some(View::new(target, print, StepLines::new(&ran.plan), printer)),
+        lines: None,
         printer,
     };
     (live, terminal)
@@ -387,6 +389,7 @@ fn nothing_is_shown_without_a_terminal() {
     let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
     let live = Live {
         view: None,
+        lines: None,
         printer: Printer::new(Colour::Never),
     };
     for event in &ran.events {
@@ -439,4 +442,49 @@ fn a_plan_grows_while_it_is_written() {
     assert!(!lines(&board, 100).contains("writes"));
     board.begin_again();
     assert_snapshot!(lines(&board, 100), @"");
+}
+
+/// The lines where no terminal shows the run.
+fn lines(ran: &Ran, progress: Progress, reports_events: bool) -> String {
+    let board = StepLines::new(&ran.plan);
+    let Some(lines) = PlainLines::new(board, progress, reports_events) else {
+        return "nothing".to_owned();
+    };
+    let events = ran.events.iter();
+    let lines: Vec<String> = events.flat_map(|event| lines.event(event)).collect();
+    plain(&lines.join("\n"))
+}
+
+#[test]
+fn a_log_has_a_line_for_each_step() {
+    let plan = r#"{"steps": [
+        {"id": "a", "tool": "get"},
+        {"id": "b", "tool": "slow"},
+        {"id": "c", "after": ["b"], "tool": "get"},
+        {"id": "d", "when": "${a.temp > 30}", "tool": "get"}
+    ], "output": ["a"]}"#;
+    let ran = run(plan, TOOLS);
+    assert_snapshot!(lines(&ran, Progress::Plain, false), @r"
+    run run: 1 of 4 steps, 0.4s
+    ✓ a  get   0.4s
+    – d  skipped: its condition is false
+    ✗ b  slow  1m 00s  no answer within 60s
+    – c  skipped: `b` gave no output
+    ");
+    // The steps of the first seconds are counted.
+    assert_snapshot!(lines(&ran, Progress::Auto, false), @"
+    run run: 3 of 4 steps, 1m 00s
+    ✗ b  slow  1m 00s  no answer within 60s
+    – c  skipped: `b` gave no output
+    ");
+    assert_eq!(lines(&ran, Progress::Auto, true), "nothing");
+    assert_eq!(lines(&ran, Progress::None, false), "nothing");
+    for reports_events in [false, true] {
+        let json = lines(&ran, Progress::Json, reports_events);
+        assert_eq!(json.lines().count(), ran.events.len());
+        assert!(
+            json.starts_with(r#"{"schema":"planwright.event/1""#),
+            "{json}"
+        );
+    }
 }

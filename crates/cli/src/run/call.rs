@@ -1,0 +1,99 @@
+//! `planwright call SERVER.TOOL KEY=VALUE`: one call, as a plan of one step. It is checked, asked about and stored as any other run.
+
+use std::collections::BTreeSet;
+
+use planwright::core::{Catalog, Lookup, Object, Tool, Value};
+use planwright::dialects::native::Native;
+use planwright::dialects::{Dialect, ReadOptions, parse};
+use planwright::loaded_plan::{LoadedPlan, single_call};
+
+use super::command::RunCommand;
+use crate::args::CallArguments;
+use crate::error::{CommandError, Exit};
+use crate::view::printer::Printer;
+
+/// `planwright call SERVER.TOOL`
+pub(crate) async fn call(
+    arguments: &CallArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let run = arguments.run().map_err(|error| {
+        CommandError::new("the call cannot be turned into a run").internal(error)
+    })?;
+    let command = RunCommand::open(&run, printer)?;
+    let needed = BTreeSet::from([arguments.tool.clone()]);
+    command
+        .run(&needed, |catalog| plan(arguments, catalog))
+        .await
+}
+
+/// The plan of the call. The check reports a tool that does not exist.
+fn plan(arguments: &CallArguments, catalog: &Catalog) -> Result<LoadedPlan, CommandError> {
+    let found = match catalog.find(&arguments.tool) {
+        Lookup::Found(tool) => Some(tool),
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
+    };
+    let args = values(arguments, found.as_deref())?;
+    let Some(tool) = found else {
+        let step = Value::object([
+            ("id", Value::from("call")),
+            ("tool", Value::from(arguments.tool.as_str())),
+        ]);
+        let plan = Value::object([("steps", Value::list([step]))]);
+        return Ok(loaded(&plan.to_json()));
+    };
+    let (text, _) = Native.print(&single_call(catalog, &tool, &args));
+    let text =
+        text.ok_or_else(|| CommandError::new("these arguments cannot be written as a plan"))?;
+    Ok(loaded(&text))
+}
+
+fn loaded(text: &str) -> LoadedPlan {
+    let options = ReadOptions {
+        dialect: Some(Native.name()),
+        ..ReadOptions::new("call")
+    };
+    LoadedPlan::new("call".to_owned(), parse(text.as_bytes(), &options))
+}
+
+/// Returns the arguments of the call: those of `--args`, and over them the single values.
+fn values(arguments: &CallArguments, tool: Option<&Tool>) -> Result<Value, CommandError> {
+    let mut values = match &arguments.args {
+        None => Object::default(),
+        Some(text) => {
+            let value = Value::from_json(text)
+                .map_err(|error| CommandError::new(format!("`--args` is not JSON: {error}")))?;
+            value.as_object().cloned().ok_or_else(|| {
+                CommandError::new(format!("`--args` is a {}, not an object", value.kind()))
+                    .hint("write it as --args '{\"NAME\": VALUE}'")
+            })?
+        }
+    };
+    for pair in &arguments.values {
+        let Some((name, text)) = pair.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(CommandError::new(format!(
+                "the argument `{pair}` has no name before a `=`"
+            ))
+            .hint("write it as NAME=VALUE"));
+        };
+        values.insert(name.into(), value(name, text, tool));
+    }
+    Ok(values.into())
+}
+
+/// Returns a value as the tool takes it: text for a parameter that is text, else JSON if it parses.
+fn value(name: &str, text: &str, tool: Option<&Tool>) -> Value {
+    let schema = tool
+        .and_then(|tool| {
+            tool.input
+                .as_value()
+                .get("properties")?
+                .get(name)?
+                .get("type")
+        })
+        .and_then(Value::as_text);
+    if schema == Some("string") {
+        return Value::from(text);
+    }
+    Value::from_json(text).unwrap_or_else(|_| Value::from(text))
+}

@@ -1,0 +1,60 @@
+//! `planwright man`: manual pages, and `planwright completions`: scripts for shells. Both are made from the command line's definition.
+
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::args::{Arguments, ManArguments};
+use crate::error::{CommandError, Exit, reason};
+use crate::system::text_file;
+use crate::view::printer::Printer;
+
+/// `planwright man`
+pub(crate) fn man(arguments: &ManArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let mut command = Arguments::command();
+    command.build();
+    let Some(folder) = &arguments.output else {
+        printer.data(&page(&command)?);
+        return Ok(Exit::Success);
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CommandError::new(format!(
+            "cannot make the folder `{}`: {}",
+            folder.display(),
+            reason(&error)
+        ))
+    })?;
+    write_all(&command, folder, printer)?;
+    Ok(Exit::Success)
+}
+
+/// Writes the page of a command, and of all below it.
+fn write_all(command: &Command, folder: &Path, printer: Printer) -> Result<(), CommandError> {
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    let path = folder.join(format!("{name}.1"));
+    text_file::write(&page(command)?, &path, true)?;
+    printer.data_line(&path.display().to_string());
+    let commands = command.get_subcommands();
+    for command in commands.filter(|command| command.get_name() != "help") {
+        write_all(command, folder, printer)?;
+    }
+    Ok(())
+}
+
+/// The page of a command, in roff.
+fn page(command: &Command) -> Result<String, CommandError> {
+    let mut page = Vec::new();
+    Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|error| CommandError::new("cannot write the manual").internal(error))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+/// `planwright completions SHELL`
+pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
+    printer.data(&String::from_utf8_lossy(&script));
+    Exit::Success
+}

@@ -1,0 +1,95 @@
+//! The progress of a run where no terminal shows it: a line for each step that ends, or each event as JSON.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use planwright::engine::{RunEvent, StampedEvent};
+use planwright::format::EventV1;
+
+use super::step_lines::StepLines;
+use crate::args::Progress;
+use crate::runs::store;
+
+/// The time after which a run that no terminal shows is reported: the log of a short run is its outcome.
+const QUIET: Duration = Duration::from_secs(5);
+
+/// The progress of a run as lines.
+#[derive(Debug)]
+pub(super) enum PlainLines {
+    /// A line for each step that ends.
+    Steps(Box<Mutex<StepProgress>>),
+    /// A line of JSON for each event.
+    Events,
+}
+
+/// The steps of a run, for lines that stay.
+#[derive(Debug)]
+pub(super) struct StepProgress {
+    board: StepLines,
+    /// The time of the run from which on lines are printed.
+    from: Duration,
+    run: Option<String>,
+    has_begun: bool,
+}
+
+impl PlainLines {
+    /// The lines that `progress` asks for where no terminal shows the run. `reports_events` is true if the events are printed in any case.
+    pub(super) fn new(board: StepLines, progress: Progress, reports_events: bool) -> Option<Self> {
+        let from = match progress {
+            Progress::Auto if reports_events => return None,
+            Progress::Auto => QUIET,
+            Progress::Plain => Duration::ZERO,
+            Progress::Json => return Some(Self::Events),
+            Progress::None => return None,
+        };
+        Some(Self::Steps(Box::new(Mutex::new(StepProgress {
+            board,
+            from,
+            run: None,
+            has_begun: false,
+        }))))
+    }
+
+    /// Changes the steps of the plan.
+    pub(super) fn change(&self, change: impl FnOnce(&mut StepLines)) {
+        if let Self::Steps(steps) = self {
+            change(&mut steps.lock().unwrap_or_else(PoisonError::into_inner).board);
+        }
+    }
+
+    /// Applies an event, and returns the lines about it.
+    pub(super) fn event(&self, stamped: &StampedEvent) -> Vec<String> {
+        match self {
+            Self::Events => {
+                // Writing an event cannot fail: it has no maps with other keys than text.
+                let line = serde_json::to_string(&EventV1::from(stamped));
+                line.into_iter().collect()
+            }
+            Self::Steps(steps) => {
+                let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+                steps.event(stamped)
+            }
+        }
+    }
+}
+
+impl StepProgress {
+    fn event(&mut self, stamped: &StampedEvent) -> Vec<String> {
+        if let RunEvent::RunStarted { run, .. } = &stamped.event {
+            self.run = Some(store::short(run).to_owned());
+        }
+        let Some(line) = self.board.event(stamped) else {
+            return Vec::new();
+        };
+        if stamped.at < self.from {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let run = self.run.as_deref().unwrap_or_default();
+            lines.push(format!("run {run}: {}", self.board.progress(stamped.at)));
+        }
+        lines.push(line);
+        lines
+    }
+}
