@@ -278,7 +278,7 @@ impl OpenCall {
     }
 
     /// The open calls of a stored run without a decision so far.
-    pub(crate) fn undecided(store: &Store, run: &str) -> Result<Vec<Self>, CommandError> {
+    pub(crate) fn undecided(store: &Store, run: &RunId) -> Result<Vec<Self>, CommandError> {
         let mut open = Self::of_stored(store, run)?;
         let decided = decided(store, run)?;
         open.retain(|call| !decided.contains(&call.digest));
@@ -334,7 +334,7 @@ impl OpenCall {
 /// The calls of a run that a command decides about.
 struct Questions {
     store: Store,
-    run: String,
+    run: RunId,
     /// True if a process drives the run.
     is_driven: bool,
     /// The calls, at least one.
@@ -358,8 +358,8 @@ impl Questions {
         let info = find_run(&store, arguments.run.as_deref())?;
         let run = StoredRun::read(&store, info.id.as_str())?;
         let open = OpenCall::of(&info.id, &run.history()?);
-        let decided = decided(&store, info.id.as_str())?;
-        let chosen = chosen(&arguments.steps, &open, &decided, info.id.as_str()).map_err(|error| {
+        let decided = decided(&store, &info.id)?;
+        let chosen = chosen(&arguments.steps, &open, &decided, &info.id).map_err(|error| {
             if run.imported.is_some() {
                 error.hint(
                     "the run was imported: what it had asked is asked again when it is resumed",
@@ -402,7 +402,7 @@ impl Questions {
             by: environment::variable("USER"),
             decided: store::now(),
         };
-        let decided = self.store.decide(&self.run, &new);
+        let decided = self.store.decide(self.run.as_str(), &new);
         decided.map_err(|error| match error {
             StoreError::Decided { .. } => {
                 CommandError::new(error.to_string()).hint("a decision stands once it is made")
@@ -413,8 +413,8 @@ impl Questions {
 }
 
 /// Returns the digests of the calls of a run about which a decision is stored.
-fn decided(store: &Store, run: &str) -> Result<BTreeSet<String>, CommandError> {
-    let decisions = store.decisions(run).map_err(store::explain)?;
+fn decided(store: &Store, run: &RunId) -> Result<BTreeSet<String>, CommandError> {
+    let decisions = store.decisions(run.as_str()).map_err(store::explain)?;
     Ok(decisions
         .into_iter()
         .map(|decision| decision.digest)
@@ -427,7 +427,7 @@ fn chosen(
     steps: &[String],
     open: &[OpenCall],
     decided: &BTreeSet<String>,
-    run: &str,
+    run: &RunId,
 ) -> Result<BTreeSet<usize>, CommandError> {
     let is_open = |call: &OpenCall| !decided.contains(&call.digest);
     let mut chosen = BTreeSet::new();

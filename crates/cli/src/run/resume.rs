@@ -55,7 +55,7 @@ pub(crate) async fn resume(
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, arguments.run.as_deref())?;
     let leased = store
-        .hold(&run.id, &store::this_process())
+        .hold(run.id.as_str(), &store::this_process())
         .map_err(store::explain)?;
     let id = leased.id().clone();
     let stored = StoredRun::read(&store, id.as_str())?;

@@ -45,7 +45,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Ex
     }
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, arguments.run.as_deref())?;
-    let text = store.export(&run.id).map_err(store::explain)?;
+    let text = store.export(run.id.as_str()).map_err(store::explain)?;
     match &arguments.output {
         Some(file) => write(&text, file, arguments.force)?,
         None => printer.data(&text),

@@ -111,7 +111,7 @@ fn plan_name(store: &Store, run: &RunListingV1) -> Result<String, CommandError> 
     if let Some(plan) = &run.plan {
         return Ok(plan.clone());
     }
-    let header = store.header(&run.id).map_err(store::explain)?;
+    let header = store.header(run.id.as_str()).map_err(store::explain)?;
     let header = RunV1::from_value(&header).ok();
     let source = header.as_ref().map(|header| Path::new(&header.plan.source));
     let name = source.and_then(|path| path.file_name()?.to_str());

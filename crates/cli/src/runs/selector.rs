@@ -41,7 +41,7 @@ fn newest(store: &Store, position: usize) -> Result<RunInfo, CommandError> {
     let project = project_folder()?;
     let mut count = 0;
     for run in store.runs(&RunFilter::default()).map_err(explain)? {
-        let header = store.header(&run.id).map_err(explain)?;
+        let header = store.header(run.id.as_str()).map_err(explain)?;
         // One of another version of the program can be named by its id.
         let Ok(header) = RunV1::from_value(&header) else {
             continue;

@@ -239,7 +239,7 @@ pub(crate) fn end(
 }
 
 /// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.
-fn undecided(run: &str, at: &Address, printer: Printer) {
+fn undecided(run: &RunId, at: &Address, printer: Printer) {
     let (run, at) = (short(run), shell_word(at));
     printer.quote(&format!(
         "  hint: find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use planwright::core::Severity;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{RunEvent, RunStatus, RunSummary, StampedEvent, StepStatus};
+use planwright::engine::{RunEvent, RunId, RunStatus, RunSummary, StampedEvent, StepStatus};
 use planwright::terminal_text;
 
 use super::plain_lines::PlainLines;
@@ -146,7 +146,7 @@ impl Live {
     }
 
     /// Names a stored run at its start, by as much of its id as other commands need.
-    pub(crate) fn announce(&self, id: &str) {
+    pub(crate) fn announce(&self, id: &RunId) {
         if self.view.is_some() {
             let line = styled(DIM, format!("run {}", store::short(id)));
             self.suspend(|| self.printer.status(&line));
