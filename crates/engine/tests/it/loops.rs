@@ -109,7 +109,7 @@ fn items_stand_beside_their_outputs() {
         );
         let step = &driven.summary.steps[0];
         assert_eq!(step.status, status);
-        let output = step.output.as_ref().map(|output| output.to_json());
+        let output = step.output.as_ref().map(Value::to_json);
         assert_eq!(output.as_deref(), Some(expected));
         items.push("x".into());
     }
@@ -134,7 +134,7 @@ fn expressions_see_the_time_of_the_run() {
     options.evaluation.now = Some(Duration::from_millis(86_400_250));
     let driven = drive(sound(plan), options, &BTreeSet::new(), &mut |_| 0);
     let output = driven.summary.steps[0].output.as_ref();
-    let output = output.map(|output| output.to_json());
+    let output = output.map(Value::to_json);
     assert_eq!(output.as_deref(), Some(r#""1970-01-02T00:00:00.25Z""#));
 }
 
@@ -213,8 +213,7 @@ fn stopped(step: Step, history: History) -> RunSummary {
         on_failure: FailurePolicy::Stop,
         ..RunOptions::default()
     };
-    let mut run =
-        RunMachine::new("run".parse().unwrap(), sound(plan), options).after(Arc::new(history));
+    let mut run = RunMachine::new("run", sound(plan), options).after(Arc::new(history));
     let mut effects = Vec::new();
     let mut calls = Vec::new();
     run.start(&mut effects);

@@ -141,7 +141,7 @@ fn types_go_through_steps() {
     let expected = [
         "PW0504: the argument `v` of the tool `integer` takes an integer, but `${a.names}` gives a list of texts",
         "PW0402: `${item.sendr}` leads nowhere: there is no field `sendr` in `item` (did you mean `sender`?)",
-        "PW0402: `${a.names.map(n, n.size)}` leads nowhere: there is no field `size` in an item of `a.names` (it is text)",
+        "PW0402: `${a.names.map(n, n.size)}` leads nowhere: there is no field `size` in an item of `a.names` (it is text; `size(…)` counts its characters)",
         "PW0504: `for_each` of `x` goes over a list, not over an integer",
     ];
     assert_eq!(diagnostics(steps), expected);
