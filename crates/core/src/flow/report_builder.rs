@@ -259,10 +259,7 @@ impl ReportBuilder<'_> {
                 parameter.step
             ),
         };
-        let mut diagnostic = match severity {
-            Severity::Error => Diagnostic::error(violation.code, message),
-            Severity::Warning => Diagnostic::warning(violation.code, message),
-        };
+        let mut diagnostic = Diagnostic::new(violation.code, severity, message);
         if let Some(sources) = self.texts.get(parameter.text) {
             diagnostic = diagnostic.at(parameter.place, sources);
         }

@@ -141,7 +141,6 @@ impl JsonReader<'_> {
             "“" | "”" | "„" | "‘" | "’" | "`" => "use straight double quotes",
             "/" if self.syntax == Syntax::Lines => "a comment starts with `#`",
             "/" => "a comment starts with `//` or `/*`",
-            "#" => "a comment starts with `//`",
             _ => "put text in double quotes",
         };
         self.report_structure(holder, self.at, end, message, help);

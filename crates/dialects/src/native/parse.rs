@@ -8,6 +8,7 @@ use planwright_core::expression::PatternBudget;
 use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, Value};
 
+use super::guesses;
 use super::keywords::{
     self, Choices, KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all, value_of,
 };
@@ -63,8 +64,6 @@ const FOREIGN_STEP_FIELDS: &[&str] = &[
     "index",
     "params",
     "arguments",
-    "depends_on",
-    "result_variable",
     "tool_calls",
     "parallel",
     "optional",
@@ -146,12 +145,14 @@ fn is_foreign(item: &Item) -> bool {
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let mut sink = DiagnosticSink::new();
     let mut source = document.source;
+    let mut root = document.root;
+    guesses::rewrite(&mut root, &mut source, &mut sink, document.limits);
     let mut reader = NativeReader {
         source: &mut source,
         sink: &mut sink,
         patterns: PatternBudget::default(),
     };
-    let plan = reader.plan(&document.root);
+    let plan = reader.plan(&root);
     let diagnostics = sink.finish(&source);
     let sources = Sources::one(source);
     let plan = plan.map(|mut plan| {
@@ -232,9 +233,10 @@ impl NativeReader<'_> {
         // All other fields are read before, so that their faults are reported even without steps.
         let items = items?;
         plan.steps.reserve_exact(items.len());
+        let replaced = foreign_references::check(items, output, &plan.inputs, self.sink);
+        let meant = replaced.as_deref().unwrap_or(items);
         plan.steps
-            .extend(items.iter().filter_map(|item| self.step(item)));
-        foreign_references::check(items, output, &plan.inputs, self.sink);
+            .extend(meant.iter().filter_map(|item| self.step(item)));
         // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
     }

@@ -80,6 +80,8 @@ fn severities() -> BTreeMap<Code, BTreeSet<Severity>> {
                     note(*code, Severity::Error);
                 } else if words == ["warning", code.as_str()] {
                     note(*code, Severity::Warning);
+                } else if words == ["note", code.as_str()] {
+                    note(*code, Severity::Note);
                 }
             }
         }
