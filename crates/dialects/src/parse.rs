@@ -10,6 +10,7 @@ use crate::document::{
     Document, EnclosedPart, Enclosure, Item, ReadLimits, Syntax, enclosed_parts, quote, read,
     read_lines, read_part,
 };
+use crate::foreign_references::ReferenceForm;
 use crate::foreign_text;
 use crate::registry::{NATIVE, by_name, mention_lines, syntax_of};
 
@@ -160,12 +161,16 @@ fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diagnostics)) {
     let as_native =
         (!is_native && document.syntax == Syntax::Json && is_native_like(&document.root))
             .then(|| document.clone());
+    // References of the native dialect are only text in a dialect with others.
+    let is_own = |form: ReferenceForm| (form.is_own)("${a.b}");
+    let is_foreign = dialect.reference_form().is_some_and(|form| !is_own(form))
+        && document.source.text().contains("${");
     let (mut plan, mut diagnostics) = parse_with(dialect, document);
     if diagnostics.has_errors()
         && let Some(document) = as_native
     {
         let (native, of_native) = parse_with(NATIVE, document);
-        if errors(&of_native) < errors(&diagnostics) {
+        if is_foreign || errors(&of_native) < errors(&diagnostics) {
             (dialect, plan, diagnostics) = (NATIVE, native, of_native);
         }
     }
@@ -312,7 +317,9 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
 
 /// Says in one diagnostic what a text is that is neither JSON nor lines of calls.
 fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
-    let is_json = |text: &str| text.trim_start().starts_with(['{', '[']);
+    let is_json = |text: &str| {
+        text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
+    };
     let known = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
     let known = known.filter(|text| enclosed_parts(text).is_empty());
     match known.and_then(foreign_text::diagnostic) {

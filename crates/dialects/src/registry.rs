@@ -232,15 +232,17 @@ pub(crate) fn nearest_dialects(document: &Document) -> Diagnostics {
         let first = diagnostics.into_iter().find(Diagnostic::is_error);
         found.extend(first.map(|first| (errors, dialect, first)));
     }
-    // The sort is stable, so that ours comes first among equals.
-    found.sort_by_key(|(errors, ..)| *errors);
+    // Ours comes first; the sort is stable.
+    found.sort_by_key(|(errors, dialect, _)| (dialect.name() != NATIVE.name(), *errors));
+    let start = document.source.span(document.root.place);
+    let start = start.unwrap_or_default().start;
     let notes = found.into_iter().take(2).map(|(_, dialect, first)| {
         let help = first
             .help
             .map_or_else(String::new, |help| format!(" ({help})"));
         let message = format!("as `{}`: {}{help}", dialect.name(), first.message);
         Diagnostic::note(Code::ReadAs, message)
-            .at_span("", 0..0)
+            .at_span("", start..start)
             .help(format!("its form is {}", dialect.shape()))
     });
     notes.collect()

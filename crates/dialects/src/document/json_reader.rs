@@ -123,7 +123,7 @@ impl<'a> JsonReader<'a> {
         self.expect_json(parent)?;
         let root = self.value_tree(parent, segment)?;
         self.skip_blanks(parent)?;
-        if self.peek() == Some(b';') {
+        if self.is_json_alone() && self.peek() == Some(b';') {
             self.read_leniently(Leniency::Semicolon, self.at);
             self.at += 1;
             self.skip_blanks(parent)?;
@@ -305,7 +305,7 @@ impl<'a> JsonReader<'a> {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
                 Some(b'/') if self.syntax == Syntax::Json => self.skip_comment(holder)?,
-                Some(b'#') => {
+                Some(b'#') if self.is_lenient() => {
                     if self.syntax == Syntax::Json {
                         self.read_leniently(Leniency::HashComment, self.at);
                     }

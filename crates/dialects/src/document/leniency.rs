@@ -2,6 +2,7 @@
 
 use planwright_core::{Code, Diagnostic, Place};
 
+use super::Syntax;
 use super::json_reader::JsonReader;
 
 /// A notation that JSON does not have.
@@ -75,6 +76,17 @@ impl Leniencies {
 }
 
 impl JsonReader<'_> {
+    /// Returns true if other notations are read: people write the outer text, whereas JSON inside of a text is made by
+    /// programs.
+    pub(super) fn is_lenient(&self) -> bool {
+        self.offsets.is_none()
+    }
+
+    /// Returns true if the text is all JSON, and not the inside of another text.
+    pub(super) fn is_json_alone(&self) -> bool {
+        self.is_lenient() && self.syntax == Syntax::Json
+    }
+
     /// Takes note of a notation at byte `at`.
     pub(super) fn read_leniently(&mut self, leniency: Leniency, at: usize) {
         self.leniencies.add(leniency, at);

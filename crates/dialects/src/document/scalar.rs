@@ -72,7 +72,8 @@ impl JsonReader<'_> {
         }
         let key = &self.text[start..end];
         self.at = end;
-        if is_plain_key(key) && self.text[end..].trim_start().starts_with(':') {
+        let is_followed = self.text[end..].trim_start().starts_with(':');
+        if self.is_lenient() && is_plain_key(key) && is_followed {
             self.read_leniently(Leniency::BareKey, start);
             return Ok(key.into());
         }
@@ -106,8 +107,12 @@ impl JsonReader<'_> {
             self.report_structure(place, start, start + 1, message.to_owned(), &help);
             return Err(Unrecoverable);
         }
-        if mark == b'\'' {
+        if mark == b'\'' && self.is_lenient() {
             self.read_leniently(Leniency::SingleQuotes, start);
+        } else if mark == b'\'' {
+            // Single quotes delimit the text as well, so that nothing but the quotes is reported.
+            let message = "a text stands in single quotes".to_owned();
+            self.report_structure(place, start, self.at, message, "use double quotes");
         }
         for fault in faults {
             self.report_string_fault(place, &fault);
@@ -160,7 +165,7 @@ impl JsonReader<'_> {
             "null" => ItemKind::Null,
             "true" => ItemKind::Bool(true),
             "false" => ItemKind::Bool(false),
-            "True" | "False" | "None" => {
+            "True" | "False" | "None" if self.is_lenient() => {
                 self.read_leniently(Leniency::PythonLiteral, start);
                 match word {
                     "True" => ItemKind::Bool(true),
@@ -169,7 +174,7 @@ impl JsonReader<'_> {
                 }
             }
             // The Acts write the tools of their context as members of `Tool`.
-            _ if self.syntax == Syntax::Json && is_member_of_tool(word) => {
+            _ if self.is_json_alone() && is_member_of_tool(word) => {
                 self.read_leniently(Leniency::ToolMember, start);
                 ItemKind::Text(word.into())
             }
@@ -177,9 +182,9 @@ impl JsonReader<'_> {
             _ => {
                 let message = format!("{} is not a JSON value", quote(word));
                 let help = match word {
-                    "TRUE" => "write `true`",
-                    "FALSE" => "write `false`",
-                    "undefined" | "nil" | "NULL" | "Null" => "write `null`",
+                    "True" | "TRUE" => "write `true`",
+                    "False" | "FALSE" => "write `false`",
+                    "None" | "undefined" | "nil" | "NULL" | "Null" => "write `null`",
                     "NaN" | "Infinity" | "inf" | "nan" => {
                         "JSON has no such number: use `null` or text"
                     }

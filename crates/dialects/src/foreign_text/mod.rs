@@ -22,7 +22,9 @@ pub(crate) fn diagnostic(text: &str) -> Option<Diagnostic> {
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
         .collect();
-    let (message, help) = of_yaml(code, &lines)
+    let (message, help) = toml(&lines)
+        .or_else(|| listed_calls(code))
+        .or_else(|| of_yaml(code, &lines))
         .or_else(|| call(&lines))
         .or_else(|| list(&lines))?;
     let start = text.len() - text.trim_start().len();
@@ -71,6 +73,36 @@ fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
     ))
 }
 
+/// Tables of TOML: `[[steps]]`.
+fn toml(lines: &[&str]) -> Option<(String, String)> {
+    let (first, others) = lines.split_first()?;
+    let is_table = first.starts_with("[[") && first.ends_with("]]") && first[2..].starts_with(char::is_alphabetic);
+    let is_toml = is_table && others.iter().any(|line| line.contains(" = "));
+    is_toml.then(|| {
+        let message = "the text is TOML, and a plan is JSON or lines of calls".to_owned();
+        (message, format!("write it as JSON, {JSON_FORM}"))
+    })
+}
+
+/// Calls in a list: `[tool(name=value), tool(name=value)]`.
+fn listed_calls(code: &str) -> Option<(String, String)> {
+    let inside = code.trim().strip_prefix('[')?.trim_start();
+    let length = tool_name_length(inside);
+    if length == 0 || !inside[length..].starts_with('(') {
+        return None;
+    }
+    let end = inside.find(')').map_or(inside.len(), |end| end + 1);
+    let message = "the text is a list of calls, which have no ids".to_owned();
+    let help = format!("write each on a line of its own: {}", quote(&format!("a = {}", &inside[..end])));
+    Some((message, help))
+}
+
+/// Returns true if `text` begins like JSON, but is TOML or a list of calls.
+pub(crate) fn only_looks_like_json(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    toml(&lines).is_some() || listed_calls(text).is_some()
+}
+
 /// Calls without ids: `tool(name=value)`.
 fn call(lines: &[&str]) -> Option<(String, String)> {
     let is_call = |line: &&&str| {
@@ -79,7 +111,8 @@ fn call(lines: &[&str]) -> Option<(String, String)> {
     };
     let line = lines.iter().find(is_call)?.trim_end_matches(';');
     let message = format!("the call {} has no id", quote(line));
-    Some((message, format!("write {}", quote(&format!("a = {line}")))))
+    let help = format!("write {}, and so each call with an id", quote(&format!("a = {line}")));
+    Some((message, help))
 }
 
 /// Words in a numbered list.
@@ -126,7 +159,7 @@ mod tests {
             "steps:\n  - id: t\n    tool: clock\n",
             Some("write it as JSON: `{\"steps\":[{\"id\":\"t\",\"tool\":\"clock\"}]}`"),
         );
-        check("f(x=1);", Some("write `a = f(x=1)`"));
+        check("f(x=1);", Some("write `a = f(x=1)`, and so each call with an id"));
         check(
             "1. Call get_time.\n2. Say it.",
             Some(
@@ -134,6 +167,17 @@ mod tests {
             ),
         );
         check("Dear all,\nnote: this is no plan", None);
+        check(
+            "[f(x=1), g()]",
+            Some("write each on a line of its own: `a = f(x=1)`"),
+        );
+        check(
+            "[[steps]]\nid = \"a\"",
+            Some(
+                "write it as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
+            ),
+        );
+        check("[1, 2]", None);
         check("", None);
     }
 }

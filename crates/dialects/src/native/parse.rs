@@ -16,7 +16,7 @@ use super::print;
 use super::reference::{NativeTemplates, plain};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, nearest, quote,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, nearest, quote,
 };
 use crate::foreign_references;
 use crate::lowering::lower;
@@ -237,8 +237,28 @@ impl NativeReader<'_> {
         let meant = replaced.as_deref().unwrap_or(items);
         plan.steps
             .extend(meant.iter().filter_map(|item| self.step(item)));
+        if let Some(output) = output {
+            self.warn_about_name(output, &plan.steps);
+        }
         // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
+    }
+
+    /// Warns about an output that is the id of a step and only text here.
+    fn warn_about_name(&mut self, output: &Item, steps: &[Step]) {
+        let Some(text) = output.as_text() else {
+            return;
+        };
+        let span = self.source.span(output.place).unwrap_or_default();
+        let written = self.source.text().get(span.start..span.end);
+        // A word without quotes was reported before.
+        let is_quoted = written.is_some_and(|written| written.starts_with(['"', '\'']));
+        if is_quoted && steps.iter().any(|step| step.id.text() == text) {
+            let message = format!("the output is the text {}, and not that of the step", quote(text));
+            let help = format!("write `[\"{text}\"]`, or `\"${{{text}}}\"`");
+            let diagnostic = Diagnostic::warning(Code::MalformedReference, message);
+            self.sink.push(output.place, diagnostic.help(help));
+        }
     }
 
     fn inputs(&mut self, fields: &mut Fields<'_>) -> Vec<Input> {
@@ -275,8 +295,17 @@ impl NativeReader<'_> {
                 return Some(input);
             }
             _ => {
-                self.sink.push_wrong_type(item, "inputs", "a JSON Schema");
-                return None;
+                let found = article(item.kind_word());
+                let message = format!("expected a JSON Schema in `inputs`, found {found}");
+                let value = item.to_value();
+                let written = quote(&value.to_json());
+                let written = written.trim_matches('`');
+                let help = format!("write `{{\"default\": {written}}}` for a value");
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                self.sink.push(item.place, diagnostic.help(help));
+                // It is read as a default, so that references to it are not reported.
+                input.default = Some(value);
+                return Some(input);
             }
         };
         // `default` and `x-variable` belong to the input, all other fields to its schema.

@@ -232,7 +232,12 @@ impl NativeReader<'_> {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
-            if is_expression {
+            // `${a} == 1` has its braces at the wrong places.
+            let joined = text.replace("${", "").replace('}', "");
+            if text.contains("${") && is_readable(&joined, &mut self.patterns) {
+                let help = format!("write the condition as `\"{field}\": \"${{{joined}}}\"`");
+                diagnostic = diagnostic.help(help);
+            } else if is_expression {
                 let written = format!("${{{}}}", text.trim());
                 let help = format!("write the condition as `\"{field}\": \"{written}\"`");
                 diagnostic = diagnostic.help(help).fix(written);

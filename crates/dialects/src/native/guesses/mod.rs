@@ -3,8 +3,11 @@
 //! Each is an error that says what to write; the value is read as what was meant, so that no other fault is reported for it
 //! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
 
+mod groups;
 mod names;
 mod step;
+mod texts;
+mod units;
 mod words;
 
 use std::sync::Arc;
@@ -63,6 +66,11 @@ pub(crate) fn resembles_steps(root: &Item) -> bool {
     root.as_list().is_some() && are_steps(root)
 }
 
+/// Returns true if `root` is like a step.
+pub(crate) fn resembles_step(root: &Item) -> bool {
+    is_step(root)
+}
+
 /// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
 pub(crate) fn has_named_steps(root: &Item) -> bool {
     let words = ["id", "name", "step", "step_id", "stepId", "key", "label"];
@@ -86,6 +94,9 @@ impl Guesses<'_> {
             self.remove_edges(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
         }
+        if let Some(inputs) = get_mut(entries, "inputs") {
+            self.inputs(inputs);
+        }
         let mut names = Names::default();
         if let Some(steps) = get_mut(entries, "steps") {
             self.list_of(steps);
@@ -96,6 +107,31 @@ impl Guesses<'_> {
         if !names.is_empty() {
             names.replace_in(entries);
         }
+    }
+
+    /// Reads inputs that are one schema for all of them, or a list of them with their names.
+    fn inputs(&mut self, inputs: &mut Item) {
+        let place = inputs.place;
+        let meant = match &inputs.kind {
+            ItemKind::Object(fields) => {
+                let is_schema = get(fields, "type")
+                    .and_then(Item::as_text)
+                    .is_some_and(|kind| &**kind == "object");
+                let properties = get(fields, "properties").filter(|_| is_schema);
+                properties.and_then(Item::as_object).map(<[_]>::to_vec)
+            }
+            ItemKind::List(items) => items.iter().map(named_input).collect(),
+            _ => None,
+        };
+        let Some(meant) = meant.filter(|meant| !meant.is_empty()) else {
+            return;
+        };
+        let first = meant.first().map_or("", |entry| &*entry.key);
+        let message = "`inputs` has one schema for each input, by its name";
+        let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+        let help = format!("write `\"inputs\": {{\"{first}\": {{…}}, …}}`");
+        self.sink.push(place, diagnostic.help(help));
+        inputs.kind = ItemKind::Object(meant);
     }
 
     /// Turns an object of steps by id into a list.
@@ -207,13 +243,26 @@ impl Guesses<'_> {
         let Some(place) = self.first_ignored else {
             return;
         };
-        let message = format!("{} is read as a remark for people", self.ignored.join(", "));
+        let words = self.ignored.join(", ");
+        let message = format!("these fields say something to people only: {words}");
         let note = Diagnostic::note(Code::ReadAs, message);
         self.sink.push(
             place,
             note.help("a plan has `description`, a step `title` and `note` for that"),
         );
     }
+}
+
+/// The input with a `name` in a list of inputs.
+fn named_input(item: &Item) -> Option<ItemEntry> {
+    let fields = item.as_object()?;
+    let name = get(fields, "name")?.as_text()?;
+    let others = fields.iter().filter(|entry| &*entry.key != "name");
+    let schema = Item {
+        kind: ItemKind::Object(others.cloned().collect()),
+        place: item.place,
+    };
+    Some(field(name, schema.kind, item.place))
 }
 
 fn has(entries: &[ItemEntry], key: &str) -> bool {

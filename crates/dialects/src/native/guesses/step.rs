@@ -6,8 +6,10 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place};
 
 use super::names::Names;
+use super::groups::group_of;
+use super::texts::{bare_name, expression_of, free_id, path_of};
 use super::words::{
-    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, are_steps, is_step_field,
+    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field,
 };
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
@@ -21,9 +23,6 @@ const SERVERS: &[&str] = &[
     "mcpServer",
 ];
 
-/// Words of fields that are left out, because steps run in parallel anyway.
-const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
-
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
     pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
@@ -34,59 +33,6 @@ impl Guesses<'_> {
             self.step(item, names);
         }
         self.add_ids(items);
-    }
-
-    /// Replaces groups of steps by the steps in them.
-    fn flatten(&mut self, items: &mut Vec<Item>) {
-        for item in std::mem::take(items) {
-            let Some(word) = group_of(&item) else {
-                items.push(item);
-                continue;
-            };
-            let Item { kind, place } = item;
-            let ItemKind::Object(mut entries) = kind else {
-                continue;
-            };
-            let Some(at) = entries.iter().position(|entry| *entry.key == *word) else {
-                continue;
-            };
-            let group = entries.remove(at);
-            let loop_over = entries.iter().find(|entry| &*entry.key == "for_each");
-            let help = match (&*group.key, loop_over) {
-                ("then", _) => {
-                    let condition = ["if", "condition", "when"];
-                    let mut conditions = condition.iter().filter_map(|word| get(&entries, word));
-                    let text = conditions.find_map(Item::as_text);
-                    let text = text.and_then(|text| expression_of(text));
-                    let text = text.unwrap_or_else(|| "…".to_owned());
-                    format!("put these steps into `steps`, each with `\"when\": \"${{{text}}}\"`, those of `else` with `\"when\": \"${{!({text})}}\"`")
-                }
-                (_, Some(_)) => "put these steps into `steps`, each with its own `for_each`".to_owned(),
-                _ => "put these steps into `steps`: those that do not refer to each other run in parallel, and `after` puts one behind others".to_owned(),
-            };
-            let message = format!("a step cannot hold the steps in {}", quote(&group.key));
-            let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            self.sink.push_at_key(&group, diagnostic.help(help));
-            let other = entries.iter().position(|entry| &*entry.key == "else");
-            let other = other.map(|at| entries.remove(at));
-            let loop_over = entries.into_iter().find(|entry| &*entry.key == "for_each");
-            for list in [Some(group), other].into_iter().flatten() {
-                let inner = match list.item.kind {
-                    ItemKind::List(inner) => inner,
-                    ItemKind::Object(_) => vec![list.item],
-                    _ => Vec::new(),
-                };
-                for mut step in inner {
-                    if let (ItemKind::Object(fields), Some(entry)) = (&mut step.kind, &loop_over)
-                        && !has(fields, "for_each")
-                    {
-                        fields.push(entry.clone());
-                    }
-                    items.push(step);
-                }
-            }
-            let _ = place;
-        }
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -164,27 +110,7 @@ impl Guesses<'_> {
         entries.push(field("tool", name.kind, place));
     }
 
-    /// Reads fields that have another unit or another meaning than those of this dialect.
-    fn units(&mut self, entries: &mut Vec<ItemEntry>) {
-        let mut kept = Vec::with_capacity(entries.len());
-        for mut entry in std::mem::take(entries) {
-            match replacement(&entry) {
-                Some(Replacement::Write(name, kind, written)) => {
-                    self.unknown(&entry, &format!("write `\"{name}\": {written}`"));
-                    entry.key = name.into();
-                    entry.item.kind = kind;
-                    kept.push(entry);
-                }
-                Some(Replacement::LeaveOut(reason)) => {
-                    self.unknown(&entry, &format!("leave it out: {reason}"));
-                }
-                None => kept.push(entry),
-            }
-        }
-        *entries = kept;
-    }
-
-    fn unknown(&mut self, entry: &ItemEntry, help: &str) {
+    pub(super) fn unknown(&mut self, entry: &ItemEntry, help: &str) {
         let message = format!("the step has an unknown field {}", quote(&entry.key));
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
         self.sink.push_at_key(entry, diagnostic.help(help));
@@ -537,21 +463,6 @@ const KNOWN: [&str; 16] = [
     "note",
 ];
 
-/// The word under which `item` holds other steps and no call of its own.
-fn group_of(item: &Item) -> Option<Arc<str>> {
-    let entries = item.as_object()?;
-    let is_call = ["tool", "plan", "value", "extract"];
-    if is_call.iter().any(|word| has(entries, word)) {
-        return None;
-    }
-    let is_group = |entry: &&ItemEntry| {
-        let is_list = entry.item.as_list().is_some() && are_steps(&entry.item);
-        (GROUPS.contains(&&*entry.key) || &*entry.key == "then" || &*entry.key == "do") && is_list
-    };
-    let group = entries.iter().find(is_group)?;
-    Some(Arc::clone(&group.key))
-}
-
 /// The name of the tool in a call that is an object.
 fn call_name(item: &Item) -> Option<&Item> {
     item.as_object()?;
@@ -560,150 +471,3 @@ fn call_name(item: &Item) -> Option<&Item> {
     names.find(|name| name.as_text().is_some())
 }
 
-/// The field that a field of another unit stands for.
-enum Replacement {
-    /// Another field: its name, its value, and the value as it is written.
-    Write(&'static str, ItemKind, String),
-    /// Nothing, with the reason.
-    LeaveOut(&'static str),
-}
-
-fn replacement(entry: &ItemEntry) -> Option<Replacement> {
-    let text = |text: &str| ItemKind::Text(text.into());
-    let quoted = |name, value: &str| {
-        Some(Replacement::Write(
-            name,
-            text(value),
-            format!("\"{value}\""),
-        ))
-    };
-    let number = match &entry.item.kind {
-        ItemKind::Number(number) => number.as_u64(),
-        _ => None,
-    };
-    let bool = match &entry.item.kind {
-        ItemKind::Bool(value) => Some(*value),
-        _ => None,
-    };
-    match (&*entry.key, number, bool) {
-        (
-            "retries" | "max_retries" | "maxRetries" | "retry_count" | "retryCount",
-            Some(count),
-            _,
-        ) => {
-            // The first attempt counts as well.
-            let attempts = count.checked_add(1)?;
-            let value = planwright_core::Value::from_json(&attempts.to_string()).ok()?;
-            let planwright_core::Value::Number(number) = value else {
-                return None;
-            };
-            let written = format!("{attempts}");
-            Some(Replacement::Write(
-                "retry",
-                ItemKind::Number(number),
-                written,
-            ))
-        }
-        ("timeout_ms" | "timeoutMs" | "timeout_millis", Some(count), _) => {
-            quoted("timeout", &format!("{count}ms"))
-        }
-        (
-            "timeout_seconds" | "timeoutSeconds" | "timeout_s" | "timeout_sec" | "timeout_secs",
-            Some(count),
-            _,
-        ) => quoted("timeout", &format!("{count}s")),
-        (
-            "continue_on_error" | "continueOnError" | "continue-on-error" | "ignore_errors"
-            | "ignore_error" | "ignoreErrors" | "allow_failure" | "optional" | "continue_on_fail"
-            | "continueOnFail",
-            _,
-            Some(value),
-        ) => {
-            if value {
-                quoted("on_error", "continue")
-            } else {
-                Some(Replacement::LeaveOut(
-                    "a failure stops the steps that need this one",
-                ))
-            }
-        }
-        ("on_failure" | "onFailure" | "onError" | "on_fail" | "error_handling", _, _) => {
-            match &**entry.item.as_text()? {
-                "continue" | "skip" | "ignore" | "proceed" => quoted("on_error", "continue"),
-                "fail" | "stop" | "abort" | "halt" => quoted("on_error", "fail"),
-                _ => None,
-            }
-        }
-        (word, _, Some(_)) if PARALLEL.contains(&word) => Some(Replacement::LeaveOut(
-            "steps run in parallel unless one needs the other",
-        )),
-        _ => None,
-    }
-}
-
-/// The expression that a text without `${…}` is meant as; `None` if it is none.
-fn expression_of(text: &str) -> Option<String> {
-    let text = text.trim();
-    let stripped = [("${{", "}}"), ("{{", "}}")]
-        .iter()
-        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
-    let text = stripped.unwrap_or(text).trim();
-    // `${{…: …}}` is a reference of this dialect to an object.
-    if text.contains("${") || (stripped.is_some() && text.contains(':')) {
-        return None;
-    }
-    let is_readable = |text: &str| crate::native::reference::is_expression(text);
-    if is_readable(text) {
-        return Some(text.to_owned());
-    }
-    let words = text.split_whitespace().map(|word| match word {
-        "and" | "AND" => "&&",
-        "or" | "OR" => "||",
-        "is" | "===" => "==",
-        "!==" => "!=",
-        "True" => "true",
-        "False" => "false",
-        "None" | "undefined" => "null",
-        other => other,
-    });
-    let translated = words.collect::<Vec<_>>().join(" ");
-    let translated = translated.replace("not ", "!").replace("is not", "!=");
-    is_readable(&translated).then_some(translated)
-}
-
-/// The name in a text such as `now`, `$now` or `${now}`.
-fn bare_name(text: &str) -> Option<String> {
-    let name = text.trim_matches(|c: char| "${} ".contains(c));
-    let is_name = !name.is_empty()
-        && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    is_name.then(|| name.to_owned())
-}
-
-/// The path of the output of the step `id`.
-fn path_of(id: &str) -> String {
-    if bare_name(id).as_deref() == Some(id) {
-        return id.to_owned();
-    }
-    format!("steps[{}]", planwright_core::Value::from(id).to_json())
-}
-
-/// An id for a call of `tool` that is not among `ids`.
-fn free_id(tool: &str, ids: &HashSet<String>) -> String {
-    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
-    let name: String = name
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect();
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    let mut candidates = std::iter::once(name.clone()).chain(numbered);
-    candidates.find(|id| !ids.contains(id)).unwrap_or(name)
-}

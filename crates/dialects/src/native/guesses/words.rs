@@ -101,10 +101,13 @@ pub(super) fn are_steps(item: &Item) -> bool {
 /// Returns true if `item` has an action under any of its names.
 pub(super) fn is_step(item: &Item) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| item.has(word));
+    let holds_steps = GROUPS
+        .iter()
+        .any(|word| item.get(word).is_some_and(|item| item.as_list().is_some()));
     let is_named_call = item.has("name") && has(ARGS);
     has(&["tool", "plan", "value", "extract"])
         || has(TOOL)
-        || has(GROUPS)
+        || holds_steps
         || is_named_call
         || (item.has("type") && has(ARGS))
 }
@@ -165,6 +168,8 @@ pub(super) const GROUPS: &[&str] = &[
     "substeps",
     "sub_steps",
     "branches",
+    "then",
+    "do",
 ];
 
 /// Words for the fields of a plan.
