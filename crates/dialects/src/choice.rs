@@ -8,7 +8,9 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span};
 use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
 use crate::foreign_references::check_plan;
-use crate::native::{has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps};
+use crate::native::{
+    has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
+};
 use crate::registry::{NATIVE, candidates, detect, nearest_dialects};
 
 /// A dialect, and the document to read in it.
@@ -184,7 +186,11 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
             place: root.place,
         };
         // A list of calls with names has a dialect of its own.
-        let plan = if root.has("tool") { plan_of(&list) } else { list };
+        let plan = if root.has("tool") {
+            plan_of(&list)
+        } else {
+            list
+        };
         return Some((plan, note.to_owned()));
     }
     let mut inner = root;
@@ -213,7 +219,10 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
 
 /// Returns true if `root` is a call and nothing else.
 fn is_call(root: &Item) -> bool {
-    let is_tool = |name: &Item| name.as_text().is_some_and(|name| !PLAN_TOOLS.contains(&&**name));
+    let is_tool = |name: &Item| {
+        name.as_text()
+            .is_some_and(|name| !PLAN_TOOLS.contains(&&**name))
+    };
     let tool = root.get("tool").or_else(|| root.get("name"));
     tool.is_some_and(is_tool) && resembles_step(root) && !resembles_plan(root)
 }

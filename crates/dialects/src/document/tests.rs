@@ -177,7 +177,9 @@ fn faults_of_the_structure() {
     );
     check_diagnostics(
         "{} {}",
-        &["PW0001  <{}> after the value comes more text: `{}` | one text holds one value: put several into one list, with commas between them"],
+        &[
+            "PW0001  <{}> after the value comes more text: `{}` | one text holds one value: put several into one list, with commas between them",
+        ],
     );
     check_diagnostics(
         "[\"abc",

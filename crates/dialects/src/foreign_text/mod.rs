@@ -76,7 +76,9 @@ fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
 /// Tables of TOML: `[[steps]]`.
 fn toml(lines: &[&str]) -> Option<(String, String)> {
     let (first, others) = lines.split_first()?;
-    let is_table = first.starts_with("[[") && first.ends_with("]]") && first[2..].starts_with(char::is_alphabetic);
+    let is_table = first.starts_with("[[")
+        && first.ends_with("]]")
+        && first[2..].starts_with(char::is_alphabetic);
     let is_toml = is_table && others.iter().any(|line| line.contains(" = "));
     is_toml.then(|| {
         let message = "the text is TOML, and a plan is JSON or lines of calls".to_owned();
@@ -93,13 +95,20 @@ fn listed_calls(code: &str) -> Option<(String, String)> {
     }
     let end = inside.find(')').map_or(inside.len(), |end| end + 1);
     let message = "the text is a list of calls, which have no ids".to_owned();
-    let help = format!("write each on a line of its own: {}", quote(&format!("a = {}", &inside[..end])));
+    let help = format!(
+        "write each on a line of its own: {}",
+        quote(&format!("a = {}", &inside[..end]))
+    );
     Some((message, help))
 }
 
 /// Returns true if `text` begins like JSON, but is TOML or a list of calls.
 pub(crate) fn only_looks_like_json(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     toml(&lines).is_some() || listed_calls(text).is_some()
 }
 
@@ -111,7 +120,10 @@ fn call(lines: &[&str]) -> Option<(String, String)> {
     };
     let line = lines.iter().find(is_call)?.trim_end_matches(';');
     let message = format!("the call {} has no id", quote(line));
-    let help = format!("write {}, and so each call with an id", quote(&format!("a = {line}")));
+    let help = format!(
+        "write {}, and so each call with an id",
+        quote(&format!("a = {line}"))
+    );
     Some((message, help))
 }
 
@@ -159,7 +171,10 @@ mod tests {
             "steps:\n  - id: t\n    tool: clock\n",
             Some("write it as JSON: `{\"steps\":[{\"id\":\"t\",\"tool\":\"clock\"}]}`"),
         );
-        check("f(x=1);", Some("write `a = f(x=1)`, and so each call with an id"));
+        check(
+            "f(x=1);",
+            Some("write `a = f(x=1)`, and so each call with an id"),
+        );
         check(
             "1. Call get_time.\n2. Say it.",
             Some(

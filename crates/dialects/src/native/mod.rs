@@ -45,7 +45,9 @@ mod print;
 mod reference;
 mod schema;
 
-pub(crate) use guesses::{has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps};
+pub(crate) use guesses::{
+    has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
+};
 pub use parse::Native;
 pub use schema::schema;
 

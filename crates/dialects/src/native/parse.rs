@@ -254,7 +254,10 @@ impl NativeReader<'_> {
         // A word without quotes was reported before.
         let is_quoted = written.is_some_and(|written| written.starts_with(['"', '\'']));
         if is_quoted && steps.iter().any(|step| step.id.text() == text) {
-            let message = format!("the output is the text {}, and not that of the step", quote(text));
+            let message = format!(
+                "the output is the text {}, and not that of the step",
+                quote(text)
+            );
             let help = format!("write `[\"{text}\"]`, or `\"${{{text}}}\"`");
             let diagnostic = Diagnostic::warning(Code::MalformedReference, message);
             self.sink.push(output.place, diagnostic.help(help));

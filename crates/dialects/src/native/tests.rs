@@ -260,7 +260,9 @@ fn faults_of_plans() {
     );
     check_plan(
         r#""inputs": {"x": "string"}"#,
-        &["PW0104 /inputs/x expected a JSON Schema in `inputs`, found text | write `{\"default\": \"string\"}` for a value"],
+        &[
+            "PW0104 /inputs/x expected a JSON Schema in `inputs`, found text | write `{\"default\": \"string\"}` for a value",
+        ],
     );
     check_plan(
         r#""slots": {"stat": {}, "data": []}"#,

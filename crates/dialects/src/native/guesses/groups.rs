@@ -83,4 +83,3 @@ pub(super) fn group_of(item: &Item) -> Option<Arc<str>> {
     let group = entries.iter().find(is_group)?;
     Some(Arc::clone(&group.key))
 }
-

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place};
 
-use super::names::Names;
 use super::groups::group_of;
+use super::names::Names;
 use super::texts::{bare_name, expression_of, free_id, path_of};
-use super::words::{
-    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field,
-};
+use super::words::{ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field};
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
 
@@ -470,4 +468,3 @@ fn call_name(item: &Item) -> Option<&Item> {
     let mut names = words.iter().filter_map(|word| item.get(word));
     names.find(|name| name.as_text().is_some())
 }
-

@@ -113,4 +113,3 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
         _ => None,
     }
 }
-
