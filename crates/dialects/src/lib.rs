@@ -31,6 +31,12 @@ mod external;
 /// The table of all dialects, and the choice of one by name or by form.
 mod registry;
 
+/// The choice of a dialect for a text that does not name one.
+mod choice;
+
+/// Texts that are no plan in any syntax, and the form that they should have.
+mod foreign_text;
+
 /// The entry point: bytes in, a plan and diagnostics out.
 mod parse;
 

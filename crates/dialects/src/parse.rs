@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Diagnostic, Diagnostics, Plan};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
+use crate::choice::{Choice, choose, is_native_like, parse_with};
 use crate::dialect::Dialect;
-use crate::document::{ReadLimits, Syntax, read, read_lines};
-use crate::foreign_references::check_plan;
-use crate::registry::{by_name, detect, mention_lines, syntax_of};
+use crate::document::{
+    Document, EnclosedPart, Enclosure, Item, ReadLimits, Syntax, enclosed_parts, quote, read,
+    read_lines, read_part,
+};
+use crate::foreign_references::ReferenceForm;
+use crate::foreign_text;
+use crate::registry::{NATIVE, by_name, mention_lines, syntax_of};
 
 /// The options of reading a text.
 #[derive(Clone, Copy, Debug)]
@@ -87,20 +92,21 @@ fn read_plan(
     options: &ReadOptions<'_>,
     chosen: Result<Option<&dyn Dialect>, Box<Diagnostic>>,
 ) -> ParseResult {
-    let syntax = match &chosen {
-        Ok(Some(dialect)) => dialect.syntax(),
+    let part = enclosed_part(text, options);
+    let syntax = match (&chosen, &part) {
+        (Ok(Some(dialect)), _) => dialect.syntax(),
+        (_, EnclosedJson::Only(part)) if part.enclosure == Enclosure::Assignment => Syntax::Json,
         // An unknown dialect needs a syntax as well, so that the faults of the text are reported.
-        Ok(None) | Err(_) => syntax_of(text),
+        (Ok(None) | Err(_), _) => syntax_of(text),
     };
-    let read = match syntax {
-        Syntax::Json => read,
-        Syntax::Lines => read_lines,
+    let (document, mut diagnostics) = match syntax {
+        Syntax::Json => read_json(text, options, part),
+        Syntax::Lines => read_lines(text, options.name, options.base, &options.limits),
     };
-    let (document, mut diagnostics) = read(text, options.name, options.base, &options.limits);
     let Some(document) = document else {
         // The syntax was only guessed: the text may be a malformed plan in lines.
         if let Ok(None) = chosen {
-            mention_lines(&mut diagnostics);
+            explain_text(text, &mut diagnostics);
         }
         diagnostics.extend(
             chosen
@@ -117,29 +123,210 @@ fn read_plan(
         };
     };
     let source = Arc::clone(document.source.text());
-    let dialect = chosen.and_then(|chosen| chosen.map_or_else(|| detect(&document), Ok));
-    let dialect = match dialect {
-        Ok(dialect) => dialect,
-        Err(diagnostic) => {
-            diagnostics.push(*diagnostic);
-            return ParseResult {
-                plan: None,
-                dialect: None,
-                diagnostics,
-                source,
-            };
+    let choice = match chosen {
+        Ok(Some(dialect)) => Ok(parse_with(dialect, document)).map(|read| (dialect.name(), read)),
+        Ok(None) => choose(document).map(parse_choice),
+        Err(diagnostic) => Err([*diagnostic].into_iter().collect()),
+    };
+    let (dialect, plan) = match choice {
+        Ok((dialect, (plan, of_plan))) => {
+            diagnostics.extend(of_plan);
+            (Some(dialect), plan)
+        }
+        Err(reasons) => {
+            diagnostics.extend(reasons);
+            (None, None)
         }
     };
-    let (plan, of_plan) = dialect.parse(document);
-    diagnostics.extend(of_plan);
-    if let (Some(plan), Some(form)) = (&plan, dialect.reference_form()) {
-        diagnostics.extend(check_plan(plan, form));
-    }
     ParseResult {
         plan,
-        dialect: Some(dialect.name()),
+        dialect,
         diagnostics: bounded(diagnostics, options.limits.diagnostics),
         source,
+    }
+}
+
+/// Reads a plan in the dialect that was chosen for it; if it has errors, the first diagnostic says which that is, and why.
+///
+/// A plan of another dialect with errors is read as native if its steps have ids and the native dialect finds less to object
+/// to: then the fields of the other dialect were guesses.
+fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diagnostics)) {
+    let Choice {
+        mut dialect,
+        document,
+        mut notes,
+    } = choice;
+    let is_native = dialect.name() == NATIVE.name();
+    let fields = fields_of(&document.root);
+    let as_native =
+        (!is_native && document.syntax == Syntax::Json && is_native_like(&document.root))
+            .then(|| document.clone());
+    // References of the native dialect are only text in a dialect with others.
+    let is_own = |form: ReferenceForm| (form.is_own)("${a.b}");
+    let is_foreign = dialect.reference_form().is_some_and(|form| !is_own(form))
+        && document.source.text().contains("${");
+    let (mut plan, mut diagnostics) = parse_with(dialect, document);
+    if diagnostics.has_errors()
+        && let Some(document) = as_native
+    {
+        let (native, of_native) = parse_with(NATIVE, document);
+        if is_foreign || errors(&of_native) < errors(&diagnostics) {
+            (dialect, plan, diagnostics) = (NATIVE, native, of_native);
+        }
+    }
+    if diagnostics.has_errors() && notes.is_empty() {
+        let (name, reason) = (dialect.name(), evidence(dialect, &fields));
+        let message = format!("the text is read as `{name}`: {reason}");
+        let note = Diagnostic::note(Code::ReadAs, message);
+        notes.push(note.help("`--dialect` chooses another dialect"));
+    }
+    notes.extend(diagnostics);
+    (dialect.name(), (plan, notes))
+}
+
+/// The maximum number of fields in the reason for a dialect.
+const MAX_EVIDENCE: usize = 4;
+
+/// The names of the fields of `root`, and of the items of its lists.
+fn fields_of(root: &Item) -> Vec<Arc<str>> {
+    let items = root.as_list().into_iter().flatten();
+    let own = root.as_object().into_iter().flatten();
+    let inner = own.clone().filter_map(|entry| entry.item.as_list());
+    let inner = inner.flatten().chain(items).take(MAX_EVIDENCE);
+    let inner = inner.filter_map(Item::as_object).flatten();
+    let mut fields: Vec<Arc<str>> = Vec::new();
+    for entry in own.chain(inner) {
+        if !fields.contains(&entry.key) {
+            fields.push(Arc::clone(&entry.key));
+        }
+    }
+    fields
+}
+
+/// The reason why a text with `fields` is read in `dialect`.
+fn evidence(dialect: &dyn Dialect, fields: &[Arc<str>]) -> String {
+    if dialect.syntax() == Syntax::Lines {
+        return "its lines have the form of that dialect".to_owned();
+    }
+    let shape = dialect.shape();
+    let found = fields
+        .iter()
+        .filter(|field| shape.contains(&format!("\"{field}\"")));
+    let found: Vec<String> = found.take(MAX_EVIDENCE).map(|field| quote(field)).collect();
+    if found.is_empty() {
+        return "no other dialect is nearer".to_owned();
+    }
+    format!("it has {}", found.join(", "))
+}
+
+fn errors(diagnostics: &Diagnostics) -> usize {
+    diagnostics.iter().filter(|found| found.is_error()).count()
+}
+
+/// The JSON in a text with more than that.
+enum EnclosedJson {
+    /// The text has no other part.
+    All,
+    /// The part alone is read.
+    Only(EnclosedPart),
+    /// Several parts may be the plan.
+    Several(Vec<EnclosedPart>),
+}
+
+/// Finds the part of `text` that is JSON.
+fn enclosed_part(text: &[u8], options: &ReadOptions<'_>) -> EnclosedJson {
+    let text = match std::str::from_utf8(text) {
+        Ok(text) if text.len() <= options.limits.bytes => text,
+        // The reader reports the fault.
+        _ => return EnclosedJson::All,
+    };
+    let mut parts = enclosed_parts(text);
+    if parts.len() > 1 {
+        // Of several blocks, those that are no plans are examples and outputs.
+        let is_plan = |part: &EnclosedPart| {
+            let range = Some(part.range.clone());
+            let (document, _) = read_part(text, range, (options.name, 0), &options.limits);
+            document.is_some_and(|document| choose(document).is_ok())
+        };
+        let plans: Vec<EnclosedPart> = parts.iter().filter(|part| is_plan(part)).cloned().collect();
+        if !plans.is_empty() {
+            parts = plans;
+        }
+    }
+    match parts.len() {
+        0 => EnclosedJson::All,
+        1 => parts.pop().map_or(EnclosedJson::All, |part| {
+            if part.enclosure == Enclosure::Assignment && !assigns_plan(text, &part, options) {
+                EnclosedJson::All
+            } else {
+                EnclosedJson::Only(part)
+            }
+        }),
+        _ => EnclosedJson::Several(parts),
+    }
+}
+
+/// Returns true if the value of a variable is a plan: a step in lines may be an object as well, but has no `steps`.
+fn assigns_plan(text: &str, part: &EnclosedPart, options: &ReadOptions<'_>) -> bool {
+    let range = Some(part.range.clone());
+    let (document, _) = read_part(text, range, (options.name, 0), &options.limits);
+    document.is_some_and(|document| {
+        document.root.has("steps")
+            || document.root.has("calls")
+            || document.root.as_list().is_some()
+    })
+}
+
+fn read_json(
+    text: &[u8],
+    options: &ReadOptions<'_>,
+    part: EnclosedJson,
+) -> (Option<Document>, Diagnostics) {
+    let part = match part {
+        EnclosedJson::All => return read(text, options.name, options.base, &options.limits),
+        EnclosedJson::Only(part) => part,
+        EnclosedJson::Several(parts) => return (None, several_plans(text, &parts)),
+    };
+    let start = part.range.start;
+    let spot = (options.name, options.base);
+    let (document, mut diagnostics) = read_part(text, Some(part.range), spot, &options.limits);
+    let note = Diagnostic::note(Code::ReadAs, part.enclosure.describe());
+    diagnostics.push(note.at_span("", start..start));
+    diagnostics.sort();
+    (document, diagnostics)
+}
+
+/// The error about a text that holds several plans.
+fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
+    let line = |part: &EnclosedPart| {
+        let before = text.get(..part.range.start).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        line.to_string()
+    };
+    let lines: Vec<String> = parts.iter().map(line).collect();
+    let message = format!(
+        "the text holds several plans, in the lines {}",
+        lines.join(" and ")
+    );
+    let at = parts.first().map_or(0, |part| part.range.start);
+    let diagnostic = Diagnostic::error(Code::NotJson, message).at_span("", at..at);
+    [diagnostic.help("give the one that is meant")]
+        .into_iter()
+        .collect()
+}
+
+/// Says in one diagnostic what a text is that is neither JSON nor lines of calls.
+fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
+    let is_json = |text: &str| {
+        text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
+    };
+    let known = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
+    let known = known.filter(|text| enclosed_parts(text).is_empty());
+    match known.and_then(foreign_text::diagnostic) {
+        Some(diagnostic) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
+            *diagnostics = [diagnostic].into_iter().collect();
+        }
+        _ => mention_lines(diagnostics),
     }
 }
 
@@ -150,7 +337,7 @@ fn snippet_text(text: &[u8], limits: &ReadLimits) -> Arc<str> {
     String::from_utf8_lossy(text).into()
 }
 
-/// The first `max` diagnostics, errors before warnings if there are too many; the last one states how many were left
+/// The first `max` diagnostics, notes and errors before warnings if there are too many; the last one states how many were left
 /// out.
 fn bounded(mut diagnostics: Diagnostics, max: usize) -> Diagnostics {
     diagnostics.sort();
@@ -159,9 +346,12 @@ fn bounded(mut diagnostics: Diagnostics, max: usize) -> Diagnostics {
     }
     // If diagnostics were left out before, only a lower bound of their number is known.
     let (total, is_all) = (diagnostics.len(), !diagnostics.mentions_omitted());
-    let (errors, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
+    let (errors, others): (Vec<Diagnostic>, Vec<Diagnostic>) =
         diagnostics.into_iter().partition(Diagnostic::is_error);
-    let mut shown: Diagnostics = errors.into_iter().chain(warnings).take(max).collect();
+    let (notes, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        others.into_iter().partition(Diagnostic::is_note);
+    let shown = notes.into_iter().chain(errors).chain(warnings);
+    let mut shown: Diagnostics = shown.take(max).collect();
     let more = total - max;
     if is_all {
         shown.note_omitted(more);

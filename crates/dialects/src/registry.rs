@@ -129,7 +129,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
     })
 }
 
-/// The syntax of a text: JSON, unless a dialect in lines recognises it.
+/// The syntax of a text that begins with no JSON: that of lines, if a dialect in lines recognises it.
 pub(crate) fn syntax_of(text: &[u8]) -> Syntax {
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     if matches!(first, Some(b'{' | b'[')) {
@@ -164,6 +164,17 @@ pub(crate) fn mention_lines(diagnostics: &mut Diagnostics) {
 ///
 /// A diagnostic, if no dialect or several dialects have this form.
 pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnostic>> {
+    let diagnostic = match candidates(document).as_slice() {
+        [only] => return Ok(*only),
+        [] => unknown(document),
+        several => ambiguous(several),
+    };
+    let span = document.source.span(document.root.place);
+    Err(Box::new(diagnostic.at_span("", span.unwrap_or_default())))
+}
+
+/// The dialects that recognise the form of `document`, all with the same confidence.
+pub(crate) fn candidates(document: &Document) -> Vec<&'static dyn Dialect> {
     // Only candidates of the highest confidence compete: a certain match beats all possible ones.
     let mut best = MatchConfidence::Possible;
     let mut candidates: Vec<&'static dyn Dialect> = Vec::new();
@@ -177,14 +188,11 @@ pub fn detect(document: &Document) -> Result<&'static dyn Dialect, Box<Diagnosti
             candidates.push(dialect);
         }
     }
-    let diagnostic = match candidates.as_slice() {
-        [only] => return Ok(*only),
-        [] => unknown(document),
-        several => ambiguous(several),
-    };
-    let span = document.source.span(document.root.place);
-    Err(Box::new(diagnostic.at_span("", span.unwrap_or_default())))
+    candidates
 }
+
+/// The native dialect in JSON.
+pub(crate) static NATIVE: &dyn Dialect = &Native;
 
 fn unknown(document: &Document) -> Diagnostic {
     let found = match document.root.as_object() {
@@ -196,11 +204,8 @@ fn unknown(document: &Document) -> Diagnostic {
         None => article(document.root.kind_word()),
     };
     let message = format!("the text has the shape of no dialect: it is {found}");
-    let help = format!(
-        "choose one with `--dialect` to see what is wrong with it; the shapes are {}",
-        forms(dialects().iter().copied())
-    );
-    Diagnostic::error(Code::UnknownDialect, message).help(help)
+    Diagnostic::error(Code::UnknownDialect, message)
+        .help("choose one with `--dialect` to see all that is wrong with it")
 }
 
 fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
@@ -210,4 +215,35 @@ fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
     );
     Diagnostic::error(Code::AmbiguousDialect, message)
         .help("they differ in what they make of it: choose one with `--dialect`")
+}
+
+/// The maximum length of a text that is compared with all dialects.
+const MAX_COMPARED_BYTES: usize = 64 * 1024;
+
+/// Notes about the two dialects that are nearest to a text of no dialect, each with what is missing.
+pub(crate) fn nearest_dialects(document: &Document) -> Diagnostics {
+    if document.source.text().len() > MAX_COMPARED_BYTES {
+        return Diagnostics::new();
+    }
+    let mut found: Vec<(usize, &'static dyn Dialect, Diagnostic)> = Vec::new();
+    for dialect in of_syntax(document.syntax) {
+        let (_, diagnostics) = dialect.parse(document.clone());
+        let errors = diagnostics.iter().filter(|found| found.is_error()).count();
+        let first = diagnostics.into_iter().find(Diagnostic::is_error);
+        found.extend(first.map(|first| (errors, dialect, first)));
+    }
+    // Ours comes first; the sort is stable.
+    found.sort_by_key(|(errors, dialect, _)| (dialect.name() != NATIVE.name(), *errors));
+    let start = document.source.span(document.root.place);
+    let start = start.unwrap_or_default().start;
+    let notes = found.into_iter().take(2).map(|(_, dialect, first)| {
+        let help = first
+            .help
+            .map_or_else(String::new, |help| format!(" ({help})"));
+        let message = format!("as `{}`: {}{help}", dialect.name(), first.message);
+        Diagnostic::note(Code::ReadAs, message)
+            .at_span("", start..start)
+            .help(format!("its form is {}", dialect.shape()))
+    });
+    notes.collect()
 }

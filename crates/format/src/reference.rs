@@ -20,7 +20,7 @@ use super::{
 pub(crate) struct DiagnosticShape {
     /// The code, such as `PW0201`.
     code: String,
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`. A note is a fact about the reading of the plan.
     severity: String,
     /// The problem.
     message: String,

@@ -52,7 +52,7 @@ impl Verdict {
             Self::Rejected
         } else if on_violation == OnViolation::Ask && diagnostics.iter().any(asks) {
             Self::Asks
-        } else if diagnostics.is_empty() {
+        } else if !diagnostics.has_faults() {
             Self::Sound
         } else {
             Self::Warns

@@ -54,7 +54,7 @@ pub(crate) async fn check(
     toolbox.apply_config(&config, None, printer)?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
-    if arguments.strict && !loaded.diagnostics.is_empty() {
+    if arguments.strict && loaded.diagnostics.has_faults() {
         loaded.diagnostics.raise();
         sound = None;
     }

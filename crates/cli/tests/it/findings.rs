@@ -162,6 +162,7 @@ fn show(finding: &Diagnostic, inspection: &Inspection) -> String {
     let severity = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Note => "note",
     };
     let mut shown = format!("{severity} {}", finding.code);
     if let Some(source) = &finding.source {

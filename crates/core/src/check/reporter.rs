@@ -61,10 +61,7 @@ impl<'a> Reporter<'a> {
         place: Place,
         message: String,
     ) -> Diagnostic {
-        match severity {
-            Severity::Error => self.error(code, place, message),
-            Severity::Warning => self.warning(code, place, message),
-        }
+        self.at_place(Diagnostic::new(code, severity, message), place)
     }
 
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {

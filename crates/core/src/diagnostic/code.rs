@@ -48,6 +48,7 @@ codes! {
     InvalidFieldValue = "PW0108", "a field has a value that is not allowed";
     InvalidId = "PW0109", "an id is blank or reserved";
     MalformedLine = "PW0110", "a line cannot be read";
+    ReadAs = "PW0111", "the text is read as something that it does not say";
 
     UnknownTool = "PW0201", "a tool is not known";
     AmbiguousTool = "PW0202", "several servers offer a tool of that name";

@@ -60,6 +60,8 @@ const OMITTED_SUFFIXES: [&str; 2] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// A fact about the reading of the plan, which is neither an error nor a warning.
+    Note,
     /// The plan runs, but probably not as intended.
     Warning,
     /// The plan does not run.
@@ -110,7 +112,12 @@ impl Diagnostic {
         Self::new(code, Severity::Warning, message)
     }
 
-    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
+    /// Creates a note: a fact about the reading of the plan.
+    pub fn note(code: Code, message: impl Into<String>) -> Self {
+        Self::new(code, Severity::Note, message)
+    }
+
+    pub(crate) fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
         Self {
             code,
             severity,
@@ -188,6 +195,11 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Returns true if the diagnostic is a note.
+    pub fn is_note(&self) -> bool {
+        self.severity == Severity::Note
+    }
 }
 
 /// Truncates `text` to the limit and returns true if it was longer.
@@ -253,9 +265,9 @@ impl Diagnostics {
         self.0.extend(other.0);
     }
 
-    /// Turns all warnings into errors.
+    /// Turns all warnings into errors. Notes stay notes.
     pub fn raise(&mut self) {
-        for diagnostic in &mut self.0 {
+        for diagnostic in self.0.iter_mut().filter(|found| !found.is_note()) {
             diagnostic.severity = Severity::Error;
         }
     }
@@ -263,6 +275,11 @@ impl Diagnostics {
     /// Returns true if the list contains an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
+    }
+
+    /// Returns true if the list contains an error or a warning.
+    pub fn has_faults(&self) -> bool {
+        !self.0.iter().all(Diagnostic::is_note)
     }
 
     /// Returns true if the list is empty.
@@ -388,6 +405,7 @@ impl FromIterator<Diagnostic> for Diagnostics {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiagnosticCounter {
     errors: usize,
+    /// Warnings and notes.
     warnings: usize,
 }
 
@@ -414,7 +432,7 @@ impl DiagnosticCounter {
     pub fn is_full(&self, severity: Severity) -> bool {
         let counted = match severity {
             Severity::Error => self.errors,
-            Severity::Warning => self.warnings,
+            Severity::Warning | Severity::Note => self.warnings,
         };
         counted >= Self::MAX_SHOWN
     }
@@ -447,7 +465,7 @@ impl DiagnosticCounter {
     fn counter(&mut self, severity: Severity) -> &mut usize {
         match severity {
             Severity::Error => &mut self.errors,
-            Severity::Warning => &mut self.warnings,
+            Severity::Warning | Severity::Note => &mut self.warnings,
         }
     }
 }

@@ -174,10 +174,7 @@ impl ReportBuilder<'_> {
                 parameter.step
             ),
         };
-        let mut diagnostic = match severity {
-            Severity::Error => Diagnostic::error(violation.code, message),
-            Severity::Warning => Diagnostic::warning(violation.code, message),
-        };
+        let mut diagnostic = Diagnostic::new(violation.code, severity, message);
         let traces = &parameter.traces;
         if let Some(sources) = self.graph.text(traces.text) {
             diagnostic = diagnostic.at(traces.place, sources);

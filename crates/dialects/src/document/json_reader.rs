@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostics, Place, PointerSegment, SourceText, Span};
 
+use super::leniency::{Leniencies, Leniency};
 use super::{Item, ItemEntry, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax};
 
 /// The number of fields up to which duplicate keys are found by comparing all pairs: cheaper than hashing for small
@@ -26,6 +27,8 @@ pub(super) struct JsonReader<'a> {
     pub(super) suppressed: usize,
     /// True if a structural fault was found: the value is discarded then.
     pub(super) is_broken: bool,
+    /// The notations of other languages that were read.
+    pub(super) leniencies: Leniencies,
 }
 
 /// The start of a value inside of a larger text.
@@ -46,6 +49,7 @@ pub(super) struct ReadPart {
     /// The number of values read so far.
     pub(super) values: usize,
     pub(super) diagnostics: Diagnostics,
+    pub(super) leniencies: Leniencies,
 }
 
 /// Reading cannot continue; the reason is among the diagnostics.
@@ -70,6 +74,7 @@ impl<'a> JsonReader<'a> {
             diagnostics: Diagnostics::new(),
             suppressed: 0,
             is_broken: false,
+            leniencies: Leniencies::default(),
         }
     }
 
@@ -82,6 +87,9 @@ impl<'a> JsonReader<'a> {
         // A value whose structure was repaired may mean something else than was written, so only its diagnostics are
         // returned.
         let root = self.whole(parent, segment).ok();
+        if root.is_some() {
+            self.report_leniencies();
+        }
         let diagnostics = self.take_diagnostics();
         (root.filter(|_| !self.is_broken), diagnostics)
     }
@@ -103,17 +111,23 @@ impl<'a> JsonReader<'a> {
             end: self.at,
             values: self.values,
             diagnostics: self.take_diagnostics(),
+            leniencies: self.leniencies,
         }
     }
 
     fn whole(&mut self, parent: Place, segment: PointerSegment) -> Result<Item, Unrecoverable> {
-        if self.text.starts_with('\u{feff}') {
+        if self.at == 0 && self.text.starts_with('\u{feff}') {
             self.at = '\u{feff}'.len_utf8();
         }
         self.skip_blanks(parent)?;
         self.expect_json(parent)?;
         let root = self.value_tree(parent, segment)?;
         self.skip_blanks(parent)?;
+        if self.is_json_alone() && self.peek() == Some(b';') {
+            self.read_leniently(Leniency::Semicolon, self.at);
+            self.at += 1;
+            self.skip_blanks(parent)?;
+        }
         if self.at < self.text.len() {
             self.report_trailing_text(root.place);
         }
@@ -291,7 +305,12 @@ impl<'a> JsonReader<'a> {
             match self.peek() {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
                 Some(b'/') if self.syntax == Syntax::Json => self.skip_comment(holder)?,
-                Some(b'#') if self.syntax == Syntax::Lines => self.at = self.end_of_line(),
+                Some(b'#') if self.is_lenient() => {
+                    if self.syntax == Syntax::Json {
+                        self.read_leniently(Leniency::HashComment, self.at);
+                    }
+                    self.at = self.end_of_line();
+                }
                 _ => return Ok(()),
             }
         }

@@ -2,15 +2,19 @@
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
+mod enclosed;
 mod item;
 mod json_reader;
+mod leniency;
 mod read;
 mod scalar;
 mod sink;
 mod syntax_errors;
 pub(crate) mod template;
 
+pub(crate) use enclosed::{EnclosedPart, Enclosure, enclosed_parts};
 pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
+pub(crate) use read::read_part;
 pub use read::{read, read_inside, read_lines};
 pub use scalar::Offsets;
 pub use sink::{DiagnosticSink, article, nearest, quote};

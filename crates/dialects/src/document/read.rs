@@ -1,18 +1,20 @@
 //! The entry points of the reader: bytes in, a document and diagnostics out.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span};
 
 use super::json_reader::{JsonReader, PartStart};
+use super::leniency::{Leniencies, Leniency};
 use super::{
     DiagnosticSink, Document, Item, ItemKind, Offsets, REDUCE_SIZE, ReadLimits, Syntax, scalar,
 };
 
 /// Reads a JSON text called `name`, whose places are numbered from `base` on.
 ///
-/// Beyond RFC 8259 it accepts comments (`//` and `/* */`), trailing commas, and a byte order mark. Faults inside of a
-/// value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
+/// Beyond RFC 8259 it accepts comments (`//` and `/* */`), trailing commas, and a byte order mark; and, with a note, texts
+/// in single quotes, keys without quotes, `True`, `False` and `None`, comments after `#`. Faults inside of a value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
 /// that a dialect can add its own diagnostics; structural faults do not. In both cases the diagnostics hold errors,
 /// and the result must not be run.
 pub fn read(
@@ -21,12 +23,24 @@ pub fn read(
     base: u32,
     limits: &ReadLimits,
 ) -> (Option<Document>, Diagnostics) {
+    read_part(text, None, (name, base), limits)
+}
+
+/// Reads the JSON in the bytes `part` of a text called `name`, or in all of it. The rest of the text is ignored.
+pub(crate) fn read_part(
+    text: impl AsRef<[u8]>,
+    part: Option<Range<usize>>,
+    (name, base): (&str, u32),
+    limits: &ReadLimits,
+) -> (Option<Document>, Diagnostics) {
     let mut source = match source(text.as_ref(), name, base, limits) {
         Ok(source) => source,
         Err(diagnostics) => return (None, diagnostics),
     };
     let text = source.text().clone();
-    let reader = JsonReader::new(&text, &mut source, limits, None);
+    let part = part.unwrap_or(0..text.len());
+    let mut reader = JsonReader::new(&text[..part.end], &mut source, limits, None);
+    reader.at = part.start;
     let (root, diagnostics) = reader.read(Place::NOWHERE, PointerSegment::Root);
     let document = root.map(|root| Document {
         syntax: Syntax::Json,
@@ -102,18 +116,33 @@ pub fn read_inside(
 pub(crate) struct LineValueReader {
     limits: ReadLimits,
     read: usize,
+    leniencies: Leniencies,
 }
 
 impl LineValueReader {
     /// A reader that allows as many values as `limits` for the whole text.
     pub(crate) fn new(limits: ReadLimits) -> Self {
-        Self { limits, read: 0 }
+        Self {
+            limits,
+            read: 0,
+            leniencies: Leniencies::default(),
+        }
     }
 
     /// Counts values that are not written as JSON; returns false if the limit is exceeded.
     pub(crate) fn count(&mut self, values: usize) -> bool {
         self.read += values;
         self.read <= self.limits.values
+    }
+
+    /// Takes note of a semicolon at byte `at`, after a value.
+    pub(crate) fn take_semicolon(&mut self, at: usize) {
+        self.leniencies.add(Leniency::Semicolon, at);
+    }
+
+    /// The note about notations of other languages in the values so far, and the first byte of them.
+    pub(crate) fn note(&self) -> Option<(Diagnostic, usize)> {
+        self.leniencies.note()
     }
 
     /// Returns true if the limit is exceeded, which is among the diagnostics.
@@ -140,6 +169,7 @@ impl LineValueReader {
         };
         let read = reader.read_part(parent, segment, part);
         self.read = read.values;
+        self.leniencies.extend(read.leniencies);
         sink.extend(read.diagnostics);
         read.item.map(|item| (item, read.end))
     }

@@ -8,6 +8,7 @@ use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span};
 
 use super::json_reader::{JsonReader, Unrecoverable};
+use super::leniency::Leniency;
 use super::template::{QUOTES, end_of_marker};
 use super::{Item, ItemKind, Syntax, quote};
 
@@ -71,6 +72,11 @@ impl JsonReader<'_> {
         }
         let key = &self.text[start..end];
         self.at = end;
+        let is_followed = self.text[end..].trim_start().starts_with(':');
+        if self.is_lenient() && is_plain_key(key) && is_followed {
+            self.read_leniently(Leniency::BareKey, start);
+            return Ok(key.into());
+        }
         let message = format!("the key {} has no quotes", quote(key));
         let help = format!("write `\"{}\"`", quote(key).trim_matches('`'));
         self.report_structure(holder, start, end, message, &help);
@@ -101,8 +107,10 @@ impl JsonReader<'_> {
             self.report_structure(place, start, start + 1, message.to_owned(), &help);
             return Err(Unrecoverable);
         }
-        // Single quotes delimit the text as well, so that nothing but the quotes is reported.
-        if mark == b'\'' {
+        if mark == b'\'' && self.is_lenient() {
+            self.read_leniently(Leniency::SingleQuotes, start);
+        } else if mark == b'\'' {
+            // Single quotes delimit the text as well, so that nothing but the quotes is reported.
             let message = "a text stands in single quotes".to_owned();
             self.report_structure(place, start, self.at, message, "use double quotes");
         }
@@ -157,6 +165,20 @@ impl JsonReader<'_> {
             "null" => ItemKind::Null,
             "true" => ItemKind::Bool(true),
             "false" => ItemKind::Bool(false),
+            "True" | "False" | "None" if self.is_lenient() => {
+                self.read_leniently(Leniency::PythonLiteral, start);
+                match word {
+                    "True" => ItemKind::Bool(true),
+                    "False" => ItemKind::Bool(false),
+                    _ => ItemKind::Null,
+                }
+            }
+            // The Acts write the tools of their context as members of `Tool`.
+            _ if self.is_json_alone() && is_member_of_tool(word) => {
+                self.read_leniently(Leniency::ToolMember, start);
+                ItemKind::Text(word.into())
+            }
+            _ if self.syntax == Syntax::Lines => self.bare_word(place, start, word),
             _ => {
                 let message = format!("{} is not a JSON value", quote(word));
                 let help = match word {
@@ -166,9 +188,6 @@ impl JsonReader<'_> {
                     "NaN" | "Infinity" | "inf" | "nan" => {
                         "JSON has no such number: use `null` or text"
                     }
-                    _ if self.syntax == Syntax::Lines => {
-                        "put text in double quotes, and write a reference `${…}`"
-                    }
                     _ => "put text in double quotes",
                 };
                 self.report_structure(place, start, end, message, help);
@@ -176,6 +195,44 @@ impl JsonReader<'_> {
             }
         };
         Ok(kind)
+    }
+
+    /// Reports a word of a text in lines that is no value, and reads it as what it probably stands for, so that no other
+    /// fault is reported for it.
+    fn bare_word(&mut self, place: Place, start: usize, word: &str) -> ItemKind {
+        let rest = &self.text[self.at..];
+        let is_formatted = matches!(word, "f" | "F") && rest.starts_with(['"', '\'']);
+        if is_formatted {
+            let mark = rest.as_bytes().first().copied().unwrap_or(b'"');
+            let literal = read(self.text, self.at + 1, mark, &mut |_| {});
+            if literal.closed {
+                self.at = literal.end;
+                let text = references_of_format(&literal.text);
+                let help = format!("write `\"{}\"`", quote(&text).trim_matches('`'));
+                let message = "a text has an `f` before it".to_owned();
+                self.report_structure(place, start, self.at, message, &help);
+                return ItemKind::Text(text.into());
+            }
+        }
+        let message = format!("{} is not a JSON value", quote(word));
+        if is_path(word) {
+            let reference = format!("${{{word}}}");
+            let help = format!("write the reference `{reference}`, or put text in double quotes");
+            self.report_structure(place, start, self.at, message, &help);
+            return ItemKind::Text(reference.into());
+        }
+        let help = match word {
+            "TRUE" => "write `true`".to_owned(),
+            "FALSE" => "write `false`".to_owned(),
+            "undefined" | "nil" | "NULL" | "Null" => "write `null`".to_owned(),
+            _ => {
+                let word = quote(word);
+                let word = word.trim_matches('`');
+                format!("write `\"{word}\"` for the text, or `${{{word}}}` for what it refers to")
+            }
+        };
+        self.report_structure(place, start, self.at, message, &help);
+        ItemKind::Text(word.into())
     }
 
     /// The end of the word that starts here.
@@ -191,6 +248,44 @@ impl JsonReader<'_> {
         let length = self.text[at..].chars().next().map_or(0, char::len_utf8);
         at + length
     }
+}
+
+/// Returns true if a key without quotes can only be its own name: `None` may be another one in Python.
+fn is_plain_key(key: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
+    key.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && key.chars().all(is_part)
+        && !matches!(key, "True" | "False" | "None")
+}
+
+/// Returns true for `Tool.name`.
+fn is_member_of_tool(word: &str) -> bool {
+    let name = word.strip_prefix("Tool.");
+    name.is_some_and(|name| is_plain_key(name) && !name.contains('-'))
+}
+
+/// Returns true for names with dots between them.
+fn is_path(word: &str) -> bool {
+    let mut names = word.split('.');
+    word.contains('.') && names.all(is_plain_key)
+}
+
+/// A formatted text of Python with references in place of its expressions.
+fn references_of_format(text: &str) -> String {
+    let mut references = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, inside) = rest.split_at(open);
+        references.push_str(before);
+        if !before.ends_with('$') {
+            references.push('$');
+        }
+        let end = inside.find('}').map_or(inside.len(), |end| end + 1);
+        references.push_str(&inside[..end]);
+        rest = &inside[end..];
+    }
+    references.push_str(rest);
+    references
 }
 
 /// Returns true if `fault` is a line break or a tab that a text in lines may hold.
@@ -277,12 +372,12 @@ pub(super) fn read<'a>(
 }
 
 /// The offsets of the quoted text that begins at byte `start`, after the opening quote.
-fn offset_runs(text: &str, start: usize) -> Vec<OffsetRun> {
+fn offset_runs(text: &str, start: usize, quote: u8) -> Vec<OffsetRun> {
     let mut offset_runs = vec![OffsetRun {
         inner: 0,
         outer: start,
     }];
-    scan(text, start, b'"', &mut |_| {}, &mut |inner, outer| {
+    scan(text, start, quote, &mut |_| {}, &mut |inner, outer| {
         offset_runs.push(OffsetRun { inner, outer });
     });
     offset_runs
@@ -308,7 +403,7 @@ fn scan<'a>(
             b'\\' => {
                 let buffer = resolved.get_or_insert_default();
                 buffer.push_str(&text[copied..at]);
-                let escape = Escape::read(text, at);
+                let escape = Escape::read(text, at, quote);
                 on_run(buffer.len(), at);
                 buffer.push(escape.character);
                 if let Some(fault) = escape.fault {
@@ -355,13 +450,14 @@ struct Escape {
 
 impl Escape {
     /// Reads the escape whose backslash stands at `at`.
-    fn read(text: &str, at: usize) -> Self {
+    fn read(text: &str, at: usize, quote: u8) -> Self {
         let Some(letter) = text[at + 1..].chars().next() else {
             return Self::fault('\\', at + 1, StringFault::Escape(at, at + 1));
         };
         let end = at + 1 + letter.len_utf8();
         let character = match letter {
             '"' | '\\' | '/' => letter,
+            '\'' if quote == b'\'' => letter,
             'b' => '\u{8}',
             'f' => '\u{c}',
             'n' => '\n',
@@ -452,8 +548,9 @@ impl Offsets {
         let runs = source
             .text()
             .get(whole.start..whole.end)
-            .filter(|written| written.starts_with('"'))
-            .map(|_| offset_runs(source.text(), whole.start + 1));
+            .and_then(|written| written.bytes().next())
+            .filter(|quote| matches!(quote, b'"' | b'\''))
+            .map(|quote| offset_runs(source.text(), whole.start + 1, quote));
         Self { whole, runs }
     }
 

@@ -102,7 +102,12 @@ impl JsonReader<'_> {
         let first_line = rest.lines().next().unwrap_or_default().trim_end();
         let message = format!("after the value comes more text: {}", quote(first_line));
         let end = self.at + rest.len();
-        self.report_structure(root, self.at, end, message, "one text holds one value");
+        let help = if rest.starts_with('{') {
+            "one text holds one value: put several into one list, with commas between them"
+        } else {
+            "one text holds one value"
+        };
+        self.report_structure(root, self.at, end, message, help);
     }
 
     pub(super) fn report_unclosed(&mut self, stack: &[OpenContainer]) -> Unrecoverable {

@@ -129,20 +129,19 @@ fn texts_that_are_no_json() {
         ],
     );
     check_diagnostics(
-        "None",
-        &["PW0001  <None> `None` is not a JSON value | write `null`"],
+        "nil",
+        &["PW0001  <nil> `nil` is not a JSON value | write `null`"],
     );
 }
 
 #[test]
 fn faults_of_the_structure() {
     check_diagnostics(
-        "{a: 1, 'b': 'x', \"c\": True}",
+        "{None: 1, 1: 'x', \"c\": TRUE}",
         &[
-            "PW0001  <a> the key `a` has no quotes | write `\"a\"`",
-            "PW0001  <'b'> a text stands in single quotes | use double quotes",
-            "PW0001 /b <'x'> a text stands in single quotes | use double quotes",
-            "PW0001 /c <True> `True` is not a JSON value | write `true`",
+            "PW0001  <None> the key `None` has no quotes | write `\"None\"`",
+            "PW0001  <1> the key `1` has no quotes | write `\"1\"`",
+            "PW0001 /c <TRUE> `TRUE` is not a JSON value | write `true`",
         ],
     );
     check_diagnostics(
@@ -178,7 +177,9 @@ fn faults_of_the_structure() {
     );
     check_diagnostics(
         "{} {}",
-        &["PW0001  <{}> after the value comes more text: `{}` | one text holds one value"],
+        &[
+            "PW0001  <{}> after the value comes more text: `{}` | one text holds one value: put several into one list, with commas between them",
+        ],
     );
     check_diagnostics(
         "[\"abc",
@@ -262,8 +263,35 @@ fn a_text_with_faults_inside_of_values_is_still_a_document() {
     assert_eq!(diagnostics.len(), 2);
     let value = document.map(|document| document.root.to_value().to_json());
     assert_eq!(value.as_deref(), Some("{\"a\":[\"\u{fffd}\"]}"));
-    let (document, _) = read_text("{a: 1}");
+    let (document, _) = read_text("{1: 1}");
     assert!(document.is_none());
+}
+
+#[test]
+fn notations_of_other_languages_are_read_with_a_note() {
+    let check = |text: &str, value: &str, words: &str| {
+        let (document, diagnostics) = read_text(text);
+        let found = document.map(|document| document.root.to_value().to_json());
+        assert_eq!(found.as_deref(), Some(value), "{text}");
+        let messages: Vec<&str> = diagnostics.iter().map(|found| &*found.message).collect();
+        let wanted = format!("the text is read as JSON, although it has {words}");
+        assert_eq!(messages, [wanted], "{text}");
+        assert!(!diagnostics.has_faults());
+    };
+    check(
+        "{a: 1, b_2: 2}",
+        r#"{"a":1,"b_2":2}"#,
+        "keys without quotes",
+    );
+    check(r#"['it\'s "x"']"#, r#"["it's \"x\""]"#, "single quotes");
+    check(
+        "[True, False, None]",
+        "[true,false,null]",
+        "`True`, `False` or `None`",
+    );
+    check("[1, # one\n2]", "[1,2]", "comments after `#`");
+    check("[1];", "[1]", "a semicolon");
+    check("[Tool.x]", r#"["Tool.x"]"#, "members of `Tool`");
 }
 
 #[test]

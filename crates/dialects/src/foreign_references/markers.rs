@@ -70,7 +70,7 @@ const HTML_ELEMENTS: [&str; 24] = [
 ];
 
 /// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
-const OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".result", ".data"];
+const OUTPUT_FIELDS: [&str; 5] = [".outputs", ".output", ".result", ".data", ".json"];
 
 /// The prefixes of references by the position of a step, in any case.
 const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
@@ -130,14 +130,18 @@ impl<'a> ReferenceNames<'a> {
     /// The names of the steps and inputs of the native plan `plan`.
     pub(crate) fn of(plan: &'a Plan) -> Self {
         let order = plan.steps.iter().map(|step| step.id.as_str());
-        Self::native(order.collect(), &plan.inputs)
+        let loops = plan.steps.iter().any(|step| step.for_each.is_some());
+        Self::native(order.collect(), &plan.inputs, loops)
     }
 
-    pub(super) fn native(order: Vec<&'a str>, inputs: &'a [Input]) -> Self {
+    /// The names of the steps `order` and of `inputs`; and those of a loop, if a step `loops`.
+    pub(super) fn native(order: Vec<&'a str>, inputs: &'a [Input], loops: bool) -> Self {
+        let names_of_loop = ["item", "index"].into_iter().filter(|_| loops);
+        let names_of_loop = names_of_loop.map(|name| (name, name.to_owned()));
         Self {
             steps: order.iter().map(|id| (*id, (*id).into())).collect(),
             order,
-            inputs: inputs.iter().map(input_path).collect(),
+            inputs: names_of_loop.chain(inputs.iter().map(input_path)).collect(),
             form: ReferenceForm::NATIVE,
             is_native: true,
         }

@@ -10,17 +10,24 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment
 use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames, literal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 
-/// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input.
+/// The maximum number of markers of one text that are replaced.
+const MAX_REPLACEMENTS: usize = 32;
+
+/// Reports each text of the native plan with these `steps` and `output` that has a marker of a step or an input. Returns the
+/// steps with references in place of the markers that are errors, if there are any: what they refer to is then not reported
+/// as wrong again.
 pub(crate) fn check(
     steps: &[Item],
     output: Option<&Item>,
     inputs: &[Input],
     sink: &mut DiagnosticSink,
-) {
+) -> Option<Vec<Item>> {
     let ids = steps
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
-    let names = ReferenceNames::native(ids.collect(), inputs);
+    let loops = steps.iter().any(|step| step.has("for_each"));
+    let names = ReferenceNames::native(ids.collect(), inputs, loops);
+    let before = sink.count();
     for step in steps {
         for name in CHECKED_FIELDS {
             if let Some(item) = field(step, name) {
@@ -31,6 +38,13 @@ pub(crate) fn check(
     if let Some(output) = output {
         names.item(output, sink);
     }
+    let is_found = sink.count() > before;
+    is_found.then(|| {
+        steps
+            .iter()
+            .map(|step| names.with_references(step))
+            .collect()
+    })
 }
 
 fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
@@ -181,6 +195,42 @@ fn has_path(written: &str) -> bool {
 }
 
 impl ReferenceNames<'_> {
+    /// The step `step` with references in place of the markers that are errors.
+    fn with_references(&self, step: &Item) -> Item {
+        let mut step = step.clone();
+        if let ItemKind::Object(entries) = &mut step.kind {
+            for entry in entries {
+                if CHECKED_FIELDS.contains(&&*entry.key) {
+                    self.replace_markers(&mut entry.item);
+                }
+            }
+        }
+        step
+    }
+
+    fn replace_markers(&self, item: &mut Item) {
+        match &mut item.kind {
+            ItemKind::Text(text) => {
+                // Each replacement leaves one marker less; the bound is for texts with very many.
+                for _ in 0..MAX_REPLACEMENTS {
+                    let Some(marker) = self.marker(text).filter(|marker| marker.is_certain) else {
+                        break;
+                    };
+                    let mut replaced = text.to_string();
+                    replaced.replace_range(marker.range, &format!("${{{}}}", marker.meaning));
+                    *text = replaced.into();
+                }
+            }
+            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace_markers(item)),
+            ItemKind::Object(entries) => {
+                for entry in entries {
+                    self.replace_markers(&mut entry.item);
+                }
+            }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
     fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
         match &item.kind {
             ItemKind::Text(text) => {

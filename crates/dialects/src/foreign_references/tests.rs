@@ -15,7 +15,7 @@ fn shown(text: &str) -> Option<String> {
         default: None,
         place: Place::NOWHERE,
     });
-    let names = ReferenceNames::native(vec!["o", "rows"], &inputs);
+    let names = ReferenceNames::native(vec!["o", "rows"], &inputs, false);
     let found = names.marker(text);
     found.map(|marker| {
         let verb = if marker.is_certain { "is" } else { "may be" };
@@ -141,7 +141,7 @@ fn texts_that_are_none() {
 
 #[test]
 fn escaped_texts_are_not_reported() {
-    let names = ReferenceNames::native(vec!["o"], &[]);
+    let names = ReferenceNames::native(vec!["o"], &[], false);
     for text in [
         "{{o.x}}",
         "a {{o.x}} b {{ o.y }} c",

@@ -29,19 +29,69 @@ const DECLARATIONS: [&str; 10] = [
 const OPERATORS: [&str; 8] = [":=", "<-", "+=", "-=", "*=", "/=", "|=", "??="];
 
 /// The fault in a line of a program, and the advice; `None` for prose.
-pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
+pub(crate) fn fault(line: &str) -> Option<(String, String)> {
     let code = without_comment(line).trim();
     if let Some(word) = opener(code) {
-        return Some((format!("`{word}` opens a block"), NO_BLOCKS));
+        let help = block_advice(code, word).unwrap_or_else(|| NO_BLOCKS.to_owned());
+        return Some((format!("`{word}` opens a block"), help));
     }
     if is_callback(code) {
-        return Some(("a function opens a block".to_owned(), NO_BLOCKS));
+        return Some(("a function opens a block".to_owned(), NO_BLOCKS.to_owned()));
     }
     if BLOCK_WORDS.contains(&code) {
-        return Some((format!("`{code}` belongs to a block"), NO_BLOCKS));
+        return Some((format!("`{code}` belongs to a block"), NO_BLOCKS.to_owned()));
     }
     let name = assigned(code)?;
-    Some((format!("`{name}` is no id of a step"), STEP))
+    Some((format!("`{name}` is no id of a step"), STEP.to_owned()))
+}
+
+/// The maximum length of a condition or a list in advice, in bytes.
+const MAX_SHOWN_CODE: usize = 80;
+
+/// The advice about `if condition:` and `for name in list:`, with the field that each step of the block needs.
+fn block_advice(code: &str, word: &str) -> Option<String> {
+    let rest = code.trim_start_matches(['}', ' ']).strip_prefix(word)?;
+    let rest = rest.trim().trim_end_matches([':', '{', ' ']);
+    let rest = rest.strip_suffix(" then").unwrap_or(rest);
+    let rest = rest.strip_suffix(" do").unwrap_or(rest).trim();
+    let is_enclosed = rest.starts_with('(') && rest.ends_with(')');
+    let rest = if is_enclosed {
+        &rest[1..rest.len() - 1]
+    } else {
+        rest
+    };
+    let is_shown = |text: &str| {
+        !text.is_empty() && text.len() < MAX_SHOWN_CODE && !text.contains(['`', '{', '}'])
+    };
+    match word {
+        "if" | "elif" | "elsif" if is_shown(rest) => Some(format!(
+            "a plan has no blocks: put `{{\"when\": ${{{rest}}}}}` behind each step of this one, without indentation"
+        )),
+        "else" => Some(
+            "a plan has no blocks: put `{\"when\": ${!(…)}}` with the condition behind each step of this one, without indentation"
+                .to_owned(),
+        ),
+        "for" | "foreach" => {
+            let (name, list) = rest.split_once(" in ").or_else(|| rest.split_once(" of "))?;
+            let name = name.trim_start_matches("const ").trim_start_matches("let ").trim();
+            (is_shown(name) && is_shown(list.trim())).then(|| {
+                let list = list.trim();
+                format!(
+                    "a plan has no blocks: put `{{\"for_each\": ${{{list}}}}}` behind each step of this one, without indentation, and write `${{item}}` for `{name}`"
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The length of the keyword of a declaration at the start of `code`, with the blanks after it.
+pub(crate) fn declaration_length(code: &str) -> Option<usize> {
+    let rest = DECLARATIONS.iter().find_map(|word| {
+        let rest = code.strip_prefix(word)?;
+        rest.starts_with(' ').then(|| rest.trim_start())
+    })?;
+    Some(code.len() - rest.len())
 }
 
 fn without_comment(line: &str) -> &str {

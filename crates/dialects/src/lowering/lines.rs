@@ -100,8 +100,8 @@ pub(crate) fn code_fault(line: &str) -> Option<String> {
     if line.trim_start().starts_with("```") {
         return None;
     }
-    let fault = foreign_code::fault(line).or_else(|| prose::fault(line));
-    fault.map(|(message, _)| message)
+    let code = foreign_code::fault(line).map(|(message, _)| message);
+    code.or_else(|| prose::fault(line).map(|(message, _)| message))
 }
 
 /// The number of values that a text may still have. A call counts as the four values that it has in JSON.

@@ -34,6 +34,8 @@
 //! - `args` names the arguments; `positional` lists those without names, which the checks name by the tool's schema.
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
+/// Words of other systems in place of the fields of this dialect.
+mod guesses;
 mod keywords;
 /// The dialect in lines instead of JSON.
 pub mod lines;
@@ -43,6 +45,9 @@ mod print;
 mod reference;
 mod schema;
 
+pub(crate) use guesses::{
+    has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
+};
 pub use parse::Native;
 pub use schema::schema;
 

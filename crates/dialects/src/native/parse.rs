@@ -8,6 +8,7 @@ use planwright_core::expression::PatternBudget;
 use planwright_core::plan::{Action, Input, InputKind, Name, Output, PlanTarget, SlotKind, Step};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, SourceText, Sources, Value};
 
+use super::guesses;
 use super::keywords::{
     self, Choices, KINDS, MODES, ON_FAILURES, ORDERINGS, REFERENCE_ROOTS, SHARINGS, all, value_of,
 };
@@ -15,7 +16,7 @@ use super::print;
 use super::reference::{NativeTemplates, plain};
 use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{
-    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, nearest, quote,
+    DiagnosticSink, Document, Fields, Item, ItemEntry, ItemKind, article, nearest, quote,
 };
 use crate::foreign_references;
 use crate::lowering::lower;
@@ -65,8 +66,6 @@ const FOREIGN_STEP_FIELDS: &[&str] = &[
     "index",
     "params",
     "arguments",
-    "depends_on",
-    "result_variable",
     "tool_calls",
     "parallel",
     "optional",
@@ -148,13 +147,15 @@ fn is_foreign(item: &Item) -> bool {
 pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
     let mut sink = DiagnosticSink::new();
     let mut source = document.source;
+    let mut root = document.root;
+    guesses::rewrite(&mut root, &mut source, &mut sink, document.limits);
     let mut reader = NativeReader {
         source: &mut source,
         sink: &mut sink,
         patterns: PatternBudget::default(),
         item_name: None,
     };
-    let plan = reader.plan(&document.root);
+    let plan = reader.plan(&root);
     let diagnostics = sink.finish(&source);
     let sources = Sources::one(source);
     let plan = plan.map(|mut plan| {
@@ -246,11 +247,35 @@ impl NativeReader<'_> {
         // All other fields are read before, so that their faults are reported even without steps.
         let items = items?;
         plan.steps.reserve_exact(items.len());
+        let replaced = foreign_references::check(items, output, &plan.inputs, self.sink);
+        let meant = replaced.as_deref().unwrap_or(items);
         plan.steps
-            .extend(items.iter().filter_map(|item| self.step(item)));
-        foreign_references::check(items, output, &plan.inputs, self.sink);
+            .extend(meant.iter().filter_map(|item| self.step(item)));
+        if let Some(output) = output {
+            self.warn_about_name(output, &plan.steps);
+        }
         // If no step could be read, an empty plan would hide that.
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
+    }
+
+    /// Warns about an output that is the id of a step and only text here.
+    fn warn_about_name(&mut self, output: &Item, steps: &[Step]) {
+        let Some(text) = output.as_text() else {
+            return;
+        };
+        let span = self.source.span(output.place).unwrap_or_default();
+        let written = self.source.text().get(span.start..span.end);
+        // A word without quotes was reported before.
+        let is_quoted = written.is_some_and(|written| written.starts_with(['"', '\'']));
+        if is_quoted && steps.iter().any(|step| step.id.text() == text) {
+            let message = format!(
+                "the output is the text {}, and not that of the step",
+                quote(text)
+            );
+            let help = format!("write `[\"{text}\"]`, or `\"${{{text}}}\"`");
+            let diagnostic = Diagnostic::warning(Code::MalformedReference, message);
+            self.sink.push(output.place, diagnostic.help(help));
+        }
     }
 
     fn inputs(&mut self, fields: &mut Fields<'_>) -> Vec<Input> {
@@ -287,8 +312,17 @@ impl NativeReader<'_> {
                 return Some(input);
             }
             _ => {
-                self.sink.push_wrong_type(item, "inputs", "a JSON Schema");
-                return None;
+                let found = article(item.kind_word());
+                let message = format!("expected a JSON Schema in `inputs`, found {found}");
+                let value = item.to_value();
+                let written = quote(&value.to_json());
+                let written = written.trim_matches('`');
+                let help = format!("write `{{\"default\": {written}}}` for a value");
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                self.sink.push(item.place, diagnostic.help(help));
+                // It is read as a default, so that references to it are not reported.
+                input.default = Some(value);
+                return Some(input);
             }
         };
         // `default` and `x-variable` belong to the input, all other fields to its schema.

@@ -229,18 +229,33 @@ impl NativeReader<'_> {
         if matches!(node.kind, NodeKind::Reference(_)) {
             return Some(node);
         }
+        // A fix is safe only if the whole text is an expression.
+        let is_expression = !text.contains("${") && is_readable(text, &mut self.patterns);
         // A malformed reference was reported already.
         if self.sink.count() == before {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
-            // A fix is safe only if the whole text is an expression.
-            if !text.contains("${") && is_readable(text, &mut self.patterns) {
-                diagnostic = diagnostic.fix(format!("${{{}}}", text.trim()));
+            // `${a} == 1` has its braces at the wrong places.
+            let joined = text.replace("${", "").replace('}', "");
+            if text.contains("${") && is_readable(&joined, &mut self.patterns) {
+                let help = format!("write the condition as `\"{field}\": \"${{{joined}}}\"`");
+                diagnostic = diagnostic.help(help);
+            } else if is_expression {
+                let written = format!("${{{}}}", text.trim());
+                let help = format!("write the condition as `\"{field}\": \"{written}\"`");
+                diagnostic = diagnostic.help(help).fix(written);
             }
             self.sink.push(item.place, diagnostic);
         }
-        None
+        // The expression is read as it was meant, so that what it refers to is not reported as unused.
+        is_expression.then(|| {
+            let meant = Item {
+                kind: ItemKind::Text(format!("${{{}}}", text.trim()).into()),
+                place: item.place,
+            };
+            lower(&meant, &mut self.templates())
+        })
     }
 
     /// The name that `as` gives to the item of a loop.

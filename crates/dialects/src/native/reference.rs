@@ -119,6 +119,19 @@ pub(super) fn is_readable(text: &str, patterns: &mut PatternBudget) -> bool {
     parse_form_within(text, patterns).is_ok()
 }
 
+/// Returns true if `text` is an expression that refers to something.
+pub(super) fn is_expression(text: &str) -> bool {
+    let form = parse_form_within(text, &mut PatternBudget::default());
+    form.is_ok_and(|form| {
+        let reference = Reference {
+            text: text.into(),
+            place: Place::NOWHERE,
+            form,
+        };
+        !reference.reads().is_empty()
+    })
+}
+
 /// Returns true if `text` is exactly one marker.
 pub(super) fn is_reference(text: &str) -> bool {
     let whole = 0..text.len();

@@ -131,7 +131,7 @@ fn faults_of_steps() {
     check_step(
         r#""tool": "t", "when": "b.x > 1""#,
         &[
-            "PW0401 /steps/0/when `when` is text, not a condition: `b.x > 1` | write the condition as `\"when\": \"${…}\"` => ${b.x > 1}",
+            "PW0401 /steps/0/when `when` is text, not a condition: `b.x > 1` | write the condition as `\"when\": \"${b.x > 1}\"` => ${b.x > 1}",
         ],
     );
     check_step(
@@ -188,7 +188,9 @@ fn faults_of_steps() {
     );
     check_step(
         r#""tool": "t", "for_each": "b""#,
-        &["PW0104 /steps/0/for_each expected a list or one `${…}` in `for_each`, found text | -"],
+        &[
+            "PW0104 /steps/0/for_each expected a list or one `${…}` in `for_each`, found text | write `\"for_each\": \"${b}\"`",
+        ],
     );
     check_step(
         r#""tool": "t", "max_parallel": 2"#,
@@ -275,7 +277,9 @@ fn faults_of_plans() {
     );
     check_plan(
         r#""inputs": {"x": "string"}"#,
-        &["PW0104 /inputs/x expected a JSON Schema in `inputs`, found text | -"],
+        &[
+            "PW0104 /inputs/x expected a JSON Schema in `inputs`, found text | write `{\"default\": \"string\"}` for a value",
+        ],
     );
     check_plan(
         r#""slots": {"stat": {}, "data": []}"#,
@@ -288,7 +292,7 @@ fn faults_of_plans() {
         r#""slots": [{"instance": "x", "state": {"a": 1}}, {"state": {}}]"#,
         &[],
     );
-    let (plan, diagnostics) = read_plan(r#"{"steps": [{"tool": "t"}]}"#);
+    let (plan, diagnostics) = read_plan(r#"{"steps": [{"value": 1}]}"#);
     assert!(plan.is_none());
     assert_eq!(
         diagnostics,

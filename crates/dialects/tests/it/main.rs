@@ -11,6 +11,7 @@ mod flow_properties;
 mod foreign_references;
 mod fuzz;
 mod golden;
+mod guessed;
 mod meaning;
 mod native;
 mod places;

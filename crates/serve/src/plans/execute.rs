@@ -367,21 +367,13 @@ fn not_started(error: &planwright::Error) -> String {
     error.to_string()
 }
 
-/// Reads a plan in any dialect. An ambiguous plan is read as native: that is the dialect which clients know.
+/// Reads a plan in any dialect.
 fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
-    let read = |dialect| {
-        let options = ReadOptions {
-            dialect,
-            ..ReadOptions::new("plan")
-        };
-        planwright_dialects::parse(text.as_bytes(), &options)
+    let options = ReadOptions {
+        dialect,
+        ..ReadOptions::new("plan")
     };
-    let result = read(dialect);
-    let mut findings = result.diagnostics.iter();
-    if dialect.is_none() && findings.any(|finding| finding.code == Code::AmbiguousDialect) {
-        return read(Some("native"));
-    }
-    result
+    planwright_dialects::parse(text.as_bytes(), &options)
 }
 
 /// The plan as text. Models hand it over as an object or as JSON within a text.

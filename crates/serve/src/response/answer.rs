@@ -85,7 +85,7 @@ pub(crate) fn tool_result(output: ToolOutput) -> Value {
 pub(crate) fn rejected(diagnostics: &Diagnostics) -> Value {
     let (shown, is_refused) = diagnostics.for_model();
     let mut findings: Vec<Value> = shown
-        .filter(|diagnostic| diagnostic.is_error())
+        .filter(|diagnostic| explains_rejection(diagnostic))
         .map(described)
         .collect();
     if is_refused {
@@ -102,11 +102,16 @@ pub(crate) fn rejected(diagnostics: &Diagnostics) -> Value {
     )
 }
 
-/// Returns the errors of a rejected plan, as text.
+/// Returns true for errors, and for the notes that say how the plan was read.
+fn explains_rejection(diagnostic: &Diagnostic) -> bool {
+    diagnostic.is_error() || diagnostic.is_note()
+}
+
+/// Returns the errors of a rejected plan and the notes about its reading, as text.
 pub(crate) fn rejection(diagnostics: &Diagnostics) -> String {
     let (shown, is_refused) = diagnostics.for_model();
     let mut text = "the plan was rejected; nothing was called".to_owned();
-    for diagnostic in shown.filter(|diagnostic| diagnostic.is_error()) {
+    for diagnostic in shown.filter(|diagnostic| explains_rejection(diagnostic)) {
         let _ = write!(text, "\n{}", line(diagnostic));
     }
     if is_refused {

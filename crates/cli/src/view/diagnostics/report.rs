@@ -77,6 +77,7 @@ pub(super) fn count_line(diagnostics: &Diagnostics) -> String {
     let counts = [
         counted(count(Severity::Error), "error"),
         counted(count(Severity::Warning), "warning"),
+        counted(count(Severity::Note), "note"),
     ];
     let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     if diagnostics.mentions_omitted() {
@@ -250,6 +251,7 @@ pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
+        Severity::Note => "note",
     }
 }
 
@@ -343,6 +345,7 @@ impl miette::Diagnostic for Report<'_> {
         Some(match self.diagnostic.severity {
             Severity::Error => miette::Severity::Error,
             Severity::Warning => miette::Severity::Warning,
+            Severity::Note => miette::Severity::Advice,
         })
     }
 

@@ -389,6 +389,7 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
         let severity = match warning.severity {
             Severity::Error => styled(BAD, "error"),
             Severity::Warning => styled(ODD, "warning"),
+            Severity::Note => styled(DIM, "note"),
         };
         let _ = writeln!(text, "{severity} {}: {message}", warning.code);
     }

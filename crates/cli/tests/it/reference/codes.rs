@@ -21,7 +21,7 @@ checked against if they matter. A test checks every example.
 The examples are in the native dialect unless the page names another one. Very small plans may fit several dialects:
 pass `--dialect native` to check them. Tools are written as in a file for `--simulate`.
 
-A plan with an *error* does not run. A *warning* is about a plan that runs, but probably not as intended.
+A plan with an *error* does not run. A *warning* is about a plan that runs, but probably not as intended. A *note* says how a text was read.
 
 | code | severity | title |
 | --- | --- | --- |
@@ -80,6 +80,8 @@ fn severities() -> BTreeMap<Code, BTreeSet<Severity>> {
                     note(*code, Severity::Error);
                 } else if words == ["warning", code.as_str()] {
                     note(*code, Severity::Warning);
+                } else if words == ["note", code.as_str()] {
+                    note(*code, Severity::Note);
                 }
             }
         }

@@ -17,6 +17,24 @@ use crate::plan::{
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, StepId};
 
+/// Words of other systems for the roots of references.
+const ROOTS: [(&str, &str); 9] = [
+    ("state", "slots.state"),
+    ("data", "slots.data"),
+    ("input", "inputs"),
+    ("params", "inputs"),
+    ("parameters", "inputs"),
+    ("variables", "vars"),
+    ("var", "vars"),
+    ("secret", "secrets"),
+    ("environment", "env"),
+];
+
+/// Fields that other systems put between a step and its output.
+const OUTPUT_FIELDS: [&str; 7] = [
+    "output", "outputs", "result", "results", "data", "response", "json",
+];
+
 /// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
 
@@ -75,7 +93,9 @@ impl ReadPass<'_> {
                     self.text()
                 ),
             );
-            diagnostic.help = step_advice(self.resolved, id.as_str(), reporter);
+            diagnostic.help = self
+                .root_advice(id.as_str())
+                .or_else(|| step_advice(self.resolved, id.as_str(), reporter));
             if !self.resolved.role.is_main() {
                 let advice = diagnostic.help.iter().map(String::as_str);
                 let advice: Vec<&str> = advice.chain([ARGUMENTS_ONLY]).collect();
@@ -229,7 +249,9 @@ impl ReadPass<'_> {
                 let diagnostic = self.impossible_path(what, path, matched, reporter);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
-                if diagnostic.help.is_none() {
+                if let Some(help) = self.output_advice(path, matched) {
+                    diagnostic.help = Some(help);
+                } else if diagnostic.help.is_none() {
                     diagnostic.help = self.describe_end(what, path, matched);
                 }
                 reporter.push(diagnostic);
@@ -246,16 +268,37 @@ impl ReadPass<'_> {
                     describe_failure(&what.to_string(), path, matched)
                 );
                 let diagnostic = reporter.warning(Code::UnlistedPath, place, message);
-                reporter.push(suggest_fields(
-                    diagnostic,
-                    path.get(matched),
-                    &known,
-                    reporter,
-                ));
+                let mut diagnostic =
+                    suggest_fields(diagnostic, path.get(matched), &known, reporter);
+                if let Some(help) = self.output_advice(path, matched) {
+                    diagnostic.help = Some(help);
+                }
+                reporter.push(diagnostic);
             }
             ReadTarget::Path(PathLookup::Found(_) | PathLookup::Unknown)
             | ReadTarget::EmptySlot => {}
         }
+    }
+
+    /// The hint for a word that stands for another root of references.
+    fn root_advice(&self, word: &str) -> Option<String> {
+        let (_, root) = ROOTS.iter().find(|(written, _)| *written == word)?;
+        let path = print_path(&self.read.path);
+        Some(format!("write `${{{root}{path}}}`"))
+    }
+
+    /// The hint for a field between the step and its output, as other systems have it.
+    fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let (Source::Step(id), 0) = (&self.read.source, matched) else {
+            return None;
+        };
+        let (Segment::Key(word), rest) = path.split_first()? else {
+            return None;
+        };
+        OUTPUT_FIELDS.contains(&&**word).then(|| {
+            let path = print_path(rest);
+            format!("the name of a step is its output: write `${{{id}{path}}}`")
+        })
     }
 
     /// Describes the value at which the path fails.

@@ -57,10 +57,15 @@ impl Dialect for McpCli {
                 || step.has("tool_calls")
                 || (step.has("depends_on") && step.has("args"))
         };
+        // A step of this dialect has an `index` in place of an `id`.
+        let is_foreign = |step: &Item| step.has("id") && !step.has("index");
+        if steps.iter().any(is_foreign) {
+            return MatchConfidence::No;
+        }
         if document.root.has("variables") || steps.iter().any(marked) {
             return MatchConfidence::Certain;
         }
-        if !steps.is_empty() && steps.iter().all(|step| calls(step) && !step.has("id")) {
+        if !steps.is_empty() && steps.iter().all(calls) {
             MatchConfidence::Possible
         } else {
             MatchConfidence::No

@@ -22,6 +22,8 @@ pub(super) enum LineStart {
 pub(super) struct StepHead {
     pub(super) id: Range<usize>,
     pub(super) body: StepBody,
+    /// True if it is written as in other languages: `let id = tool(`, `id := tool(`, `1. id = tool(`.
+    pub(super) is_foreign: bool,
 }
 
 /// The action of a step, as far as its head shows it.
@@ -57,7 +59,52 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
 
 /// The head of the step that `line` begins.
 pub(super) fn step_head(line: &str) -> Option<StepHead> {
-    let (id, at) = left(line)?;
+    match left(line) {
+        Some((id, at)) => head(line, id, at, false).or_else(|| foreign_head(line)),
+        None => foreign_head(line),
+    }
+}
+
+/// The head of a step that is written as in other languages: with a number, a keyword, or another operator.
+fn foreign_head(line: &str) -> Option<StepHead> {
+    let mut start = indent_length(line);
+    start += list_marker_length(&line[start..]);
+    if let Some(length) = foreign_code::declaration_length(&line[start..]) {
+        start += length;
+    }
+    let end = start + name_length(&line[start..], is_id_char)?;
+    let at = end + indent_length(&line[end..]);
+    let operator = ["=", ":=", "<-"]
+        .iter()
+        .find(|sign| line[at..].starts_with(**sign))?;
+    let mut at = at + operator.len();
+    if line[at..].starts_with('=') {
+        return None;
+    }
+    at += indent_length(&line[at..]);
+    if let Some(rest) = line[at..].strip_prefix("await ") {
+        at = line.len() - rest.trim_start().len();
+    }
+    let head = head(line, start..end, at, true)?;
+    (!matches!(head.body, StepBody::Object(_))).then_some(head)
+}
+
+/// The length of the number or the dash of a list item, with the blanks after it.
+fn list_marker_length(line: &str) -> usize {
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let sign = &line[digits..];
+    let has_marker = if digits > 0 {
+        sign.starts_with(". ") || sign.starts_with(") ")
+    } else {
+        sign.starts_with("- ") || sign.starts_with("* ")
+    };
+    if !has_marker {
+        return 0;
+    }
+    digits + 1 + indent_length(&sign[1..])
+}
+
+fn head(line: &str, id: Range<usize>, at: usize, is_foreign: bool) -> Option<StepHead> {
     let rest = &line[at..];
     let body = if rest.starts_with('{') {
         StepBody::Object(at)
@@ -68,22 +115,33 @@ pub(super) fn step_head(line: &str) -> Option<StepHead> {
         let opens = rest[name..].starts_with('(');
         opens.then_some(StepBody::CallFields(at..at + name, at + name + 1))?
     };
-    Some(StepHead { id, body })
+    Some(StepHead {
+        id,
+        body,
+        is_foreign,
+    })
 }
 
 /// The fault in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
-pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
+pub(super) fn fault(line: &str) -> Option<(String, String)> {
     let start = indent_length(line);
-    if let Some((id, _)) = left(line) {
-        let message = format!("`{}` does nothing", line[id].trim_matches('"'));
-        let help = "write `id = tool(name=value)`, or `id = ${…}` for a value";
+    if let Some((id, at)) = left(line) {
+        let value = line[at..].trim_end().trim_end_matches(';');
+        let id = line[id].trim_matches('"');
+        let message = format!("`{id}` does nothing");
+        let is_value = value.starts_with(['[', '"', '\'']) || value.parse::<f64>().is_ok();
+        let help = if is_value && value.len() < MAX_SHOWN_VALUE && !value.contains('`') {
+            format!("write `{id} = {{\"value\": {value}}}` for a value")
+        } else {
+            "write `id = tool(name=value)`, or `id = ${…}` for a value".to_owned()
+        };
         return Some((message, help));
     }
     let rest = line[start..].trim_end();
     if rest.starts_with('{') {
         let message = "an object stands alone".to_owned();
         let help = "a step's other fields stand behind its `)`, on the same line";
-        return Some((message, help));
+        return Some((message, help.to_owned()));
     }
     if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
@@ -91,18 +149,26 @@ pub(super) fn fault(line: &str) -> Option<(String, &'static str)> {
     let length = name_length(rest, is_tool_char).unwrap_or_default();
     let (name, rest) = rest.split_at(length);
     if name.is_empty() || !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
-        return prose::fault(line);
+        return prose::fault(line).map(|(message, help)| (message, help.to_owned()));
     }
     let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
     } else {
         FORM
     };
-    Some((format!("the call of `{name}` has no id"), help))
+    Some((format!("the call of `{name}` has no id"), help.to_owned()))
 }
+
+/// The maximum length of a value in advice, in bytes.
+const MAX_SHOWN_VALUE: usize = 100;
 
 /// Functions that print, in several languages.
 const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
+
+/// Returns true if `line` begins a step that is written as in other languages.
+pub(super) fn is_foreign_step(line: &str) -> bool {
+    step_head(line).is_some_and(|head| head.is_foreign)
+}
 
 /// The indentation of `line`.
 pub(super) fn indentation(line: &str) -> &str {
@@ -206,7 +272,7 @@ mod tests {
 
     fn shown(line: &str) -> String {
         match line_start(line) {
-            Some(LineStart::Step(StepHead { id, body })) => {
+            Some(LineStart::Step(StepHead { id, body, .. })) => {
                 let id = &line[id];
                 match body {
                     StepBody::CallFields(tool, at) => {
@@ -256,7 +322,12 @@ mod tests {
             ("1. f(1)", "the line is neither a step nor words"),
             ("#E1 = f[x]", "words"),
             ("a.b = f()", "`a.b` is no id of a step"),
-            ("const a = f()", "`const a` is no id of a step"),
+            ("const a = f()", "a calls f )"),
+            ("let a = await f(x)", "a calls f x)"),
+            ("a := f()", "a calls f )"),
+            ("1. a = f()", "a calls f )"),
+            ("- a = f()", "a calls f )"),
+            ("const a = {", "`const a` is no id of a step"),
             ("if a.b:", "`if` opens a block"),
             ("print(a)", "the call of `print` has no id"),
         ];

@@ -91,6 +91,8 @@ fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
         steps: Vec::new(),
         output: None,
         indentation: None,
+        is_in_block: false,
+        foreign: Vec::new(),
     };
     reader.read(document.limits.diagnostics);
     let root = reader.finish();
@@ -115,6 +117,10 @@ struct StatementReader<'a> {
     output: Option<ItemEntry>,
     /// The indentation of the first statement.
     indentation: Option<&'a str>,
+    /// True after a line that was reported, for the lines of its block.
+    is_in_block: bool,
+    /// The steps that are written as in other languages, each with the line that was meant.
+    foreign: Vec<(Range<usize>, String)>,
 }
 
 impl StatementReader<'_> {
@@ -123,8 +129,12 @@ impl StatementReader<'_> {
             match found {
                 LineToken::Statement(statement) => self.statement(&statement),
                 LineToken::OtherLine(range) => {
-                    if let Some((message, help)) = line::fault(&self.text[range.clone()]) {
-                        self.context.report_malformed(range, message, help);
+                    let line = &self.text[range.clone()];
+                    if let Some((message, help)) = line::fault(line) {
+                        self.context.report_malformed(range, message, &help);
+                        self.is_in_block = true;
+                    } else if !line.trim().is_empty() {
+                        self.is_in_block = false;
                     }
                 }
                 LineToken::Fence(_) => {}
@@ -137,7 +147,11 @@ impl StatementReader<'_> {
     }
 
     /// The tree as JSON would have it; `None` if no line has a meaning.
-    fn finish(self) -> Option<Item> {
+    fn finish(mut self) -> Option<Item> {
+        self.report_foreign();
+        if let Some((note, at)) = self.values.note() {
+            self.context.report(at..at + 1, note);
+        }
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
             if !self.context.sink.has_errors() {
                 let message = "no line of the text is a step";
@@ -158,10 +172,34 @@ impl StatementReader<'_> {
         })
     }
 
+    /// Reports all steps that are written as in other languages, in one diagnostic.
+    fn report_foreign(&mut self) {
+        let mut foreign = std::mem::take(&mut self.foreign).into_iter();
+        let Some((range, first)) = foreign.next() else {
+            return;
+        };
+        let others: Vec<String> = foreign.map(|(_, line)| line).collect();
+        let written = self.text[range.clone()].lines().next().unwrap_or_default();
+        let message = match others.len() {
+            0 => format!("{} is not how a step is written", quote(written.trim())),
+            more => format!(
+                "{} and {more} more are not how a step is written",
+                quote(written.trim())
+            ),
+        };
+        let shown = others.iter().take(MAX_SHOWN_LINES);
+        let lines = std::iter::once(&first).chain(shown).map(|line| whole(line));
+        let help = format!("write {}", lines.collect::<Vec<_>>().join(", then "));
+        self.context.report_malformed(range, message, &help);
+    }
+
     fn statement(&mut self, statement: &Statement) {
         let start = statement.range.start;
         let indentation = line::indentation(&self.text[statement.range.clone()]);
-        if *self.indentation.get_or_insert(indentation) != indentation {
+        let is_aligned = *self.indentation.get_or_insert(indentation) == indentation;
+        self.is_in_block &= !is_aligned;
+        // The line that opens the block was reported already.
+        if !is_aligned && !self.is_in_block {
             let message = "the line is indented as if it belonged to another one".to_owned();
             let help = "a plan has no blocks: begin all steps in the same column, and give each its own `{\"when\": ${…}}` or `{\"for_each\": ${…}}`";
             self.context
@@ -221,6 +259,16 @@ impl StatementReader<'_> {
                 .report_malformed(range, message, "move `return` to the last line");
         }
         let place = self.context.step(self.steps.len(), statement.range.clone());
+        if head.is_foreign {
+            let written = &self.text[statement.range.clone()];
+            let body = match &head.body {
+                StepBody::CallFields(tool, _) => tool.start,
+                StepBody::Object(at) | StepBody::Reference(at) => *at,
+            };
+            let end = written.trim_end().trim_end_matches(';');
+            let meant = format!("{} = {}", &written[head.id.clone()], &end[body..]);
+            self.foreign.push((statement.range.clone(), meant));
+        }
         let id = base + head.id.start..base + head.id.end;
         // Together with the values in its body, the step has at most as many values as in JSON.
         let values = match &head.body {
@@ -311,7 +359,9 @@ impl StatementReader<'_> {
     fn expect_end(&mut self, at: usize, statement: &Statement) {
         let end = statement.range.end;
         let at = self.blank_end(at, end);
-        if at < end {
+        if self.text[at..end].trim_end() == ";" {
+            self.values.take_semicolon(at);
+        } else if at < end {
             let line = self.text[at..end]
                 .lines()
                 .next()
@@ -378,6 +428,20 @@ fn entry_of(key: &str, item: Item) -> ItemEntry {
     }
 }
 
+/// The maximum number of further lines in the advice about steps that are written as in other languages.
+const MAX_SHOWN_LINES: usize = 2;
+
+/// The maximum length of such a line in bytes.
+const MAX_LINE_BYTES: usize = 160;
+
+/// A line of advice in backticks, whole if it is not long.
+fn whole(line: &str) -> String {
+    if line.len() > MAX_LINE_BYTES || line.contains(['\n', '`']) {
+        return quote(line);
+    }
+    format!("`{line}`")
+}
+
 /// The number of lists and objects around an argument in native JSON.
 const ARGUMENT_DEPTH: usize = 4;
 
@@ -414,6 +478,30 @@ impl StatementReader<'_> {
             positional: self.context.part(step, "positional", at..at),
         };
         let (arguments, end) = arguments.read(self, at, statement);
+        let mut arguments = arguments;
+        let is_foreign = line::is_foreign_step(&self.text[statement.range.clone()]);
+        // `await tool({name: value})`
+        if is_foreign
+            && arguments.named.is_empty()
+            && let [
+                Item {
+                    kind: ItemKind::Object(fields),
+                    ..
+                },
+            ] = arguments.unnamed.as_mut_slice()
+        {
+            arguments.named = std::mem::take(fields);
+            arguments.unnamed.clear();
+            let shown = arguments
+                .named
+                .iter()
+                .map(|field| format!("{}={}", field.key, field.item.to_value().to_json()));
+            let shown = shown.collect::<Vec<_>>().join(", ");
+            if let Some((_, meant)) = self.foreign.last_mut() {
+                let head = meant.split('(').next().unwrap_or_default();
+                *meant = format!("{head}({shown})");
+            }
+        }
         let inside = at..end.map_or(statement.range.end, |end| end - 1);
         // The places precede those of the arguments, as in JSON; their spans are known only now.
         for place in [arguments.args, arguments.positional] {

@@ -183,9 +183,13 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
 pub(super) fn confidence(text: &str) -> MatchConfidence {
     let mut has_step = false;
     let mut has_words = false;
+    let is_foreign = |range: &Range<usize>| line::is_foreign_step(&text[range.clone()]);
     for found in all(text) {
         match found {
-            LineToken::Statement(statement) => has_step |= statement.kind == StatementKind::Step,
+            LineToken::Statement(statement) => {
+                has_step |= statement.kind == StatementKind::Step;
+                has_words |= is_foreign(&statement.range);
+            }
             LineToken::OtherLine(range) => {
                 let line = &text[range];
                 if is_program_line(line) {

@@ -92,6 +92,10 @@ impl StreamingLineReader {
                 is_closed,
             }) => {
                 // This reader does not repair faults, so the plan ends here.
+                if line::is_foreign_step(&self.text[range.clone()]) {
+                    self.is_over = true;
+                    return;
+                }
                 let indentation = line::indentation(&self.text[range.clone()]).len();
                 let is_aligned = *self.indentation.get_or_insert(indentation) == indentation;
                 if !is_aligned {

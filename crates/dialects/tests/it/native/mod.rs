@@ -156,7 +156,9 @@ fn the_schema_lists_the_fields_that_are_read() {
     };
     let unknown = r#""zzzzzzzzzzzzzzzz": 1"#;
     check("/properties", &format!(r#"{{"steps": [], {unknown}}}"#));
-    let in_step = |fields: &str| format!(r#"{{"steps": [{{"id": "a", "tool": "t", {fields}}}]}}"#);
+    let in_step = |fields: &str| {
+        format!(r#"{{"steps": [{{"id": "a", "tool": "t", "args": {{}}, {fields}}}]}}"#)
+    };
     check("/$defs/step/properties", &in_step(unknown));
     check(
         "/$defs/repeat/properties",

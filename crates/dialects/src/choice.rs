@@ -1,0 +1,267 @@
+//! The choice of a dialect for a text whose dialect nobody names, and of the plan in a value around it.
+//!
+//! What is read as something that it does not say has one meaning only, and gets a note; a text that could be two different
+//! plans is refused.
+
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span};
+
+use crate::dialect::Dialect;
+use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
+use crate::foreign_references::check_plan;
+use crate::native::{
+    has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
+};
+use crate::registry::{NATIVE, candidates, detect, nearest_dialects};
+
+/// A dialect, and the document to read in it.
+pub(crate) struct Choice {
+    pub(crate) dialect: &'static dyn Dialect,
+    pub(crate) document: Document,
+    /// What was done to make the text a plan.
+    pub(crate) notes: Diagnostics,
+}
+
+/// Chooses the dialect of `document`.
+///
+/// # Errors
+///
+/// The diagnostics, if no dialect or several dialects have its form.
+pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
+    let document = match recognised(document) {
+        Ok(found) => return found,
+        Err(document) => document,
+    };
+    if let Some((inner, note)) = unwrapped(&document.root) {
+        let note = Diagnostic::note(Code::ReadAs, note).at_span("", start_of(&document));
+        let document = Document {
+            root: inner,
+            ..document
+        };
+        let mut found = match recognised(document) {
+            Ok(found) => found?,
+            Err(document) => native(document),
+        };
+        found.notes.push(note);
+        return Ok(found);
+    }
+    if resembles_plan(&document.root) {
+        return Ok(native(document));
+    }
+    let mut diagnostics = Diagnostics::new();
+    if let Err(diagnostic) = detect(&document) {
+        diagnostics.push(*diagnostic);
+    }
+    diagnostics.extend(nearest_dialects(&document));
+    Err(diagnostics)
+}
+
+/// The dialect that recognises `document`, or the reason why several do; the document itself if none does.
+fn recognised(document: Document) -> Result<Result<Choice, Diagnostics>, Document> {
+    let candidates = candidates(&document);
+    match candidates.as_slice() {
+        [] => Err(document),
+        [only] => Ok(Ok(Choice {
+            dialect: *only,
+            document,
+            notes: Diagnostics::new(),
+        })),
+        several => Ok(among(several, document)),
+    }
+}
+
+fn native(document: Document) -> Choice {
+    Choice {
+        dialect: NATIVE,
+        document,
+        notes: Diagnostics::new(),
+    }
+}
+
+/// The dialect among `several` that recognise `document`: ours, or the only one that can read it.
+fn among(several: &[&'static dyn Dialect], document: Document) -> Result<Choice, Diagnostics> {
+    let is_native = |dialect: &&&dyn Dialect| dialect.name() == NATIVE.name();
+    let ambiguous = || {
+        let diagnostic = detect(&document).err().map(|diagnostic| *diagnostic);
+        diagnostic.into_iter().collect::<Diagnostics>()
+    };
+    if several.iter().any(|dialect| is_native(&dialect)) {
+        let others = several.iter().filter(|dialect| !is_native(dialect));
+        let others: Vec<String> = others.map(|dialect| quote(dialect.name())).collect();
+        let message = format!(
+            "the text is read as `native`, although it has the form of {} as well",
+            others.join(", ")
+        );
+        let note = Diagnostic::note(Code::ReadAs, message)
+            .at_span("", start_of(&document))
+            .help("steps run in parallel unless one refers to the other: `--dialect` chooses another dialect");
+        return Ok(Choice {
+            notes: [note].into_iter().collect(),
+            ..native(document)
+        });
+    }
+    if document.syntax == Syntax::Lines || !is_native_like(&document.root) {
+        return Err(ambiguous());
+    }
+    let reads = |dialect: &&&'static dyn Dialect| {
+        let (_, diagnostics) = parse_with(**dialect, document.clone());
+        !diagnostics.has_errors()
+    };
+    let mut readers = several.iter().filter(reads);
+    match (readers.next(), readers.next()) {
+        (Some(_), Some(_)) => Err(ambiguous()),
+        (Some(only), None) => Ok(Choice {
+            dialect: *only,
+            document,
+            notes: Diagnostics::new(),
+        }),
+        (None, _) => Ok(native(document)),
+    }
+}
+
+/// Returns true if each step of `root` has an id and a call, and no reference has the form of another system.
+pub(crate) fn is_native_like(root: &Item) -> bool {
+    has_named_steps(root) && !has_foreign_reference(root)
+}
+
+fn has_foreign_reference(item: &Item) -> bool {
+    match &item.kind {
+        ItemKind::Text(text) => {
+            let marks = ["$ref:", "${step[", "\u{2020}"];
+            marks.iter().any(|mark| text.contains(mark))
+        }
+        ItemKind::List(items) => items.iter().any(has_foreign_reference),
+        ItemKind::Object(entries) => entries.iter().any(|entry| {
+            &*entry.key == "output_by_reference" || has_foreign_reference(&entry.item)
+        }),
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => false,
+    }
+}
+
+/// Reads `document` in `dialect`, and searches it for references of other systems.
+pub(crate) fn parse_with(dialect: &dyn Dialect, document: Document) -> (Option<Plan>, Diagnostics) {
+    let (plan, mut diagnostics) = dialect.parse(document);
+    if let (Some(plan), Some(form)) = (&plan, dialect.reference_form()) {
+        diagnostics.extend(check_plan(plan, form));
+    }
+    (plan, diagnostics)
+}
+
+/// The place of a note about the whole text.
+fn start_of(document: &Document) -> Span {
+    let span = document.source.span(document.root.place);
+    let start = span.unwrap_or_default().start;
+    Span { start, end: start }
+}
+
+/// The names of the tools that take a plan.
+const PLAN_TOOLS: [&str; 4] = ["execute_plan", "run_plan", "plan", "create_plan"];
+
+/// Fields that hold a plan and nothing else.
+const WRAPPERS: [&str; 10] = [
+    "plan",
+    "workflow",
+    "execution_plan",
+    "executionPlan",
+    "tool_plan",
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "params",
+];
+
+/// The maximum number of values around a plan.
+const MAX_WRAPPERS: usize = 3;
+
+/// The plan inside of `root`, and the note about what is around it; `None` if there is none.
+fn unwrapped(root: &Item) -> Option<(Item, String)> {
+    if resembles_steps(root) {
+        let note = "the list is read as the `steps` of a plan";
+        return Some((plan_of(root), note.to_owned()));
+    }
+    if is_call(root) {
+        let note = "the call is read as a plan of one step";
+        let list = Item {
+            kind: ItemKind::List(vec![root.clone()]),
+            place: root.place,
+        };
+        // A list of calls with names has a dialect of its own.
+        let plan = if root.has("tool") {
+            plan_of(&list)
+        } else {
+            list
+        };
+        return Some((plan, note.to_owned()));
+    }
+    let mut inner = root;
+    let mut fields = Vec::new();
+    for _ in 0..MAX_WRAPPERS {
+        let Some(entry) = wrapper(inner) else {
+            break;
+        };
+        fields.push(format!("`{}`", entry.key));
+        inner = &entry.item;
+        let note = || {
+            format!(
+                "the plan is read from the field {} around it",
+                fields.join(", ")
+            )
+        };
+        if resembles_steps(inner) {
+            return Some((plan_of(inner), note()));
+        }
+        if resembles_plan(inner) {
+            return Some((inner.clone(), note()));
+        }
+    }
+    None
+}
+
+/// Returns true if `root` is a call and nothing else.
+fn is_call(root: &Item) -> bool {
+    let is_tool = |name: &Item| {
+        name.as_text()
+            .is_some_and(|name| !PLAN_TOOLS.contains(&&**name))
+    };
+    let tool = root.get("tool").or_else(|| root.get("name"));
+    tool.is_some_and(is_tool) && resembles_step(root) && !resembles_plan(root)
+}
+
+/// The field of `item` that holds the plan, if all others say nothing about a run.
+fn wrapper(item: &Item) -> Option<&ItemEntry> {
+    let entries = item.as_object()?;
+    let is_wrapper = |entry: &&ItemEntry| {
+        let is_structure = matches!(entry.item.kind, ItemKind::Object(_) | ItemKind::List(_));
+        WRAPPERS.contains(&&*entry.key) && is_structure
+    };
+    let mut wrappers = entries.iter().filter(is_wrapper);
+    let (found, None) = (wrappers.next()?, wrappers.next()) else {
+        return None;
+    };
+    let is_harmless = |entry: &ItemEntry| {
+        let names_tool = matches!(&*entry.key, "name" | "tool" | "function")
+            && entry
+                .item
+                .as_text()
+                .is_some_and(|name| PLAN_TOOLS.contains(&&**name));
+        names_tool
+            || std::ptr::eq(entry, found)
+            || matches!(&*entry.key, "id" | "title")
+            || is_for_people(&entry.key, &entry.item)
+    };
+    entries.iter().all(is_harmless).then_some(found)
+}
+
+/// A plan whose steps are the items of `list`.
+fn plan_of(list: &Item) -> Item {
+    let place: Place = list.place;
+    let steps = ItemEntry {
+        key: "steps".into(),
+        key_span: Span::default(),
+        item: list.clone(),
+    };
+    Item {
+        kind: ItemKind::Object(vec![steps]),
+        place,
+    }
+}

@@ -1,0 +1,103 @@
+//! Notations of other languages that have one meaning only, so that they are read, with a note.
+
+use planwright_core::{Code, Diagnostic, Place};
+
+use super::Syntax;
+use super::json_reader::JsonReader;
+
+/// A notation that JSON does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leniency {
+    /// Texts in single quotes.
+    SingleQuotes,
+    /// Keys without quotes.
+    BareKey,
+    /// `True`, `False` and `None`.
+    PythonLiteral,
+    /// A comment that begins with `#`.
+    HashComment,
+    /// A semicolon after the value.
+    Semicolon,
+    /// `Tool.name` for the text `"Tool.name"`.
+    ToolMember,
+}
+
+impl Leniency {
+    const ALL: [Self; 6] = [
+        Self::SingleQuotes,
+        Self::BareKey,
+        Self::PythonLiteral,
+        Self::HashComment,
+        Self::Semicolon,
+        Self::ToolMember,
+    ];
+
+    /// The words for the notation in messages.
+    fn describe(self) -> &'static str {
+        match self {
+            Self::SingleQuotes => "single quotes",
+            Self::BareKey => "keys without quotes",
+            Self::PythonLiteral => "`True`, `False` or `None`",
+            Self::HashComment => "comments after `#`",
+            Self::Semicolon => "a semicolon",
+            Self::ToolMember => "members of `Tool`",
+        }
+    }
+}
+
+/// The notations that were read, each with the byte at which it occurs first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Leniencies([Option<usize>; Leniency::ALL.len()]);
+
+impl Leniencies {
+    /// Adds a notation at byte `at`.
+    pub(super) fn add(&mut self, leniency: Leniency, at: usize) {
+        if let Some(first) = self.0.get_mut(leniency as usize) {
+            first.get_or_insert(at);
+        }
+    }
+
+    /// Adds the notations that were read later.
+    pub(crate) fn extend(&mut self, later: Self) {
+        for (first, later) in self.0.iter_mut().zip(later.0) {
+            *first = first.or(later);
+        }
+    }
+
+    /// The note about all notations, and the first byte of them; `None` if there are none.
+    pub(crate) fn note(&self) -> Option<(Diagnostic, usize)> {
+        let first = self.0.iter().flatten().min()?;
+        let found = Leniency::ALL.iter().zip(self.0);
+        let words = found.filter_map(|(leniency, at)| at.map(|_| leniency.describe()));
+        let words = words.collect::<Vec<_>>().join(", ");
+        let message = format!("the text is read as JSON, although it has {words}");
+        Some((Diagnostic::note(Code::ReadAs, message), *first))
+    }
+}
+
+impl JsonReader<'_> {
+    /// Returns true if other notations are read: people write the outer text, whereas JSON inside of a text is made by
+    /// programs.
+    pub(super) fn is_lenient(&self) -> bool {
+        self.offsets.is_none()
+    }
+
+    /// Returns true if the text is all JSON, and not the inside of another text.
+    pub(super) fn is_json_alone(&self) -> bool {
+        self.is_lenient() && self.syntax == Syntax::Json
+    }
+
+    /// Takes note of a notation at byte `at`.
+    pub(super) fn read_leniently(&mut self, leniency: Leniency, at: usize) {
+        self.leniencies.add(leniency, at);
+    }
+
+    /// Adds the note about the notations that were read.
+    pub(super) fn report_leniencies(&mut self) {
+        if let Some((note, at)) = self.leniencies.note()
+            && !self.is_broken
+        {
+            self.push(note, Place::NOWHERE, at, at + 1);
+        }
+    }
+}

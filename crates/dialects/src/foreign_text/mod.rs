@@ -1,0 +1,198 @@
+//! Texts that are no plan in any syntax: YAML, words, calls without ids. Each gets one diagnostic with the form of a plan.
+
+mod yaml;
+
+use planwright_core::{Code, Diagnostic};
+
+use crate::document::quote;
+use crate::lowering::lines::tool_name_length;
+
+/// The form of a plan in JSON.
+const JSON_FORM: &str =
+    "`{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`";
+
+/// The maximum length of the JSON in advice, in bytes.
+const MAX_SHOWN_JSON: usize = 2000;
+
+/// The diagnostic about `text`, which is neither JSON nor lines of calls; `None` if its kind is not known.
+pub(crate) fn diagnostic(text: &str) -> Option<Diagnostic> {
+    let code = fenced(text).unwrap_or(text);
+    let lines: Vec<&str> = code
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
+        .collect();
+    let (message, help) = toml(&lines)
+        .or_else(|| listed_calls(code))
+        .or_else(|| of_yaml(code, &lines))
+        .or_else(|| call(&lines))
+        .or_else(|| list(&lines))?;
+    let start = text.len() - text.trim_start().len();
+    let end = text[start..]
+        .find('\n')
+        .map_or(text.len(), |end| start + end);
+    let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
+    Some(diagnostic.at_span("", start..end))
+}
+
+/// The inside of the first fenced block of `text`.
+fn fenced(text: &str) -> Option<&str> {
+    let (_, inside) = text.split_once("```")?;
+    let (_, inside) = inside.split_once('\n')?;
+    Some(inside.split("```").next().unwrap_or(inside))
+}
+
+/// Fields of YAML: `key:` and `- key: value`.
+fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
+    let key = |line: &str| {
+        let line = line.trim_start_matches("- ");
+        let (key, value) = line.split_once(':')?;
+        let is_key = !key.is_empty()
+            && key
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        (is_key && (value.is_empty() || value.starts_with(' '))).then(|| key.to_owned())
+    };
+    let keys: Vec<String> = lines.iter().filter_map(|line| key(line)).collect();
+    let of_plans = [
+        "steps", "tasks", "jobs", "nodes", "actions", "workflow", "tool", "uses",
+    ];
+    let is_plan = keys.iter().any(|key| of_plans.contains(&&**key));
+    if !is_plan || keys.len() * 2 < lines.len() {
+        return None;
+    }
+    let help = match yaml::value(text).map(|value| value.to_json()) {
+        Some(json) if json.len() <= MAX_SHOWN_JSON && !json.contains('`') => {
+            format!("write it as JSON: `{json}`")
+        }
+        _ => format!("write it as JSON, {JSON_FORM}"),
+    };
+    Some((
+        "the text is YAML, and a plan is JSON or lines of calls".to_owned(),
+        help,
+    ))
+}
+
+/// Tables of TOML: `[[steps]]`.
+fn toml(lines: &[&str]) -> Option<(String, String)> {
+    let (first, others) = lines.split_first()?;
+    let is_table = first.starts_with("[[")
+        && first.ends_with("]]")
+        && first[2..].starts_with(char::is_alphabetic);
+    let is_toml = is_table && others.iter().any(|line| line.contains(" = "));
+    is_toml.then(|| {
+        let message = "the text is TOML, and a plan is JSON or lines of calls".to_owned();
+        (message, format!("write it as JSON, {JSON_FORM}"))
+    })
+}
+
+/// Calls in a list: `[tool(name=value), tool(name=value)]`.
+fn listed_calls(code: &str) -> Option<(String, String)> {
+    let inside = code.trim().strip_prefix('[')?.trim_start();
+    let length = tool_name_length(inside);
+    if length == 0 || !inside[length..].starts_with('(') {
+        return None;
+    }
+    let end = inside.find(')').map_or(inside.len(), |end| end + 1);
+    let message = "the text is a list of calls, which have no ids".to_owned();
+    let help = format!(
+        "write each on a line of its own: {}",
+        quote(&format!("a = {}", &inside[..end]))
+    );
+    Some((message, help))
+}
+
+/// Returns true if `text` begins like JSON, but is TOML or a list of calls.
+pub(crate) fn only_looks_like_json(text: &str) -> bool {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    toml(&lines).is_some() || listed_calls(text).is_some()
+}
+
+/// Calls without ids: `tool(name=value)`.
+fn call(lines: &[&str]) -> Option<(String, String)> {
+    let is_call = |line: &&&str| {
+        let length = tool_name_length(line);
+        length > 0 && line[length..].starts_with('(') && line.trim_end_matches(';').ends_with(')')
+    };
+    let line = lines.iter().find(is_call)?.trim_end_matches(';');
+    let message = format!("the call {} has no id", quote(line));
+    let help = format!(
+        "write {}, and so each call with an id",
+        quote(&format!("a = {line}"))
+    );
+    Some((message, help))
+}
+
+/// Words in a numbered list.
+fn list(lines: &[&str]) -> Option<(String, String)> {
+    let item = |line: &str| {
+        let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = digits.len() < line.len() && digits.starts_with(['.', ')']);
+        let rest = if is_numbered {
+            digits[1..].trim_start()
+        } else {
+            line.strip_prefix("- ")
+                .or_else(|| line.strip_prefix("* "))?
+        };
+        Some(rest.to_owned())
+    };
+    let items: Vec<String> = lines.iter().filter_map(|line| item(line)).collect();
+    if items.is_empty() || items.len() * 2 < lines.len() {
+        return None;
+    }
+    // A word such as `get_current_time` is a tool.
+    let words = items
+        .iter()
+        .flat_map(|item| item.split(|c: char| !(c.is_alphanumeric() || "_-".contains(c))));
+    let mut tools =
+        words.filter(|word| word.contains('_') && word.starts_with(char::is_alphabetic));
+    let tool = tools.next().unwrap_or("TOOL");
+    let message = "the text is a list of words, and a plan is made of calls of tools".to_owned();
+    let help =
+        format!("write each call as a line `a = {tool}(NAME=VALUE)`, or all as JSON, {JSON_FORM}");
+    Some((message, help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_are_no_plans() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = diagnostic(text).and_then(|found| found.help);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        check(
+            "steps:\n  - id: t\n    tool: clock\n",
+            Some("write it as JSON: `{\"steps\":[{\"id\":\"t\",\"tool\":\"clock\"}]}`"),
+        );
+        check(
+            "f(x=1);",
+            Some("write `a = f(x=1)`, and so each call with an id"),
+        );
+        check(
+            "1. Call get_time.\n2. Say it.",
+            Some(
+                "write each call as a line `a = get_time(NAME=VALUE)`, or all as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
+            ),
+        );
+        check("Dear all,\nnote: this is no plan", None);
+        check(
+            "[f(x=1), g()]",
+            Some("write each on a line of its own: `a = f(x=1)`"),
+        );
+        check(
+            "[[steps]]\nid = \"a\"",
+            Some(
+                "write it as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
+            ),
+        );
+        check("[1, 2]", None);
+        check("", None);
+    }
+}

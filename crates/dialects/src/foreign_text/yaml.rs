@@ -1,0 +1,157 @@
+//! The JSON of a plan in YAML, for advice: blocks of keys and lists, plain and quoted texts.
+
+use planwright_core::Value;
+
+/// The value of the YAML in `text`; `None` if it is more than blocks and scalars.
+pub(super) fn value(text: &str) -> Option<Value> {
+    let lines = text.lines().filter_map(|line| {
+        let content = line.trim();
+        let is_left_out = content.is_empty()
+            || content.starts_with('#')
+            || content.starts_with("```")
+            || content == "---";
+        (!is_left_out).then(|| (line.len() - line.trim_start().len(), content.to_owned()))
+    });
+    let mut reader = Reader {
+        lines: lines.collect(),
+        at: 0,
+        depth: 0,
+    };
+    let value = reader.block(reader.lines.first()?.0)?;
+    (reader.at == reader.lines.len()).then_some(value)
+}
+
+/// The maximum nesting of blocks.
+const MAX_DEPTH: usize = 16;
+
+struct Reader {
+    /// The indentation and the content of each line.
+    lines: Vec<(usize, String)>,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader {
+    fn block(&mut self, indentation: usize) -> Option<Value> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let (_, content) = self.lines.get(self.at)?;
+        let value = if content.starts_with("- ") || content == "-" {
+            self.list(indentation)
+        } else {
+            self.object(indentation)
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn list(&mut self, indentation: usize) -> Option<Value> {
+        let mut items = Vec::new();
+        while let Some((found, content)) = self.lines.get(self.at) {
+            let Some(rest) = content.strip_prefix('-').filter(|_| *found == indentation) else {
+                break;
+            };
+            let inside = rest.trim_start().to_owned();
+            let column = indentation + content.len() - inside.len();
+            if inside.is_empty() {
+                self.at += 1;
+                items.push(self.nested(indentation)?);
+            } else if key(&inside).is_some() {
+                // The first field of an object stands behind the dash.
+                if let Some(line) = self.lines.get_mut(self.at) {
+                    *line = (column, inside);
+                }
+                items.push(self.block(column)?);
+            } else {
+                self.at += 1;
+                items.push(scalar(&inside)?);
+            }
+        }
+        Some(Value::list(items))
+    }
+
+    fn object(&mut self, indentation: usize) -> Option<Value> {
+        let mut fields = Vec::new();
+        while let Some((found, content)) = self.lines.get(self.at) {
+            let Some((name, value)) = key(content).filter(|_| *found == indentation) else {
+                break;
+            };
+            let (name, value) = (name.to_owned(), value.to_owned());
+            self.at += 1;
+            let value = if value.is_empty() {
+                self.nested(indentation)?
+            } else {
+                scalar(&value)?
+            };
+            fields.push((name, value));
+        }
+        (!fields.is_empty()).then(|| Value::object(fields))
+    }
+
+    /// The block under a line: lists may stand in the column of their key.
+    fn nested(&mut self, indentation: usize) -> Option<Value> {
+        match self.lines.get(self.at) {
+            Some((inner, _)) if *inner > indentation => self.block(*inner),
+            Some((inner, content)) if *inner == indentation && content.starts_with("- ") => {
+                self.block(indentation)
+            }
+            _ => Some(Value::Null),
+        }
+    }
+}
+
+/// The key and the value of a line such as `key: value`.
+fn key(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let key = key.trim_matches(['"', '\'']);
+    let is_key = !key.is_empty()
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+    (is_key && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
+}
+
+fn scalar(text: &str) -> Option<Value> {
+    let is_enclosed = |sign: char| text.len() > 1 && text.starts_with(sign) && text.ends_with(sign);
+    if is_enclosed('\'') {
+        return Some(Value::text(text[1..text.len() - 1].replace("''", "'")));
+    }
+    if text.starts_with(['"', '[', '{']) {
+        return Value::from_json(text).ok();
+    }
+    if text.starts_with(['|', '>', '&', '*', '!', '%', '@', '`']) {
+        return None;
+    }
+    let plain = text.split(" #").next().unwrap_or_default().trim_end();
+    let is_json = matches!(plain, "true" | "false" | "null") || plain.parse::<f64>().is_ok();
+    let value = is_json.then(|| Value::from_json(plain).ok()).flatten();
+    Some(value.unwrap_or_else(|| Value::text(plain)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_in_yaml() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = value(text).map(|value| value.to_json());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        check(
+            "steps:\n  - id: a\n    args:\n      n: 1\n      t: 'it''s'\n  - id: b\n",
+            Some(r#"{"steps":[{"id":"a","args":{"n":1,"t":"it's"}},{"id":"b"}]}"#),
+        );
+        check(
+            "a:\n- x: true # yes\n- [1, 2]\nb:",
+            Some(r#"{"a":[{"x":true},[1,2]],"b":null}"#),
+        );
+        check("a: \"${b.c}\"", Some(r#"{"a":"${b.c}"}"#));
+        check("a: |\n  x", None);
+        check("a: 1\n   b: 2", None);
+        check("words", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,289 @@
+//! Guesses of plans: words of people, models and other systems in place of the fields of this dialect.
+//!
+//! Each is an error that says what to write; the value is read as what was meant, so that no other fault is reported for it
+//! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
+
+mod groups;
+mod names;
+mod step;
+mod texts;
+mod units;
+mod words;
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, Place, SourceText};
+
+use self::names::Names;
+use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
+use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
+
+/// The state of rewriting a plan.
+pub(super) struct Guesses<'a> {
+    pub(super) source: &'a mut SourceText,
+    pub(super) sink: &'a mut DiagnosticSink,
+    pub(super) limits: ReadLimits,
+    /// The words for people, with the place of the first.
+    ignored: Vec<String>,
+    first_ignored: Option<Place>,
+}
+
+/// Replaces the guesses in the plan `root` by the fields that they stand for, and reports each.
+pub(super) fn rewrite(
+    root: &mut Item,
+    source: &mut SourceText,
+    sink: &mut DiagnosticSink,
+    limits: ReadLimits,
+) {
+    let mut guesses = Guesses {
+        source,
+        sink,
+        limits,
+        ignored: Vec::new(),
+        first_ignored: None,
+    };
+    guesses.plan(root);
+    guesses.report_ignored();
+}
+
+/// The steps of `root` under any name; `None` if it does not resemble a plan of this dialect.
+fn steps_of(root: &Item) -> Option<&Item> {
+    let [steps, ..] = PLAN else {
+        return None;
+    };
+    let names = std::iter::once(&steps.field).chain(steps.words);
+    let mut values = names.filter_map(|name| root.get(name));
+    values.find(|item| are_steps(item))
+}
+
+/// Returns true if `root` has steps, whatever their fields are called.
+pub(crate) fn resembles_plan(root: &Item) -> bool {
+    steps_of(root).is_some()
+}
+
+/// Returns true if every item of the list `root` is like a step.
+pub(crate) fn resembles_steps(root: &Item) -> bool {
+    root.as_list().is_some() && are_steps(root)
+}
+
+/// Returns true if `root` is like a step.
+pub(crate) fn resembles_step(root: &Item) -> bool {
+    is_step(root)
+}
+
+/// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
+pub(crate) fn has_named_steps(root: &Item) -> bool {
+    let words = ["id", "name", "step", "step_id", "stepId", "key", "label"];
+    let is_named = |step: &Item| words.iter().any(|word| step.has(word)) && is_step(step);
+    let steps = steps_of(root).and_then(Item::as_list);
+    steps.is_some_and(|steps| steps.iter().all(is_named))
+}
+
+/// Returns true if the field `key` says something to people or about the format only.
+pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
+    (FOR_PEOPLE.contains(&key) && item.as_text().is_some()) || is_format_mark(key, item)
+}
+
+impl Guesses<'_> {
+    fn plan(&mut self, root: &mut Item) {
+        let ItemKind::Object(entries) = &mut root.kind else {
+            return;
+        };
+        if !entries.iter().all(|entry| is_plan_field(&entry.key)) {
+            self.people(entries, "description", is_plan_field);
+            self.remove_edges(entries);
+            self.rename(entries, "the plan", PLAN, is_plan_field);
+        }
+        if let Some(inputs) = get_mut(entries, "inputs") {
+            self.inputs(inputs);
+        }
+        let mut names = Names::default();
+        if let Some(steps) = get_mut(entries, "steps") {
+            self.list_of(steps);
+            if let ItemKind::List(items) = &mut steps.kind {
+                self.steps(items, &mut names);
+            }
+        }
+        if !names.is_empty() {
+            names.replace_in(entries);
+        }
+    }
+
+    /// Reads inputs that are one schema for all of them, or a list of them with their names.
+    fn inputs(&mut self, inputs: &mut Item) {
+        let place = inputs.place;
+        let meant = match &inputs.kind {
+            ItemKind::Object(fields) => {
+                let is_schema = get(fields, "type")
+                    .and_then(Item::as_text)
+                    .is_some_and(|kind| &**kind == "object");
+                let properties = get(fields, "properties").filter(|_| is_schema);
+                properties.and_then(Item::as_object).map(<[_]>::to_vec)
+            }
+            ItemKind::List(items) => items.iter().map(named_input).collect(),
+            _ => None,
+        };
+        let Some(meant) = meant.filter(|meant| !meant.is_empty()) else {
+            return;
+        };
+        let first = meant.first().map_or("", |entry| &*entry.key);
+        let message = "`inputs` has one schema for each input, by its name";
+        let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+        let help = format!("write `\"inputs\": {{\"{first}\": {{…}}, …}}`");
+        self.sink.push(place, diagnostic.help(help));
+        inputs.kind = ItemKind::Object(meant);
+    }
+
+    /// Turns an object of steps by id into a list.
+    fn list_of(&mut self, steps: &mut Item) {
+        if steps.as_object().is_none() || !are_steps(steps) {
+            return;
+        }
+        let ItemKind::Object(entries) = std::mem::replace(&mut steps.kind, ItemKind::Null) else {
+            return;
+        };
+        let first = entries.first().map_or("", |entry| &*entry.key);
+        let help = format!(
+            "write `\"steps\": [{{\"id\": \"{first}\", …}}, …]`: each key is the `id` of its step"
+        );
+        let message = "`steps` is an object, not a list";
+        let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+        self.sink.push(steps.place, diagnostic.help(help));
+        let items = entries.into_iter().map(|entry| {
+            let mut step = entry.item;
+            if let ItemKind::Object(fields) = &mut step.kind
+                && !fields.iter().any(|field| &*field.key == "id")
+            {
+                fields.insert(0, field("id", ItemKind::Text(entry.key), step.place));
+            }
+            step
+        });
+        steps.kind = ItemKind::List(items.collect());
+    }
+
+    /// Removes lists of edges, which other systems need beside the steps.
+    fn remove_edges(&mut self, entries: &mut Vec<ItemEntry>) {
+        for word in ["connections", "edges", "links"] {
+            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
+                continue;
+            };
+            let entry = entries.remove(at);
+            let message = format!("the plan has an unknown field `{word}`");
+            let help = "leave it out: a step waits for the steps that it refers to, and for those in its `after`";
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink.push_at_key(&entry, diagnostic.help(help));
+        }
+    }
+
+    /// Renames the fields that are words for others, and reports each.
+    fn rename(
+        &mut self,
+        entries: &mut [ItemEntry],
+        owner: &str,
+        synonyms: &'static [Synonyms],
+        is_known: fn(&str) -> bool,
+    ) {
+        for group in synonyms {
+            if has(entries, group.field) {
+                continue;
+            }
+            let is_meant = |entry: &ItemEntry| {
+                !is_known(&entry.key)
+                    && group.words.contains(&&*entry.key)
+                    && (group.fits)(&entry.item)
+            };
+            let mut found = entries.iter_mut().filter(|entry| is_meant(entry));
+            // With two candidates, neither is certain.
+            if let (Some(entry), None) = (found.next(), found.next()) {
+                self.rename_entry(entry, owner, group.field);
+            }
+        }
+    }
+
+    fn rename_entry(&mut self, entry: &mut ItemEntry, owner: &str, name: &'static str) {
+        let message = format!("{owner} has an unknown field {}", quote(&entry.key));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        let diagnostic = diagnostic.help(format!("did you mean `{name}`?"));
+        self.sink.push_at_key(entry, diagnostic.rename(name));
+        entry.key = name.into();
+    }
+
+    /// Takes fields for people as `field`, or leaves them out.
+    fn people(
+        &mut self,
+        entries: &mut Vec<ItemEntry>,
+        field: &'static str,
+        is_known: fn(&str) -> bool,
+    ) {
+        entries.retain_mut(|entry| {
+            if is_known(&entry.key) || !is_for_people(&entry.key, &entry.item) {
+                return true;
+            }
+            let word = format!("`{}`", entry.key);
+            if !self.ignored.contains(&word) {
+                self.ignored.push(word);
+            }
+            self.first_ignored.get_or_insert(entry.item.place);
+            if is_format_mark(&entry.key, &entry.item) {
+                return false;
+            }
+            entry.key = field.into();
+            true
+        });
+        // The first one counts.
+        let mut seen = false;
+        entries.retain(|entry| {
+            let is_again = seen && &*entry.key == field;
+            seen |= &*entry.key == field;
+            !is_again
+        });
+    }
+
+    fn report_ignored(&mut self) {
+        let Some(place) = self.first_ignored else {
+            return;
+        };
+        let words = self.ignored.join(", ");
+        let message = format!("these fields say something to people only: {words}");
+        let note = Diagnostic::note(Code::ReadAs, message);
+        self.sink.push(
+            place,
+            note.help("a plan has `description`, a step `title` and `note` for that"),
+        );
+    }
+}
+
+/// The input with a `name` in a list of inputs.
+fn named_input(item: &Item) -> Option<ItemEntry> {
+    let fields = item.as_object()?;
+    let name = get(fields, "name")?.as_text()?;
+    let others = fields.iter().filter(|entry| &*entry.key != "name");
+    let schema = Item {
+        kind: ItemKind::Object(others.cloned().collect()),
+        place: item.place,
+    };
+    Some(field(name, schema.kind, item.place))
+}
+
+fn has(entries: &[ItemEntry], key: &str) -> bool {
+    entries.iter().any(|entry| &*entry.key == key)
+}
+
+fn get<'e>(entries: &'e [ItemEntry], key: &str) -> Option<&'e Item> {
+    let entry = entries.iter().find(|entry| &*entry.key == key)?;
+    Some(&entry.item)
+}
+
+fn get_mut<'e>(entries: &'e mut [ItemEntry], key: &str) -> Option<&'e mut Item> {
+    let entry = entries.iter_mut().find(|entry| &*entry.key == key)?;
+    Some(&mut entry.item)
+}
+
+/// A field `key` that the text does not have.
+fn field(key: &str, kind: ItemKind, place: Place) -> ItemEntry {
+    ItemEntry {
+        key: Arc::from(key),
+        key_span: planwright_core::Span::default(),
+        item: Item { kind, place },
+    }
+}

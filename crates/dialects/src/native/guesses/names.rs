@@ -1,0 +1,109 @@
+//! Names that a plan introduces in other ways than by ids, and the references to them.
+
+use std::sync::Arc;
+
+use crate::document::template::{QUOTES, end_of_marker};
+use crate::document::{Item, ItemEntry, ItemKind};
+
+/// The paths that stand for names in references.
+#[derive(Debug, Default)]
+pub(super) struct Names(Vec<(Arc<str>, String)>);
+
+impl Names {
+    pub(super) fn add(&mut self, name: Arc<str>, path: String) {
+        self.0.push((name, path));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Replaces the names in the references of all texts of `entries`.
+    pub(super) fn replace_in(&self, entries: &mut [ItemEntry]) {
+        for entry in entries {
+            self.replace(&mut entry.item);
+        }
+    }
+
+    fn replace(&self, item: &mut Item) {
+        match &mut item.kind {
+            ItemKind::Text(text) if text.contains("${") => {
+                if let Some(replaced) = self.replaced(text) {
+                    *text = replaced.into();
+                }
+            }
+            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace(item)),
+            ItemKind::Object(entries) => self.replace_in(entries),
+            ItemKind::Text(_) | ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// `text` with the paths in place of the names; `None` if it has none of them.
+    fn replaced(&self, text: &str) -> Option<String> {
+        let mut replaced = String::new();
+        let mut is_changed = false;
+        let mut rest = text;
+        while let Some(open) = rest.find("${") {
+            let Some(close) = end_of_marker(rest, open + 2, QUOTES) else {
+                break;
+            };
+            replaced.push_str(&rest[..open + 2]);
+            let mut inside = rest[open + 2..close].to_owned();
+            for (name, path) in &self.0 {
+                if let Some(changed) = replace_root(&inside, name, path) {
+                    inside = changed;
+                    is_changed = true;
+                }
+            }
+            replaced.push_str(&inside);
+            rest = &rest[close..];
+        }
+        replaced.push_str(rest);
+        is_changed.then_some(replaced)
+    }
+}
+
+/// `expression` with `path` in place of the name `name` where a path begins with it.
+fn replace_root(expression: &str, name: &str, path: &str) -> Option<String> {
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let mut replaced = String::new();
+    let mut at = 0;
+    let mut is_changed = false;
+    for (start, _) in expression.match_indices(name) {
+        let before = &expression[..start];
+        let after = &expression[start + name.len()..];
+        let is_apart = !before.ends_with(|c: char| is_of_name(c) || ".\"'".contains(c))
+            && !after.starts_with(|c: char| is_of_name(c) || c == '(');
+        if is_apart && start >= at {
+            replaced.push_str(&expression[at..start]);
+            replaced.push_str(path);
+            at = start + name.len();
+            is_changed = true;
+        }
+    }
+    replaced.push_str(&expression[at..]);
+    is_changed.then_some(replaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_replaced_where_a_path_begins() {
+        let mut names = Names::default();
+        names.add("now".into(), "t".into());
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(names.replaced(text).as_deref(), expected, "{text}");
+        };
+        check("${now}", Some("${t}"));
+        check(
+            "at ${now.datetime}, ${ now [0] }",
+            Some("at ${t.datetime}, ${ t [0] }"),
+        );
+        check("${a + now}", Some("${a + t}"));
+        check("now ${a.now}", None);
+        check("${nowhere} ${\"now\"} ${now(1)}", None);
+        check("${now", None);
+    }
+}

@@ -1,0 +1,470 @@
+//! Guesses of steps: their calls, their names, and the shapes of their fields.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, Place};
+
+use super::groups::group_of;
+use super::names::Names;
+use super::texts::{bare_name, expression_of, free_id, path_of};
+use super::words::{ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field};
+use super::{Guesses, field, get, get_mut, has};
+use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
+
+/// Words for the server of a tool.
+const SERVERS: &[&str] = &[
+    "server",
+    "server_name",
+    "serverName",
+    "mcp_server",
+    "mcpServer",
+];
+
+impl Guesses<'_> {
+    /// Rewrites the steps `items`; the names of their outputs are added to `names`.
+    pub(super) fn steps(&mut self, items: &mut Vec<Item>, names: &mut Names) {
+        if items.iter().any(|item| group_of(item).is_some()) {
+            self.flatten(items);
+        }
+        for item in items.iter_mut() {
+            self.step(item, names);
+        }
+        self.add_ids(items);
+    }
+
+    fn step(&mut self, step: &mut Item, names: &mut Names) {
+        let place = step.place;
+        let ItemKind::Object(entries) = &mut step.kind else {
+            return;
+        };
+        if let Some(inner) = get_mut(entries, "plan")
+            && inner.as_object().is_some()
+        {
+            self.plan(inner);
+        }
+        self.call_object(entries);
+        if !entries.iter().all(|entry| is_step_field(&entry.key)) {
+            self.people(entries, "note", is_step_field);
+            self.units(entries);
+            self.uses(entries);
+            self.name(entries);
+            self.expressions(entries);
+            self.after_text(entries);
+            self.rename(entries, "the step", STEP, is_step_field);
+            self.server(entries);
+            self.output_name(entries, names);
+            self.loose_arguments(entries, place);
+        } else {
+            self.expressions(entries);
+            self.after_text(entries);
+        }
+        self.loop_item(entries);
+        self.arguments(entries);
+        self.numbers_in_after(entries);
+    }
+
+    /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
+    fn call_object(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_call = |entry: &ItemEntry| {
+            (&*entry.key == "tool" || (TOOL.contains(&&*entry.key) && !has(entries, "tool")))
+                && call_name(&entry.item).is_some()
+        };
+        let Some(at) = entries.iter().position(is_call) else {
+            return;
+        };
+        let Some(name) = entries.get(at).and_then(|entry| call_name(&entry.item)) else {
+            return;
+        };
+        let name = name.clone();
+        let entry = entries.remove(at);
+        let (code, message) = if &*entry.key == "tool" {
+            (
+                Code::WrongFieldType,
+                "expected text in `tool`, found an object".to_owned(),
+            )
+        } else {
+            let message = format!("the step has an unknown field {}", quote(&entry.key));
+            (Code::UnknownField, message)
+        };
+        let text = name.as_text().map_or("", |text| &**text);
+        let help = format!("write `\"tool\": \"{text}\"`, and its arguments as `args` beside it");
+        let diagnostic = Diagnostic::error(code, message);
+        self.sink.push_at_key(&entry, diagnostic.help(help));
+        let place = entry.item.place;
+        let inner = match entry.item.kind {
+            ItemKind::Object(inner) => inner,
+            _ => Vec::new(),
+        };
+        for mut part in inner {
+            let is_args = ARGS.contains(&&*part.key);
+            if is_args && !has(entries, "args") {
+                part.key = "args".into();
+                entries.push(part);
+            } else if &*part.key == "id" && !has(entries, "id") {
+                entries.push(part);
+            }
+        }
+        entries.push(field("tool", name.kind, place));
+    }
+
+    pub(super) fn unknown(&mut self, entry: &ItemEntry, help: &str) {
+        let message = format!("the step has an unknown field {}", quote(&entry.key));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink.push_at_key(entry, diagnostic.help(help));
+    }
+
+    /// Reads `"uses": "server/tool"` of GitHub's workflows.
+    fn uses(&mut self, entries: &mut [ItemEntry]) {
+        if has(entries, "tool") {
+            return;
+        }
+        let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "uses") else {
+            return;
+        };
+        let Some(text) = entry.item.as_text() else {
+            return;
+        };
+        let name = text.split('@').next().unwrap_or_default();
+        if let Some((server, tool)) = name.split_once('/')
+            && !tool.contains('/')
+        {
+            let name = format!("{server}.{tool}");
+            let message = "the step has an unknown field `uses`";
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let help = format!("write `\"tool\": \"{name}\"`");
+            self.sink.push_at_key(entry, diagnostic.help(help));
+            entry.key = "tool".into();
+            entry.item.kind = ItemKind::Text(name.into());
+        }
+    }
+
+    /// Reads `name`, which is the tool of a step without one, the id of a step without one, or else a title; and `type`,
+    /// which is the tool of a step that has no other.
+    fn name(&mut self, entries: &mut [ItemEntry]) {
+        let is_call = |word: &&str| {
+            get(entries, word)
+                .is_some_and(|item| item.as_text().is_some_and(|text| !text.is_empty()))
+        };
+        let has_tool = TOOL.iter().chain(["tool"].iter()).any(|word| is_call(word))
+            || ["plan", "value", "extract"]
+                .iter()
+                .any(|word| has(entries, word));
+        let is_typed = get(entries, "type").is_some_and(|item| item.as_text().is_some());
+        if !has_tool
+            && is_typed
+            && let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "type")
+        {
+            self.rename_entry(entry, "the step", "tool");
+        }
+        let ids = STEP.iter().find(|group| group.field == "id");
+        let ids = ids.map_or(&[][..], |group| group.words);
+        let has_id = has(entries, "id") || ids.iter().any(|word| has(entries, word));
+        let target = if !has_tool && !is_typed {
+            "tool"
+        } else if !has_id {
+            "id"
+        } else if !has(entries, "title") {
+            "title"
+        } else {
+            return;
+        };
+        let mut named = entries.iter_mut().filter(|entry| &*entry.key == "name");
+        if let Some(entry) = named.find(|entry| entry.item.as_text().is_some()) {
+            self.rename_entry(entry, "the step", target);
+        }
+    }
+
+    /// Reads conditions and lists of loops that are written without `${…}`.
+    fn expressions(&mut self, entries: &mut [ItemEntry]) {
+        for target in ["when", "for_each"] {
+            let words = STEP.iter().find(|group| group.field == target);
+            let words = words.map_or(&[][..], |group| group.words);
+            let is_present = has(entries, target);
+            let is_meant = |entry: &&mut ItemEntry| {
+                (!is_present && words.contains(&&*entry.key))
+                    || (target == "for_each" && &*entry.key == target)
+            };
+            let mut found = entries.iter_mut().filter(is_meant);
+            let (Some(entry), None) = (found.next(), found.next()) else {
+                continue;
+            };
+            let Some(expression) = entry.item.as_text().and_then(|text| expression_of(text)) else {
+                continue;
+            };
+            let help = format!("write `\"{target}\": \"${{{expression}}}\"`");
+            if &*entry.key == target {
+                let message = format!("expected a list or one `${{…}}` in `{target}`, found text");
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                self.sink.push(entry.item.place, diagnostic.help(help));
+            } else {
+                self.unknown(entry, &help);
+            }
+            entry.key = target.into();
+            entry.item.kind = ItemKind::Text(format!("${{{expression}}}").into());
+        }
+    }
+
+    /// Reads a single step that is not in a list.
+    fn after_text(&mut self, entries: &mut [ItemEntry]) {
+        let words = STEP.iter().find(|group| group.field == "after");
+        let words = words.map_or(&[][..], |group| group.words);
+        let is_present = has(entries, "after");
+        let is_meant = |entry: &&mut ItemEntry| {
+            &*entry.key == "after" || (!is_present && words.contains(&&*entry.key))
+        };
+        let mut found = entries.iter_mut().filter(is_meant);
+        let (Some(entry), None) = (found.next(), found.next()) else {
+            return;
+        };
+        let Some(step) = entry.item.as_text() else {
+            return;
+        };
+        let help = format!("write `\"after\": [\"{step}\"]`");
+        let item = Item {
+            kind: ItemKind::Text(Arc::clone(step)),
+            place: entry.item.place,
+        };
+        if &*entry.key == "after" {
+            let message = "expected a list in `after`, found text";
+            let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+            self.sink.push(entry.item.place, diagnostic.help(help));
+        } else {
+            self.unknown(entry, &help);
+        }
+        entry.key = "after".into();
+        entry.item.kind = ItemKind::List(vec![item]);
+    }
+
+    /// Reads ids that are numbers.
+    fn numbers_in_after(&mut self, entries: &mut [ItemEntry]) {
+        let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind)
+        else {
+            return;
+        };
+        for item in items {
+            if let ItemKind::Number(number) = &item.kind {
+                let text = number.to_string();
+                item.kind = ItemKind::Text(text.into());
+            }
+        }
+    }
+
+    /// Reads the server of a tool, which belongs to the tool's name.
+    fn server(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_server =
+            |entry: &ItemEntry| SERVERS.contains(&&*entry.key) && entry.item.as_text().is_some();
+        let Some(at) = entries.iter().position(is_server) else {
+            return;
+        };
+        let Some(tool) = get(entries, "tool").and_then(Item::as_text).cloned() else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let server = entry.item.as_text().map_or("", |text| &**text);
+        let name = if tool.starts_with(&format!("{server}.")) {
+            tool.to_string()
+        } else {
+            format!("{server}.{tool}")
+        };
+        self.unknown(&entry, &format!("write `\"tool\": \"{name}\"`"));
+        if let Some(item) = get_mut(entries, "tool") {
+            item.kind = ItemKind::Text(name.into());
+        }
+    }
+
+    /// Reads a name for the output of a step, which has none but the id.
+    fn output_name(&mut self, entries: &mut Vec<ItemEntry>, names: &mut Names) {
+        let loops = has(entries, "for_each");
+        let is_name = |entry: &ItemEntry| {
+            let is_of_loop = loops && ITEM_NAMES.contains(&&*entry.key);
+            OUTPUT_NAMES.contains(&&*entry.key)
+                && !is_of_loop
+                && entry
+                    .item
+                    .as_text()
+                    .is_some_and(|text| bare_name(text).is_some())
+        };
+        let Some(at) = entries.iter().position(is_name) else {
+            return;
+        };
+        let Some(id) = get(entries, "id").cloned() else {
+            if let Some(entry) = entries.get_mut(at) {
+                self.rename_entry(entry, "the step", "id");
+            }
+            return;
+        };
+        let entry = entries.remove(at);
+        let name = entry.item.as_text().and_then(|text| bare_name(text));
+        let name = name.unwrap_or_default();
+        let path = path_of(&id.to_value().to_inserted_text());
+        let help = format!(
+            "leave it out: the output of a step has its id as its name, so write `${{{path}}}` for `${{{name}}}`"
+        );
+        self.unknown(&entry, &help);
+        if path != name {
+            names.add(name.into(), path);
+        }
+    }
+
+    /// Reads a name for the item of a loop, which is always `item`.
+    fn loop_item(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(over) = get_mut(entries, "for_each") else {
+            return;
+        };
+        let mut found = None;
+        if let ItemKind::Object(inner) = &mut over.kind {
+            let is_known = |key: &str| matches!(key, "items" | "max_parallel");
+            self.rename(inner, "`for_each`", FOR_EACH, is_known);
+            let is_name = |entry: &ItemEntry| {
+                ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some()
+            };
+            found = inner.iter().position(is_name).map(|at| inner.remove(at));
+        }
+        let is_name =
+            |entry: &ItemEntry| ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some();
+        let beside = entries.iter().position(is_name);
+        found = found.or_else(|| beside.map(|at| entries.remove(at)));
+        let Some(entry) = found else {
+            return;
+        };
+        let name = entry.item.as_text().and_then(|text| bare_name(text));
+        let name = name.unwrap_or_default();
+        let help = format!(
+            "leave it out: the item is called `item`, so write `${{item}}` for `${{{name}}}`"
+        );
+        let message = format!(
+            "the item of a loop has no name of its own, found {}",
+            quote(&entry.key)
+        );
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink.push_at_key(&entry, diagnostic.help(help));
+        if !name.is_empty() && name != "item" {
+            let mut names = Names::default();
+            names.add(name.into(), "item".to_owned());
+            names.replace_in(entries);
+        }
+    }
+
+    /// Reads arguments that stand beside the tool and not in `args`.
+    fn loose_arguments(&mut self, entries: &mut Vec<ItemEntry>, place: Place) {
+        let has_arguments = ["args", "positional", "extract", "plan", "value"];
+        if !has(entries, "tool") || has_arguments.iter().any(|word| has(entries, word)) {
+            return;
+        }
+        let is_loose = |entry: &ItemEntry| {
+            let key = &*entry.key;
+            let is_word = STEP.iter().any(|group| group.words.contains(&key))
+                || ITEM_NAMES.contains(&key)
+                || OUTPUT_NAMES.contains(&key)
+                || GROUPS.contains(&key);
+            !is_step_field(key) && !is_word && nearest(key, KNOWN.iter().copied()).is_none()
+        };
+        let (loose, others) = std::mem::take(entries).into_iter().partition(is_loose);
+        *entries = others;
+        let loose: Vec<ItemEntry> = loose;
+        let Some(first) = loose.first() else {
+            return;
+        };
+        let written = Item {
+            kind: ItemKind::Object(loose.clone()),
+            place,
+        };
+        let written = written.to_value().to_json();
+        let written = quote(&written);
+        let written = written.trim_matches('`');
+        self.unknown(
+            first,
+            &format!("arguments stand in `args`: write `\"args\": {written}`"),
+        );
+        entries.push(field("args", ItemKind::Object(loose), place));
+    }
+
+    /// Reads arguments that are JSON in a text, or a list.
+    fn arguments(&mut self, entries: &mut [ItemEntry]) {
+        let has_positional = has(entries, "positional");
+        let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "args") else {
+            return;
+        };
+        match &entry.item.kind {
+            ItemKind::Text(text) if text.trim_start().starts_with('{') => {
+                let (read, _) = read_inside(self.source, &entry.item, &self.limits);
+                if let Some(read) = read.filter(|read| read.as_object().is_some()) {
+                    let message = "expected an object in `args`, found text";
+                    let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                    let help = "write the object itself, without quotes around it";
+                    self.sink.push(entry.item.place, diagnostic.help(help));
+                    entry.item.kind = read.kind;
+                }
+            }
+            ItemKind::List(items) if items.is_empty() => {}
+            ItemKind::List(_) if !has_positional => {
+                let message = "expected an object in `args`, found a list";
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                let help = "write the arguments by name, or `positional` in place of `args`";
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).rename("positional"));
+                entry.key = "positional".into();
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives ids to steps that have none, and reports each.
+    fn add_ids(&mut self, items: &mut [Item]) {
+        if items
+            .iter()
+            .all(|item| item.as_object().is_none() || item.has("id"))
+        {
+            return;
+        }
+        let texts = items.iter().filter_map(|item| item.get("id"));
+        let mut ids: HashSet<String> = texts.map(|id| id.to_value().to_inserted_text()).collect();
+        for item in items {
+            if item.has("id") {
+                continue;
+            }
+            let Some(tool) = item.get("tool").and_then(Item::as_text) else {
+                continue;
+            };
+            let id = free_id(tool, &ids);
+            let message = "the step has no `id`";
+            let diagnostic = Diagnostic::error(Code::MissingField, message);
+            let help = format!("add an `id`, such as `\"id\": \"{id}\"`");
+            self.sink.push(item.place, diagnostic.help(help));
+            let place = item.place;
+            if let ItemKind::Object(entries) = &mut item.kind {
+                entries.push(field("id", ItemKind::Text(id.as_str().into()), place));
+            }
+            ids.insert(id);
+        }
+    }
+}
+
+/// The fields of a step, for the search of typing errors.
+const KNOWN: [&str; 16] = [
+    "id",
+    "title",
+    "tool",
+    "args",
+    "positional",
+    "after",
+    "when",
+    "for_each",
+    "max_parallel",
+    "repeat",
+    "writes",
+    "on_error",
+    "retry",
+    "timeout",
+    "approval",
+    "note",
+];
+
+/// The name of the tool in a call that is an object.
+fn call_name(item: &Item) -> Option<&Item> {
+    item.as_object()?;
+    let words = ["name", "tool", "tool_name", "toolName", "function"];
+    let mut names = words.iter().filter_map(|word| item.get(word));
+    names.find(|name| name.as_text().is_some())
+}

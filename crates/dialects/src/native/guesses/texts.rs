@@ -1,0 +1,70 @@
+//! Texts that stand for expressions, names and ids.
+
+use std::collections::HashSet;
+
+/// The expression that a text without `${…}` is meant as; `None` if it is none.
+pub(super) fn expression_of(text: &str) -> Option<String> {
+    let text = text.trim();
+    let stripped = [("${{", "}}"), ("{{", "}}")]
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    let text = stripped.unwrap_or(text).trim();
+    // `${{…: …}}` is a reference of this dialect to an object.
+    if text.contains("${") || (stripped.is_some() && text.contains(':')) {
+        return None;
+    }
+    let is_readable = |text: &str| crate::native::reference::is_expression(text);
+    if is_readable(text) {
+        return Some(text.to_owned());
+    }
+    let words = text.split_whitespace().map(|word| match word {
+        "and" | "AND" => "&&",
+        "or" | "OR" => "||",
+        "is" | "===" => "==",
+        "!==" => "!=",
+        "True" => "true",
+        "False" => "false",
+        "None" | "undefined" => "null",
+        other => other,
+    });
+    let translated = words.collect::<Vec<_>>().join(" ");
+    let translated = translated.replace("not ", "!").replace("is not", "!=");
+    is_readable(&translated).then_some(translated)
+}
+
+/// The name in a text such as `now`, `$now` or `${now}`.
+pub(super) fn bare_name(text: &str) -> Option<String> {
+    let name = text.trim_matches(|c: char| "${} ".contains(c));
+    let is_name = !name.is_empty()
+        && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    is_name.then(|| name.to_owned())
+}
+
+/// The path of the output of the step `id`.
+pub(super) fn path_of(id: &str) -> String {
+    if bare_name(id).as_deref() == Some(id) {
+        return id.to_owned();
+    }
+    format!("steps[{}]", planwright_core::Value::from(id).to_json())
+}
+
+/// An id for a call of `tool` that is not among `ids`.
+pub(super) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
+    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let mut candidates = std::iter::once(name.clone()).chain(numbered);
+    candidates.find(|id| !ids.contains(id)).unwrap_or(name)
+}

@@ -1,0 +1,484 @@
+//! The words that people, models and other systems use for the fields of a plan and of a step.
+
+use crate::document::{Item, ItemKind};
+
+/// A field, and the words that stand for it.
+pub(super) struct Synonyms {
+    pub(super) field: &'static str,
+    pub(super) words: &'static [&'static str],
+    /// Returns true if a value can be meant for the field.
+    pub(super) fits: fn(&Item) -> bool,
+}
+
+/// The fields of a plan.
+pub(super) fn is_plan_field(key: &str) -> bool {
+    matches!(
+        key,
+        "name"
+            | "title"
+            | "description"
+            | "inputs"
+            | "vars"
+            | "slots"
+            | "slot_schemas"
+            | "instances"
+            | "ordering"
+            | "on_failure"
+            | "sharing"
+            | "mode"
+            | "metadata"
+            | "output"
+            | "steps"
+    )
+}
+
+/// The fields of a step.
+pub(super) fn is_step_field(key: &str) -> bool {
+    matches!(
+        key,
+        "id" | "title"
+            | "tool"
+            | "plan"
+            | "value"
+            | "extract"
+            | "scopes"
+            | "args"
+            | "positional"
+            | "after"
+            | "when"
+            | "for_each"
+            | "max_parallel"
+            | "repeat"
+            | "writes"
+            | "on_error"
+            | "retry"
+            | "timeout"
+            | "approval"
+            | "idempotent"
+            | "alone"
+            | "instance"
+            | "note"
+    )
+}
+
+fn is_any(_: &Item) -> bool {
+    true
+}
+
+fn is_text(item: &Item) -> bool {
+    item.as_text().is_some()
+}
+
+fn is_text_or_number(item: &Item) -> bool {
+    matches!(item.kind, ItemKind::Text(_) | ItemKind::Number(_))
+}
+
+fn is_object(item: &Item) -> bool {
+    item.as_object().is_some()
+}
+
+fn is_bool(item: &Item) -> bool {
+    matches!(item.kind, ItemKind::Bool(_))
+}
+
+/// Returns true for text without blanks, as names of tools are.
+fn is_word(item: &Item) -> bool {
+    let text = item.as_text();
+    text.is_some_and(|text| !text.is_empty() && !text.contains(char::is_whitespace))
+}
+
+/// Returns true for a list of steps, and for an object of them by id.
+pub(super) fn are_steps(item: &Item) -> bool {
+    match &item.kind {
+        ItemKind::List(items) => !items.is_empty() && items.iter().all(is_step),
+        ItemKind::Object(entries) => {
+            !entries.is_empty() && entries.iter().all(|entry| is_step(&entry.item))
+        }
+        _ => false,
+    }
+}
+
+/// Returns true if `item` has an action under any of its names.
+pub(super) fn is_step(item: &Item) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| item.has(word));
+    let holds_steps = GROUPS
+        .iter()
+        .any(|word| item.get(word).is_some_and(|item| item.as_list().is_some()));
+    let is_named_call = item.has("name") && has(ARGS);
+    has(&["tool", "plan", "value", "extract"])
+        || has(TOOL)
+        || holds_steps
+        || is_named_call
+        || (item.has("type") && has(ARGS))
+}
+
+/// Words for the arguments of a call.
+pub(super) const ARGS: &[&str] = &[
+    "args",
+    "arguments",
+    "params",
+    "parameters",
+    "input",
+    "inputs",
+    "kwargs",
+    "with",
+    "tool_input",
+    "toolInput",
+    "action_input",
+    "actionInput",
+    "tool_args",
+    "toolArgs",
+    "tool_params",
+    "tool_arguments",
+    "input_data",
+    "payload",
+];
+
+/// Words for the tool of a call, besides `name` and `type`.
+pub(super) const TOOL: &[&str] = &[
+    "tool_name",
+    "toolName",
+    "tool_call",
+    "toolCall",
+    "function",
+    "function_name",
+    "functionName",
+    "function_call",
+    "action",
+    "uses",
+    "use",
+    "call",
+    "operation",
+    "command",
+    "method",
+    "run",
+];
+
+/// Words for a list of steps inside of a step.
+pub(super) const GROUPS: &[&str] = &[
+    "parallel",
+    "concurrent",
+    "concurrently",
+    "group",
+    "sequence",
+    "sequential",
+    "steps",
+    "tasks",
+    "children",
+    "substeps",
+    "sub_steps",
+    "branches",
+    "then",
+    "do",
+];
+
+/// Words for the fields of a plan.
+pub(super) const PLAN: &[Synonyms] = &[
+    Synonyms {
+        field: "steps",
+        words: &[
+            "tasks",
+            "actions",
+            "plan",
+            "nodes",
+            "jobs",
+            "stages",
+            "workflow",
+            "pipeline",
+            "calls",
+            "tool_calls",
+            "sequence",
+            "operations",
+            "flow",
+            "dag",
+            "subtasks",
+            "commands",
+            "execution_plan",
+        ],
+        fits: are_steps,
+    },
+    Synonyms {
+        field: "output",
+        words: &[
+            "outputs",
+            "return",
+            "returns",
+            "result",
+            "results",
+            "final_output",
+            "finalOutput",
+            "final_result",
+            "final",
+            "final_answer",
+            "answer",
+            "response",
+            "output_steps",
+            "return_value",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "inputs",
+        words: &[
+            "input",
+            "parameters",
+            "params",
+            "args",
+            "arguments",
+            "input_schema",
+            "inputSchema",
+        ],
+        fits: is_object,
+    },
+    Synonyms {
+        field: "vars",
+        words: &["variables", "constants", "context", "env", "locals"],
+        fits: is_object,
+    },
+    Synonyms {
+        field: "name",
+        words: &["id", "plan_name", "plan_id", "planId", "planName"],
+        fits: is_text,
+    },
+];
+
+/// Words for the fields of a step. `name` and the fields of other units have rules of their own.
+pub(super) const STEP: &[Synonyms] = &[
+    Synonyms {
+        field: "tool",
+        words: TOOL,
+        fits: is_word,
+    },
+    Synonyms {
+        field: "args",
+        words: ARGS,
+        fits: is_any,
+    },
+    Synonyms {
+        field: "id",
+        words: &[
+            "step_id",
+            "stepId",
+            "task_id",
+            "taskId",
+            "node_id",
+            "call_id",
+            "step",
+            "key",
+            "label",
+            "index",
+            "number",
+            "order",
+            "step_number",
+            "stepNumber",
+            "step_name",
+        ],
+        fits: is_text_or_number,
+    },
+    Synonyms {
+        field: "after",
+        words: &[
+            "depends_on",
+            "dependsOn",
+            "depends-on",
+            "dependencies",
+            "dependency",
+            "depends",
+            "needs",
+            "requires",
+            "wait_for",
+            "waitFor",
+            "waits_for",
+            "run_after",
+            "runAfter",
+            "prerequisites",
+            "parents",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "when",
+        words: &[
+            "if",
+            "condition",
+            "only_if",
+            "onlyIf",
+            "run_if",
+            "runIf",
+            "when_condition",
+            "guard",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "for_each",
+        words: &[
+            "foreach",
+            "forEach",
+            "for-each",
+            "loop",
+            "loop_over",
+            "loopOver",
+            "with_items",
+            "withItems",
+            "items",
+            "each",
+            "iterate",
+            "iterate_over",
+            "iterateOver",
+            "over",
+            "map",
+            "map_over",
+            "for",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "approval",
+        words: &[
+            "requires_approval",
+            "requiresApproval",
+            "needs_approval",
+            "require_approval",
+            "confirm",
+            "ask",
+            "human_approval",
+        ],
+        fits: is_bool,
+    },
+    Synonyms {
+        field: "retry",
+        words: &["attempts", "max_attempts", "maxAttempts"],
+        fits: is_any,
+    },
+];
+
+/// Words for the inner fields of `for_each`.
+pub(super) const FOR_EACH: &[Synonyms] = &[
+    Synonyms {
+        field: "items",
+        words: &[
+            "in",
+            "over",
+            "list",
+            "collection",
+            "array",
+            "from",
+            "values",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "max_parallel",
+        words: &["parallel", "concurrency", "max_concurrency", "maxParallel"],
+        fits: |item| matches!(item.kind, ItemKind::Number(_)),
+    },
+];
+
+/// Words for the name of an item in a loop.
+pub(super) const ITEM_NAMES: &[&str] = &[
+    "as",
+    "item",
+    "item_name",
+    "itemName",
+    "item_var",
+    "item_variable",
+    "loop_var",
+    "loop_variable",
+    "var",
+    "variable",
+    "iterator",
+    "it",
+    "name",
+];
+
+/// Words for a name of the output of a step.
+pub(super) const OUTPUT_NAMES: &[&str] = &[
+    "as",
+    "save_as",
+    "saveAs",
+    "save_to",
+    "store_as",
+    "storeAs",
+    "store_in",
+    "store_result_as",
+    "result_variable",
+    "resultVariable",
+    "result_name",
+    "result",
+    "output",
+    "outputs",
+    "output_as",
+    "output_name",
+    "output_key",
+    "output_var",
+    "output_variable",
+    "outputVariable",
+    "assign",
+    "assign_to",
+    "assignTo",
+    "register",
+    "returns",
+    "var",
+    "variable",
+    "bind",
+    "out",
+];
+
+/// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
+pub(super) const FOR_PEOPLE: &[&str] = &[
+    "description",
+    "desc",
+    "comment",
+    "comments",
+    "_comment",
+    "notes",
+    "reason",
+    "reasoning",
+    "rationale",
+    "thought",
+    "thoughts",
+    "thinking",
+    "explanation",
+    "purpose",
+    "why",
+    "goal",
+    "objective",
+    "intent",
+    "summary",
+    "display_name",
+    "displayName",
+    "question",
+    "user_request",
+];
+
+/// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
+pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
+    let Some(text) = item.as_text() else {
+        return key == "version" && matches!(item.kind, ItemKind::Number(_));
+    };
+    match key {
+        "$schema" | "version" | "apiVersion" => true,
+        "type" | "kind" => matches!(
+            &*text.to_lowercase(),
+            "tool"
+                | "tool_call"
+                | "tool-call"
+                | "toolcall"
+                | "tool_use"
+                | "mcp"
+                | "mcp_tool"
+                | "action"
+                | "step"
+                | "task"
+                | "call"
+                | "function"
+                | "node"
+                | "plan"
+                | "workflow"
+                | "dag"
+        ),
+        "status" => matches!(&**text, "pending" | "todo" | "not_started" | "planned"),
+        _ => false,
+    }
+}
