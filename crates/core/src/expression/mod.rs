@@ -15,6 +15,7 @@ pub use evaluate::{
     EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
     MAX_EXPRESSION_DEPTH,
 };
+pub use function::function_usages;
 pub use parser::{parse_form, parse_form_within};
 pub use pattern::PatternBudget;
 pub use program::{Expression, print_form, print_path};

@@ -49,7 +49,7 @@ impl<'a> Typing<'a, '_> {
         accessors: &'a [Accessor],
     ) -> Type {
         let kinds = Kinds::of(&over);
-        let name = loop_name(kind);
+        let name = kind.name();
         let takes_objects = kind != Loop::SortBy;
         let in_list = kinds.meets(Kinds::LIST);
         let in_object = takes_objects && kinds.meets(Kinds::OBJECT);
@@ -72,7 +72,7 @@ impl<'a> Typing<'a, '_> {
     }
 
     fn loop_body(&mut self, kind: Loop, item: Type, trees: &'a [Tree]) -> Type {
-        let name = format!("the condition of `{}`", loop_name(kind));
+        let name = format!("the condition of `{}`", kind.name());
         match (kind, trees) {
             (Loop::All | Loop::Exists | Loop::ExistsOne, [condition]) => {
                 self.condition(condition, &name);
@@ -164,17 +164,6 @@ fn call_help(
         return list_fields(shape).filter(|_| parameter.kinds.meets(Kinds::LIST));
     };
     Some(help.to_owned())
-}
-
-fn loop_name(kind: Loop) -> &'static str {
-    match kind {
-        Loop::All => "all",
-        Loop::Exists => "exists",
-        Loop::ExistsOne => "exists_one",
-        Loop::Filter => "filter",
-        Loop::Map => "map",
-        Loop::SortBy => "sortBy",
-    }
 }
 
 /// Returns the type of the fields of objects of `shape`.
