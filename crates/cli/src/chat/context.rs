@@ -22,7 +22,8 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, terminal_text};
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::calls::{self, CallCounter, Delegates};
+use super::calls::{CallCounter, Delegates};
+use super::tool_offer::tools_by_name;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, RunFormat};
 use crate::error::CommandError;
@@ -70,7 +71,7 @@ impl<'a> ChatContext<'a> {
         calls: u64,
         printer: Printer,
     ) -> Result<Self, CommandError> {
-        let known = Known::read(&arguments.planning)?;
+        let known = Known::read(&arguments.planning, config)?;
         let library = arguments.acts.library.as_deref();
         let delegates = library
             .map(Delegates::open)
@@ -90,7 +91,7 @@ impl<'a> ChatContext<'a> {
         Ok(Self {
             arguments,
             config,
-            tools: calls::tools(&toolbox.catalog),
+            tools: tools_by_name(&toolbox.catalog),
             backend: CallCounter::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
             toolbox,
             model,
@@ -315,7 +316,7 @@ impl<'a> ChatContext<'a> {
 }
 
 /// Returns true if the plan calls tools; a plan that only reads the state is neither shown nor stored.
-fn calls(plan: &CheckedPlan) -> bool {
+pub(super) fn calls(plan: &CheckedPlan) -> bool {
     let mut steps = plan.steps().iter();
     steps.any(|step| step.tool.is_some() || step.plan.is_some())
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure: from texts to settings, each with its place. Callers read the files.
 
+mod dates;
 pub(crate) mod external_values;
 mod flow;
 mod model;
@@ -15,6 +16,7 @@ mod tools;
 mod words;
 
 pub use self::external_values::ConfigPlace;
+pub use dates::{DatesSettings, FiscalYearNumber};
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use serve::{Retention, Serve, Stage};
 pub use settled::Config;
