@@ -2,7 +2,7 @@
 //!
 //! The programs in `benches` measure each part with criterion. `figures` prints one table of all figures in `docs/performance.md`, `peer`
 //! is our side of the comparison with other systems, whose drivers are in `bench/peers`, `tokens` counts the tokens that models read and
-//! write, and `streaming` measures the time from a question to the last call.
+//! write, `search` measures the recall of the tool search, and `streaming` measures the time from a question to the last call.
 
 /// Shapes of graphs: chain, wide, layered, random.
 pub mod shape;
@@ -39,6 +39,9 @@ pub mod streaming;
 
 /// Tokens that models read and write to complete tasks.
 pub mod tokens;
+
+/// Recall of the tool search.
+pub mod search;
 
 /// Recorded workflows in several orders, in virtual time.
 pub mod workflow;

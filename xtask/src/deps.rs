@@ -134,7 +134,6 @@ const LAYERS: &[Layer] = &[
 /// The crates of ours that may depend on a foreign one of this list.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright-cli", "planwright"]),
-    ("bm25", &["planwright-planner"]),
     ("axum", &["planwright-serve", "planwright-testkit"]),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright-cli", "planwright-bench"]),

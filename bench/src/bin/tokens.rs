@@ -1,5 +1,5 @@
-//! Prints the number of tokens that models read and write with real servers: for lists of tools, and for whole tasks with direct calls,
-//! search and plans.
+//! Prints the number of tokens that models read and write: for prompts, and with real servers for lists of tools, and for whole tasks
+//! with direct calls, search and plans.
 //!
 //! ```console
 //! $ cargo build -p planwright && cargo xtask servers
@@ -13,22 +13,84 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_bench::program;
 use planwright_bench::tokens::{
     AccessMethod, Call, Conversation, SERVERS, Session, Task, TaskFixture, TokenCounts, tasks,
     tokens,
 };
+use planwright_bench::{program, search};
+use planwright_core::{Catalog, Tool};
+use planwright_planner::create::CreateSettings;
+use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::tools::signatures::listing;
 use serde_json::{Value, json};
 
 fn main() {
+    prompts();
+    println!();
     let planwright = program::planwright();
     lists(&planwright);
     println!("\nwith all four servers");
     bills(&planwright, |_| SERVERS.to_vec());
     println!("\nwith the servers alone that a task needs");
     bills(&planwright, |task| task.servers.clone());
+}
+
+/// The tokens of a list of tools in the gateway's descriptions.
+const LISTING_TOKENS: usize = 1000;
+
+/// Prints the tokens of prompts for a plan with 5, 50 and 500 tools, which are those of the sample of BFCL.
+fn prompts() {
+    println!(
+        "{:<38} {:>6} {:>8} {:>8}",
+        "prompt for a plan", "tools", "system", "message"
+    );
+    let tools = search::sample().tools;
+    // The sample has 300 tools, so a second server offers them again.
+    let again = tools.iter().map(|tool| {
+        let mut tool = Tool::clone(tool);
+        tool.server = "again".into();
+        Arc::new(tool)
+    });
+    let all: Vec<Arc<Tool>> = tools.iter().cloned().chain(again).collect();
+    for count in [5, 50, 500] {
+        let catalog: Catalog = all[..count].iter().map(|tool| Tool::clone(tool)).collect();
+        let task = PlanTask {
+            goal: "Which alarms are set, and what is the weather in Hamburg next week?",
+            moment: TimeContext {
+                today: "2025-10-12 (Sunday), Europe/Berlin",
+                times: &[],
+            },
+            catalog: &catalog,
+            memory: None,
+            state: None,
+        };
+        for notation in [PlanDialect::Json, PlanDialect::Lines] {
+            let settings = CreateSettings::default();
+            let prompt = task.prompt(settings.tool_tokens, settings.memory_tokens, notation);
+            let (system, message) = (tokens(&prompt.system), tokens(&prompt.text));
+            let name = format!("in {}", notation.as_str());
+            println!("{name:<38} {count:>6} {system:>8} {message:>8}");
+        }
+    }
+    println!(
+        "\n{:<38} {:>6} {:>8} {:>8}",
+        "list in `execute_plan`", "tools", "tokens", "typed"
+    );
+    for count in [12, 24, 48, 96, 300] {
+        let text = listing(&tools[..count], LISTING_TOKENS).text;
+        let typed = text
+            .lines()
+            .filter(|line| line.contains(": ") && line.contains('('))
+            .count();
+        println!(
+            "{:<38} {count:>6} {:>8} {typed:>8}",
+            "signatures",
+            tokens(&text)
+        );
+    }
 }
 
 /// Prints the cost of each task with each method, with the servers that `servers` selects.

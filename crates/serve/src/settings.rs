@@ -14,7 +14,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_engine::options::RunOptions;
 use planwright_engine::schedule::ConcurrencyLimits;
 use planwright_engine::{Backends, Bound, SecretValues};
-use planwright_planner::dates::Zone;
+use planwright_planner::dates::{Calendar, Zone};
 use planwright_store::{LeaseHolder, Store};
 
 use crate::compat::CompatProfile;
@@ -89,6 +89,8 @@ pub struct GatewaySettings {
     pub writer: Option<PlanWriter>,
     /// The zone whose days are meant where clients speak of time.
     pub zone: Zone,
+    /// The first day of the week and the fiscal year of such phrases.
+    pub calendar: Calendar,
     /// The source of external values of a plan.
     pub external_values: Arc<ExternalValueSource>,
     /// The observers of runs.
@@ -149,6 +151,7 @@ impl GatewaySettings {
             plans_at_once,
             writer: None,
             zone: Zone::utc(),
+            calendar: Calendar::default(),
             external_values: Arc::new(|_| Ok(SecretValues::new())),
             observers: Vec::new(),
             now,

@@ -10,7 +10,6 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "anstream",
         &["crates/cli/", "crates/planwright/src/drawing/tests/"],
     ),
-    ("bm25", &["crates/planner/src/tools/search.rs"]),
     (
         "axum",
         &[

@@ -227,6 +227,9 @@ pub(crate) struct ConvertArguments {
     /// The dialect to write the plan in.
     #[arg(help_heading = OPTIONS, long, value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) to: String,
+    /// Leave out how the plan's output is made, for dialects that cannot express it. All results are the output then.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) drop_output: bool,
     /// The file to write the converted plan to, in one go; else it goes to standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

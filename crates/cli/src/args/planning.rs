@@ -102,7 +102,8 @@ pub(crate) struct PlanningArguments {
     /// A JSON Schema of the state that the plan is to fill.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// Maximum number of tokens for the list of tools; tools that fit the goal best come first.
+    /// Maximum number of tokens for the tools in a request for a plan; if not all fit, those that match the goal best are listed. In
+    /// `chat` the definitions of tools take up to twice as many; if not all fit, the model finds the others with `find_tools`.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value_t = 6000)]
     pub(crate) tool_tokens: usize,
     #[command(flatten)]
@@ -154,6 +155,9 @@ pub(crate) struct ChatArguments {
     /// The protocol: `tools` to call, or solutions in the way of the `acts`.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Protocol::Tools)]
     pub(crate) protocol: Protocol,
+    /// Offer the model your tools only, none that write or run plans.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) no_plan_tools: bool,
     #[command(flatten)]
     pub(crate) acts: ActsArguments,
     /// Go on with a conversation: its id, or the beginning of it.
@@ -181,6 +185,9 @@ pub(crate) struct ActsArguments {
     /// The input that calls can read as `†input`: a JSON object.
     #[arg(help_heading = ACTS, long, value_name = "JSON")]
     pub(crate) input: Option<String>,
+    /// A JSON list of the messages that the conversation begins with: its `state`, `data`, `plan`, `tool`s and texts.
+    #[arg(help_heading = ACTS, long, value_name = "FILE")]
+    pub(crate) messages: Option<PathBuf>,
     /// A folder of plans that the model may call like tools: `DIR/NAME.json`.
     #[arg(help_heading = ACTS, long, value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
@@ -192,6 +199,7 @@ impl ActsArguments {
         let flags = [
             ("--output-schema", self.output_schema.is_some()),
             ("--input", self.input.is_some()),
+            ("--messages", self.messages.is_some()),
             ("--library", self.library.is_some()),
         ];
         let mut given = flags.into_iter().filter(|(_, is_given)| *is_given);
@@ -240,9 +248,20 @@ pub(crate) struct ModelArguments {
     /// The address of the provider, if it is not the usual one.
     #[arg(help_heading = MODEL, long, value_name = "URL")]
     pub(crate) model_base_url: Option<String>,
+    /// The temperature of the model, from 0, nearly the same answer each time, to 2.
+    #[arg(help_heading = MODEL, long, value_name = "NUMBER", value_parser = temperature, allow_negative_numbers = true)]
+    pub(crate) temperature: Option<f64>,
     /// Write the model's answers to this file, as a script for `replay:FILE`.
     #[arg(help_heading = MODEL, long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|number| (0.0..=2.0).contains(number));
+    number.ok_or_else(|| "it must be a number from 0 to 2".to_owned())
 }
 
 /// The handling of a run that fails.

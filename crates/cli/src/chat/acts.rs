@@ -16,7 +16,7 @@ use planwright::planner::agent::{
 
 use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
-use super::context::TurnEnd;
+use super::context::{TurnEnd, calls};
 use super::plans::{Reviewed, review};
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
@@ -110,7 +110,18 @@ fn restore_state(context: &ChatContext<'_>, chat: &Chat) -> Result<AgentState, C
             CommandError::new(format!("the conversation cannot be continued: {error}"))
         });
     }
-    let mut entries = Vec::new();
+    let mut entries = match &context.arguments.acts.messages {
+        Some(path) => {
+            let messages = json(path)?;
+            let messages = messages.as_list().map(<[Value]>::to_vec);
+            messages.ok_or_else(|| {
+                CommandError::new(format!("`{}` has no list of messages", path.display())).hint(
+                    "write it as [{\"type\": \"state\", …}, {\"type\": \"plan\", \"plan\": […]}]",
+                )
+            })?
+        }
+        None => Vec::new(),
+    };
     if let Some(input) = &context.arguments.acts.input {
         let invalid_input = |why: String| {
             CommandError::new(format!("`--input` {why}")).hint("write it as a JSON object")
@@ -262,7 +273,8 @@ impl ChatSolutionRunner<'_> {
             (loaded, plan)
         };
         let mut changed = None;
-        if matches!(context.arguments.consent.approve, Approve::Plan(_)) {
+        // A solution of output alone calls nothing that a person could refuse.
+        if calls(&run.plan) && matches!(context.arguments.consent.approve, Approve::Plan(_)) {
             match review(context, &run.plan, &run.text, &check_text).await {
                 Reviewed::Run => {}
                 Reviewed::Edited(edited) => {

@@ -29,6 +29,10 @@ pub(crate) async fn command(
         ))
         .hint("say --protocol acts"));
     }
+    if arguments.no_plan_tools && arguments.protocol == Protocol::Acts {
+        return Err(CommandError::new("`--protocol acts` has no plan tools")
+            .hint("leave out `--no-plan-tools`"));
+    }
     let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
     if arguments.stream.stream && arguments.protocol == Protocol::Acts {
         return Err(CommandError::new(

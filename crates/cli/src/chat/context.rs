@@ -23,7 +23,8 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, terminal_text};
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::calls::{self, CallCounter, ChatLibrary};
+use super::calls::{CallCounter, ChatLibrary};
+use super::tool_offer::tools_by_name;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, Progress, RunFormat};
 use crate::error::CommandError;
@@ -71,7 +72,7 @@ impl<'a> ChatContext<'a> {
         calls: u64,
         printer: Printer,
     ) -> Result<Self, CommandError> {
-        let known = Known::read(&arguments.planning)?;
+        let known = Known::read(&arguments.planning, config)?;
         let library = arguments.acts.library.as_deref();
         let chat_library = library
             .map(ChatLibrary::open)
@@ -91,7 +92,7 @@ impl<'a> ChatContext<'a> {
         Ok(Self {
             arguments,
             config,
-            tools: calls::tools(&toolbox.catalog),
+            tools: tools_by_name(&toolbox.catalog),
             backend: CallCounter::new(toolbox.backends.clone(), arguments.bounds.calls, calls),
             toolbox,
             model,
@@ -316,7 +317,7 @@ impl<'a> ChatContext<'a> {
 }
 
 /// Returns true if the plan calls tools; a plan that only reads the state is neither shown nor stored.
-fn calls(plan: &CheckedPlan) -> bool {
+pub(super) fn calls(plan: &CheckedPlan) -> bool {
     let mut steps = plan.steps().iter();
     steps.any(|step| step.tool.is_some() || step.plan.is_some())
 }

@@ -6,4 +6,5 @@ mod chat_file;
 pub(crate) mod command;
 mod context;
 mod plans;
+mod tool_offer;
 mod turn;

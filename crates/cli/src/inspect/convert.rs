@@ -1,6 +1,7 @@
 //! `planwright convert`: a plan in another dialect, or the parts that it cannot express.
 
 use planwright::core::check::{CheckContext, check, name_arguments};
+use planwright::core::plan::Output;
 use planwright::core::{Catalog, Code, Diagnostics, Plan};
 use planwright::dialects::{self, ReadOptions};
 use planwright::format::ConversionV1;
@@ -35,6 +36,11 @@ pub(crate) async fn convert(
         let catalog = catalog(arguments, &plan, printer).await?;
         if let Some(catalog) = &catalog {
             diagnostics.extend(name_arguments(&mut plan, catalog));
+        }
+        if arguments.drop_output && plan.output != Output::All {
+            plan.output = Output::All;
+            printer
+                .status("note: the output of the plan is left out, so all results are its output");
         }
         let (printed, mut found) = target.print(&plan);
         if let (Some(catalog), Some(printed)) = (&catalog, &printed) {

@@ -48,7 +48,7 @@ pub(crate) async fn command(
 ) -> Result<Exit, CommandError> {
     let is_streamed = arguments.stream.is_wanted(&arguments.consent)?;
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let known = Known::read(&arguments.planning)?;
+    let known = Known::read(&arguments.planning, &config)?;
     let model = model::open(&arguments.model, &config)?;
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {

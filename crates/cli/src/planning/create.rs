@@ -45,7 +45,7 @@ pub(crate) async fn command(
         text_file::may_write(file, arguments.force)?;
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let known = Known::read(&arguments.planning)?;
+    let known = Known::read(&arguments.planning, &config)?;
     // A missing model is reported before servers start. To show the prompt, none is asked.
     let model = if arguments.show_prompt {
         None
@@ -69,12 +69,12 @@ pub(crate) async fn command(
     known.mention_unclear_times(&arguments.goal, printer);
     let requirements = PlanRequirements::new(&arguments.goal, &toolbox, &known, durations, &config);
     let Some(model) = model else {
-        let task = requirements.task().text(
+        let prompt = requirements.task().prompt(
             arguments.planning.tool_tokens,
             CreateSettings::default().memory_tokens,
             requirements.notation,
         );
-        printer.data(&format!("{}\n\n{task}", requirements.notation.writing()));
+        printer.data(&format!("{}\n{}", prompt.system, prompt.text));
         return Ok(Exit::Success);
     };
     let earlier = if arguments.cache {
@@ -311,12 +311,8 @@ impl<'a> PlanRequirements<'a> {
     /// Returns the key by which a plan is found again: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
-        key(&[
-            self.notation.writing(),
-            model,
-            &self.task().text(budget, budget, self.notation),
-            &self.schemas(),
-        ])
+        let prompt = self.task().prompt(budget, budget, self.notation);
+        key(&[&prompt.system, model, &prompt.text, &self.schemas()])
     }
 
     /// The tools as they are, which their signatures tell in part.

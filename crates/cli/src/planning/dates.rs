@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
+use planwright::config::{Config, FiscalYearNumber};
 use planwright::core::Value;
-use planwright::planner::dates::{Now, TimeError, Zone, find, resolve};
+use planwright::planner::dates::{Calendar, FiscalCalendar, Now, TimeError, Zone, find, resolve};
 use planwright::planner::prompt::{Memory, PlanDialect, TimeContext, TimePhrase};
 use serde::Serialize;
 
 use crate::args::{DatesArguments, Format, MomentArguments, PlanningArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
+use crate::setup::settings::{self, Settings};
 use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -22,7 +24,8 @@ struct Dates {
 }
 
 pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let now = now(&arguments.moment)?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let now = now(&arguments.moment, &config)?;
     let range = resolve(&arguments.phrase.join(" "), &now)
         .map_err(|error| CommandError::new(error.to_string()).hint(error.help()))?;
     match arguments.format {
@@ -45,13 +48,31 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
 }
 
 /// The moment that phrases of time start from.
-pub(crate) fn now(arguments: &MomentArguments) -> Result<Now, CommandError> {
+pub(crate) fn now(arguments: &MomentArguments, config: &Config) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
         Some(text) => Now::parse(text, &zone),
         None => Now::at(store::since_1970(), &zone),
     };
-    now.map_err(refused)
+    let now = now.map_err(refused)?;
+    Ok(now.with_calendar(calendar(config)))
+}
+
+/// Returns the first day of the week and the fiscal year of the configuration.
+pub(crate) fn calendar(config: &Config) -> Calendar {
+    let dates = config.dates();
+    let mut calendar = Calendar::default();
+    if let Some(number) = dates.first_weekday {
+        calendar = calendar.with_first_weekday(number);
+    }
+    let is_named_by_start = dates.fiscal_year_number == FiscalYearNumber::Start;
+    let fiscal_year = dates
+        .fiscal_month
+        .and_then(|month| FiscalCalendar::new(month, is_named_by_start));
+    match fiscal_year {
+        Some(fiscal_year) => calendar.with_fiscal_year(fiscal_year),
+        None => calendar,
+    }
 }
 
 /// Returns the time zone of the days.
@@ -86,7 +107,10 @@ impl Known {
     }
 
     /// Reads the files that the arguments name.
-    pub(crate) fn read(arguments: &PlanningArguments) -> Result<Self, CommandError> {
+    pub(crate) fn read(
+        arguments: &PlanningArguments,
+        config: &Config,
+    ) -> Result<Self, CommandError> {
         let memory = match &arguments.context {
             Some(path) => Some(Memory::read(&json(path)?).map_err(|error| {
                 CommandError::new(format!("`{}` cannot be used: {error}", path.display())).hint(
@@ -106,7 +130,7 @@ impl Known {
             .hint("write it as a JSON Schema: {\"type\": \"object\", \"properties\": {NAME: {…}}}"));
         }
         Ok(Self {
-            now: now(&arguments.moment)?,
+            now: now(&arguments.moment, config)?,
             memory,
             state,
             notation: arguments.notation.map(PlanDialect::from),

@@ -89,7 +89,7 @@ fn provider(
         None => providers::key_variable(of_provider(name)).and_then(environment::variable),
     };
     provider.key = key.filter(|key| !key.is_empty()).as_deref().map(Key::new);
-    provider.temperature = settings.temperature;
+    provider.temperature = arguments.temperature.or(settings.temperature);
     provider.max_tokens = settings.max_tokens;
     provider.timeout = settings.timeout.unwrap_or(provider.timeout);
     provider.attempts = settings.attempts.unwrap_or(provider.attempts);

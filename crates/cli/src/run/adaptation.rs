@@ -55,7 +55,7 @@ impl AdaptArguments {
         Ok(Some(AdaptationSettings {
             model: Arc::clone(model),
             config,
-            now: dates::now(moment)?,
+            now: dates::now(moment, config)?,
             zone: dates::zone(moment)?,
             replans: self.replan,
             repairs: self.repair,
@@ -87,6 +87,8 @@ impl AdaptationSettings<'_> {
         let asked = plan.plan().metadata.get("timestamp");
         let asked = asked.and_then(Value::as_text);
         let asked = asked.and_then(|text| Now::parse(text, &self.zone).ok());
+        let calendar = dates::calendar(self.config);
+        let asked = asked.map(|asked| asked.with_calendar(calendar));
         PlanningDay::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArguments;
 use crate::error::{CommandError, Exit};
-use crate::planning::model;
+use crate::planning::{dates, model};
 use crate::runs::store;
 use crate::serve::token;
 use crate::setup::settings::{self, Settings};
@@ -110,6 +110,7 @@ fn gateway_settings(
         })
     });
     settings.zone = environment::zone()?;
+    settings.calendar = dates::calendar(&settings.config);
     settings.writer = match model::name(&arguments.model, config).as_deref() {
         Some(CLIENT) => Some(PlanWriter::Client),
         Some(_) => match model::open(&arguments.model, config) {

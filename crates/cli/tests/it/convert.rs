@@ -155,3 +155,24 @@ fn tools_tell_which_parameters_take_references() {
     let output = convert(folder.path(), &["--to", "concierge"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
+
+#[test]
+fn a_computed_output_can_be_left_out() {
+    let plan = r#"{"steps": [{"id": "a", "tool": "t", "args": {}}], "output": {"n": "${a.n}"}}"#;
+    let folder = folder(plan);
+    let refused = convert(folder.path(), &["--to", "clear-ai"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("`convert --drop-output`"),
+        "{}",
+        stderr(&refused)
+    );
+    let output = convert(folder.path(), &["--to", "clear-ai", "--drop-output"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("\"t\""), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("the output of the plan is left out"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -98,18 +98,26 @@ pub(crate) enum Loop {
 }
 
 impl Loop {
+    /// All loops.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Filter,
+        Self::Map,
+        Self::Exists,
+        Self::All,
+        Self::ExistsOne,
+        Self::SortBy,
+        Self::GroupBy,
+    ];
+
     /// Returns the loop called `name`, with the minimum and maximum number of its expressions.
     pub(crate) fn named(name: &str) -> Option<(Self, usize, usize)> {
-        Some(match name {
-            "all" => (Self::All, 1, 1),
-            "exists" => (Self::Exists, 1, 1),
-            "exists_one" | "existsOne" => (Self::ExistsOne, 1, 1),
-            "filter" => (Self::Filter, 1, 1),
-            "map" => (Self::Map, 1, 2),
-            "sortBy" => (Self::SortBy, 1, 1),
-            "groupBy" | "group_by" => (Self::GroupBy, 1, 1),
-            _ => return None,
-        })
+        let name = match name {
+            "existsOne" => "exists_one",
+            "group_by" => "groupBy",
+            name => name,
+        };
+        let found = Self::ALL.into_iter().find(|found| found.name() == name)?;
+        Some((found, 1, if found == Self::Map { 2 } else { 1 }))
     }
 
     /// Returns the name of the loop.

@@ -150,7 +150,9 @@ impl Feature {
             Self::Extraction => Some("convert it to `native` or `lines`"),
             Self::PlanAction => Some("write the steps of the inner plan into this one"),
             Self::Inputs => Some("write the values where they are used"),
-            Self::ComputedOutput => Some("give back the outputs of steps"),
+            Self::ComputedOutput => {
+                Some("give back the outputs of steps, or leave it out with `convert --drop-output`")
+            }
             Self::After => Some("let the step use the output of the one before it"),
             _ => None,
         }

@@ -2,6 +2,7 @@
 //! limited to the failed step and its tool.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use planwright_core::plan::Action;
 use planwright_core::{Catalog, CheckedPlan, Code, Diagnostic, Diagnostics, Value};
@@ -14,14 +15,12 @@ use crate::create::{
 };
 use crate::model::{DeclineReason, Message, Model, ModelError, ModelRequest, Usage, answer};
 use crate::prompt::{
-    PLAN_INSTRUCTIONS, TimeContext, arguments_schema, feedback, plan_schema, tool_signatures,
+    PlanDialect, TimeContext, ToolList, arguments_schema, feedback, plan_schema, system_prompt,
 };
 use crate::tools::signatures::details;
 
-/// Addition to the system prompt for revisions.
-const REPLAN_INSTRUCTIONS: &str = "
-
-A plan has failed in the middle of its run. Write the steps that are to come now, as a plan of their own: {\"steps\": […], \"output\": […]}.
+/// The beginning of a request for a revision. The system prompt is that of the first plan.
+const REPLAN_INSTRUCTIONS: &str = "A plan has failed in the middle of its run. Write the steps that are to come now, as a plan of their own: {\"steps\": […], \"output\": […]}.
 - Steps that are done stay done. Do not write them again; refer to their results by their ids, as if they stood before yours.
 - Go another way around what failed, or call it again otherwise. Keep of the rest what is still of use.
 - \"output\" names what answers the question in the end, done steps included; leave it out where it stays as it was.
@@ -73,22 +72,26 @@ pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
         ..
     } = *revision;
     let goal = failed_run.goal.as_deref().unwrap_or_default();
-    let tools = tool_signatures(catalog, goal, settings.tool_tokens);
+    let tools = ToolList::new(catalog, goal, settings.tool_tokens);
+    let system: Arc<str> = system_prompt(catalog, &tools, PlanDialect::Json).into();
     let text = format!(
-        "{}\n{}\nTools:\n{tools}\nWrite the steps that are to come now.",
+        "{REPLAN_INSTRUCTIONS}\n\n{}{}\n{}\nWrite the steps that are to come now.",
+        tools.details_section(),
         moment.text(),
         failed_run.text()
     );
-    let mut messages = vec![Message::User(text)];
+    let question = Message::User(text);
+    let mut failed: Vec<Message> = Vec::new();
     let mut outcome = ReplanOutcome::default();
     for tries_left in (0..settings.tries.get()).rev() {
         let request = ModelRequest {
             answer: Some(plan_schema(catalog)),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
+            is_prefix_shared: tools.is_shared,
             ..ModelRequest::new(
-                format!("{PLAN_INSTRUCTIONS}{REPLAN_INSTRUCTIONS}"),
-                messages.iter().cloned(),
+                Arc::clone(&system),
+                std::iter::once(question.clone()).chain(failed),
             )
         };
         let reply = answer(model, request).await;
@@ -116,11 +119,11 @@ pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
             None => evaluate(&text, revision),
         };
         let plan_text = extract(&text).filter(|_| text.len() <= settings.max_reply_bytes);
-        messages.push(Message::Assistant {
+        let assistant = Message::Assistant {
             text: assistant_text(&text, plan_text, settings.max_reply_bytes),
             calls: Vec::new(),
-        });
-        messages.push(Message::User(feedback(&diagnostics, false)));
+        };
+        failed = vec![assistant, Message::User(feedback(&diagnostics, false))];
         let was_prose = outcome.attempts.last().is_some_and(|last| !last.holds_plan);
         let is_prose = plan_text.is_none() && was_prose;
         outcome.failure = match cut_off {

@@ -12,7 +12,7 @@ use planwright_engine::run::StepSummary;
 use planwright_engine::{ErrorKind, RunSummary, StepStatus};
 use serde::{Deserialize, Serialize};
 
-use super::memory::{MemoryKind, WorkingMemory};
+use super::memory::{MemoryKind, WorkingMemory, unknown_key};
 use super::prompt::shorten;
 use super::solution::{ValidSolution, output_path};
 use super::state::{AgentState, CallStatus, SolutionCall};
@@ -228,8 +228,11 @@ pub(super) fn apply_results(
     valid: &ValidSolution,
     summary: Option<&RunSummary>,
 ) {
+    let mut misfits = Vec::new();
     if let Some(summary) = summary {
+        let before = state.memory.clone();
         state.memory.apply(summary);
+        misfits = state.memory.remove_misfits(&before);
     }
     let mut records = Vec::new();
     let mut errors = Vec::new();
@@ -259,6 +262,17 @@ pub(super) fn apply_results(
                 .filter_map(|step| completed_call(callee, call, step));
             state.completed.extend(completed);
         }
+        for (slot, fault) in &misfits {
+            if writes_to(call, slot) {
+                record.status = Some(CallStatus::Failed);
+                let message = format!("the result does not fit `{slot}`: {fault}");
+                let error = Value::object([
+                    ("code", Value::from("misfit")),
+                    ("message", Value::from(message)),
+                ]);
+                errors.push(call_error_message(call, error));
+            }
+        }
         if output_path(call).is_none() {
             record.result = store_result(state, call, id.as_str(), &summaries);
         }
@@ -266,6 +280,17 @@ pub(super) fn apply_results(
     }
     state.plan = records;
     state.errors = errors;
+}
+
+/// Returns true if `_outputPath` of a call names `slot`, or a place in it.
+fn writes_to(call: &Value, slot: &str) -> bool {
+    let path = call.get("_outputPath").and_then(Value::as_text);
+    let mut places = path.unwrap_or_default().split("||").map(str::trim);
+    places.any(|place| {
+        place
+            .strip_prefix(slot)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
 /// Returns an error message that concerns no single call.
@@ -383,6 +408,11 @@ fn store_result(
             named.collect::<Object>().into()
         }
     };
+    if let [(None, _)] = results.as_slice()
+        && let Some(place) = store_in_state(state, call, &result)
+    {
+        return Some(Value::from(place));
+    }
     let data = state.memory.view(None, MemoryKind::Data);
     let mut fields = data.as_object().cloned().unwrap_or_default();
     let is_ours = |value: &Value| value.as_object().is_some();
@@ -404,6 +434,67 @@ fn store_result(
     }
     state.memory.shared.data = Some(data);
     Some(Value::from(result_reference(&name)))
+}
+
+/// Verbs at the beginning of tool names; what follows names the result.
+const VERBS: &[&str] = &[
+    "book",
+    "calculate",
+    "check",
+    "compute",
+    "convert",
+    "create",
+    "fetch",
+    "find",
+    "generate",
+    "get",
+    "issue",
+    "list",
+    "load",
+    "query",
+    "read",
+    "retrieve",
+    "search",
+];
+
+/// Stores a result in the state, at the name that the tool has behind its verb, as in the examples of the Acts: that of
+/// `checkBillingHistory` is `†state.billingHistory`. Returns its reference, or `None` if the state has no room for it.
+fn store_in_state(state: &mut AgentState, call: &Value, result: &Value) -> Option<String> {
+    let name = noun(call.get("_tool")?.as_text()?)?;
+    let reference = format!("†state.{name}");
+    let before = state.memory.view(None, MemoryKind::State);
+    let is_ours =
+        || previous_result(state, call).is_some_and(|last| last == Value::from(reference.as_str()));
+    if before.get(&name).is_some() && !is_ours() {
+        return None;
+    }
+    let mut fields = before.as_object().cloned().unwrap_or_default();
+    fields.insert(name.as_str().into(), result.clone());
+    let memory = state.memory.clone();
+    state.memory.shared.state = Some(fields.into());
+    let schema = state.memory.schema(MemoryKind::State);
+    let is_unknown =
+        schema.is_some_and(|schema| unknown_key(schema, &[name.as_str().into()]).is_some());
+    if is_unknown || !state.memory.remove_misfits(&memory).is_empty() {
+        state.memory = memory;
+        return None;
+    }
+    Some(reference)
+}
+
+/// Returns the name of a tool without its verb: `billingHistory` of `checkBillingHistory`, `orders` of `shop.list_orders`.
+fn noun(tool: &str) -> Option<String> {
+    let bare = tool.rsplit(['.', '/']).next().unwrap_or(tool);
+    let bare = bare.rsplit("__").next().unwrap_or(bare);
+    let end = bare.find(|letter: char| !letter.is_ascii_lowercase())?;
+    let (verb, rest) = bare.split_at(end);
+    let rest = rest.trim_start_matches(['_', '-']);
+    let first = rest.chars().next().filter(char::is_ascii_alphabetic)?;
+    let is_plain = rest
+        .chars()
+        .all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    (is_plain && VERBS.contains(&verb))
+        .then(|| format!("{}{}", first.to_ascii_lowercase(), &rest[1..]))
 }
 
 fn result_reference(name: &str) -> String {

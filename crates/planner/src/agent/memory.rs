@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use planwright_core::plan::{Mode, SlotKind};
-use planwright_core::{Catalog, Code, Diagnostic, Diagnostics, Lookup, Object, Plan, Value};
+use planwright_core::{
+    Catalog, Code, Diagnostic, Diagnostics, Lookup, Object, Plan, Schema, Value,
+};
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 use planwright_engine::RunSummary;
@@ -86,6 +88,16 @@ impl MemoryScope {
         }
     }
 
+    fn remove(&mut self, kind: MemoryKind, name: &str) {
+        if let Some(Value::Object(fields)) = self.slot(kind) {
+            let others = fields.iter().filter(|(field, _)| &***field != name);
+            let others: Object = others
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            *self.slot(kind) = Some(others.into());
+        }
+    }
+
     fn fill(&mut self, kind: MemoryKind, value: &Value) {
         let slot = self.slot(kind);
         let mut fields = slot
@@ -98,6 +110,51 @@ impl MemoryScope {
         }
         *slot = Some(fields.into());
     }
+}
+
+/// Returns the schema of a slot, in which fields may still be missing, since several calls can fill one slot.
+fn partial(slot: &Value, root: &Value) -> Value {
+    let Some(fields) = slot.as_object() else {
+        return slot.clone();
+    };
+    let fields = fields.iter().filter(|(name, _)| &***name != "required");
+    let mut partial: Object = fields
+        .map(|(name, part)| {
+            let part = match (&**name, part) {
+                ("properties", Value::Object(parts)) => {
+                    let parts = parts.iter();
+                    let parts =
+                        parts.map(|(name, part)| (name.clone(), self::partial(part, &Value::Null)));
+                    Value::from(parts.collect::<Object>())
+                }
+                (_, part) => part.clone(),
+            };
+            (name.clone(), part)
+        })
+        .collect();
+    for definitions in ["$defs", "definitions"] {
+        if let Some(shared) = root.get(definitions) {
+            partial.insert(definitions.into(), shared.clone());
+        }
+    }
+    partial.into()
+}
+
+/// Returns the first key of a path that a closed schema does not have.
+pub(super) fn unknown_key<'k>(schema: &Value, path: &'k [Arc<str>]) -> Option<&'k str> {
+    let mut schema = schema;
+    for key in path {
+        let slots = schema.get("properties").and_then(Value::as_object);
+        match slots.and_then(|slots| slots.get(&**key)) {
+            Some(slot) => schema = slot,
+            None => {
+                let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
+                    && schema.get("patternProperties").is_none();
+                return is_closed.then_some(&**key);
+            }
+        }
+    }
+    None
 }
 
 impl WorkingMemory {
@@ -180,6 +237,41 @@ impl WorkingMemory {
                 replace(&mut instance.data, data);
             }
         }
+    }
+
+    /// Removes the values that have changed since `before` and do not fit the schema of their slot. Returns the slot and the fault of
+    /// each.
+    pub(super) fn remove_misfits(&mut self, before: &Self) -> Vec<(String, String)> {
+        let schemas = self.schemas.clone();
+        let mut misfits = Vec::new();
+        for (kind, schema) in &schemas {
+            let slots = schema.get("properties").and_then(Value::as_object);
+            for (name, slot) in slots.into_iter().flatten() {
+                let fits = Schema::from_value(partial(slot, schema));
+                let scopes = std::iter::once((None, &mut self.shared));
+                let instances = self.instances.iter_mut();
+                let instances = instances.map(|(name, scope)| (Some(Arc::clone(name)), scope));
+                for (instance, scope) in scopes.chain(instances) {
+                    let earlier = match &instance {
+                        Some(instance) => before.instances.get(instance),
+                        None => Some(&before.shared),
+                    };
+                    let earlier = earlier.and_then(|scope| scope.get(*kind)?.get(name));
+                    let Some(value) = scope.get(*kind).and_then(|all| all.get(name)) else {
+                        continue;
+                    };
+                    if earlier == Some(value) {
+                        continue;
+                    }
+                    let Some(fault) = fits.validate(value).into_iter().next() else {
+                        continue;
+                    };
+                    misfits.push((format!("†{}.{name}", kind.as_str()), fault.message));
+                    scope.remove(*kind, name);
+                }
+            }
+        }
+        misfits
     }
 
     /// Returns the values of a kind as seen by an instance, or by calls without one.

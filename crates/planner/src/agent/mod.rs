@@ -3,7 +3,8 @@
 //!
 //! Decisions that the Acts leave open:
 //!
-//! - A call without `_outputPath` keeps its result: it is stored at `†data.results.NAME`, and the plan message says so.
+//! - A call without `_outputPath` keeps its result: that of `checkBillingHistory` is stored at `†state.billingHistory`, others at
+//!   `†data.results.NAME`, and the plan message says so.
 //! - A call with possible side effects is not repeated: if a later solution has a completed call with the same arguments, the earlier
 //!   result is used. `_again` repeats the call.
 //! - An output ends the loop only if no call beside it has failed, unless the solution handles the failure.

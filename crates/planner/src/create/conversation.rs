@@ -13,7 +13,7 @@ use crate::model::{
     DEFAULT_TEMPERATURE, DeclineReason, Message, Model, ModelError, ModelErrorKind, ModelRequest,
     Reply, Usage, answer, prefix_within,
 };
-use crate::prompt::{PlanDialect, PlanTask, feedback, lines_feedback};
+use crate::prompt::{PlanDialect, PlanPrompt, PlanTask, feedback, lines_feedback};
 
 /// Maximum bytes of a reply without a plan that are shown or sent back to the model.
 const MAX_PROSE_BYTES: usize = 2048;
@@ -194,7 +194,9 @@ pub async fn create(creation: &PlanRequest<'_>) -> PlanResponse {
 #[derive(Debug)]
 pub(crate) struct PlanConversation<'a> {
     creation: &'a PlanRequest<'a>,
-    messages: Vec<Message>,
+    prompt: PlanPrompt,
+    /// The latest reply with its errors.
+    failed: Vec<Message>,
     /// The plan of each reply so far, if it had one.
     plans: Vec<Option<String>>,
     /// The outcome so far.
@@ -204,14 +206,15 @@ pub(crate) struct PlanConversation<'a> {
 impl<'a> PlanConversation<'a> {
     pub(crate) fn new(creation: &'a PlanRequest<'a>) -> Self {
         let settings = creation.settings;
-        let text = creation.task.text(
+        let prompt = creation.task.prompt(
             settings.tool_tokens,
             settings.memory_tokens,
             settings.notation,
         );
         Self {
             creation,
-            messages: vec![Message::User(text)],
+            prompt,
+            failed: Vec::new(),
             plans: Vec::new(),
             created: PlanResponse::default(),
         }
@@ -224,7 +227,20 @@ impl<'a> PlanConversation<'a> {
             || self.created.failure.is_some()
             || self.created.declined.is_some()
             || self.plans.len() >= settings.tries.get() as usize;
-        (!is_over).then(|| request(self.creation, &self.messages))
+        (!is_over).then(|| self.next_request())
+    }
+
+    fn next_request(&self) -> ModelRequest {
+        let settings = self.creation.settings;
+        let question = Message::User(self.prompt.text.clone());
+        let messages = std::iter::once(question).chain(self.failed.iter().cloned());
+        ModelRequest {
+            answer: settings.notation.plan_schema(self.creation.task.catalog),
+            temperature: settings.temperature,
+            max_tokens: settings.max_tokens,
+            is_prefix_shared: self.prompt.is_shared,
+            ..ModelRequest::new(self.prompt.system.as_str(), messages)
+        }
     }
 
     /// Processes a reply of the model.
@@ -257,10 +273,11 @@ impl<'a> PlanConversation<'a> {
         } = evaluate(&reply, self.creation);
         // A model that does not see its plan together with all errors tends to write the same plan again.
         let max_bytes = self.creation.settings.max_reply_bytes;
-        self.messages.push(Message::Assistant {
+        // Earlier replies have errors that are corrected by now, or that this one has as well.
+        let assistant = Message::Assistant {
             text: assistant_text(&reply.text, plan_text.as_deref(), max_bytes),
             calls: Vec::new(),
-        });
+        };
         let is_repeated = self.plans.contains(&plan_text);
         let feedback = match notation {
             PlanDialect::Json => feedback(&diagnostics, is_repeated),
@@ -269,7 +286,7 @@ impl<'a> PlanConversation<'a> {
                 lines_feedback(&diagnostics, text, is_repeated)
             }
         };
-        self.messages.push(Message::User(feedback));
+        self.failed = vec![assistant, Message::User(feedback)];
         let is_last = self.plans.len() + 1 >= self.creation.settings.tries.get() as usize;
         // A model that writes prose twice in a row will hardly write a plan the third time.
         let is_prose = plan_text.is_none() && matches!(self.plans.last(), Some(None));
@@ -296,16 +313,6 @@ pub(crate) fn prose_error(model: &str, words: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Declined, message)
         .help("ask in other words, or ask another model")
         .with_words(words)
-}
-
-fn request(creation: &PlanRequest<'_>, messages: &[Message]) -> ModelRequest {
-    let settings = creation.settings;
-    ModelRequest {
-        answer: settings.notation.plan_schema(creation.task.catalog),
-        temperature: settings.temperature,
-        max_tokens: settings.max_tokens,
-        ..ModelRequest::new(settings.notation.writing(), messages.iter().cloned())
-    }
 }
 
 /// Formats a reply for the ongoing conversation: only its plan, if it has one, cut to `max_bytes` bytes. Never empty, since providers

@@ -11,6 +11,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Span, Timestamp, ToSpan};
 
 use super::evaluate::{DateEvaluationError, Days, Occurrence, TimeUnit, YearReference};
+use super::fiscal::Calendar;
 use super::token::weekday_name;
 
 /// A calendar day in the years 1 to 9999.
@@ -178,10 +179,9 @@ fn first_from(
 
 /// Returns the occurrence of `count` days that start with a weekday.
 pub(super) fn weekly(
-    weekday: Weekday,
-    count: i64,
+    (weekday, count): (Weekday, i64),
     which: Occurrence,
-    today: Date,
+    (today, week_start): (Date, Weekday),
     anchor: Anchor,
 ) -> Option<Days> {
     let more = count - 1;
@@ -194,9 +194,9 @@ pub(super) fn weekly(
         (Occurrence::Last, _) => latest_weekday(weekday, today, -count)?,
         (Occurrence::Next, _) => latest_weekday(weekday, today, 7)?,
         (Occurrence::This, _) => {
-            let monday = latest_weekday(Weekday::Monday, today, 0)?;
-            let offset = i64::from(weekday.since(Weekday::Monday));
-            monday.checked_add(offset.days()).ok()?
+            let first = latest_weekday(week_start, today, 0)?;
+            let offset = i64::from(weekday.since(week_start));
+            first.checked_add(offset.days()).ok()?
         }
     };
     Some((from, from.checked_add(more.days()).ok()?))
@@ -225,9 +225,14 @@ pub(super) fn shifted(now: &Now, count: i32, unit: TimeUnit) -> Option<Date> {
     now.day_after(i64::from(count) * seconds)
 }
 
-/// Returns whole calendar units, counted from the one with today. Weeks start on Mondays.
-pub(super) fn calendar_units(today: Date, first: i32, last: i32, unit: TimeUnit) -> Option<Days> {
-    let start = start(today, unit)?;
+/// Returns whole calendar units, counted from the one with today. Weeks start on the weekday beside it.
+pub(super) fn calendar_units(
+    (today, week_start): (Date, Weekday),
+    first: i32,
+    last: i32,
+    unit: TimeUnit,
+) -> Option<Days> {
+    let start = start(today, week_start, unit)?;
     let from = add_units(start, first, unit)?;
     // Units differ in length, so that the last day is found from the start of the next unit.
     let end = add_units(start, last.checked_add(1)?, unit)?;
@@ -235,21 +240,23 @@ pub(super) fn calendar_units(today: Date, first: i32, last: i32, unit: TimeUnit)
 }
 
 /// Returns a weekday of the week `week` weeks after the week of `today`.
-pub(super) fn weekday_in(today: Date, weekday: Weekday, week: i32) -> Option<Date> {
-    let monday = add_units(start(today, TimeUnit::Week)?, week, TimeUnit::Week)?;
-    add_units(
-        monday,
-        i32::from(weekday.since(Weekday::Monday)),
-        TimeUnit::Day,
-    )
+pub(super) fn weekday_in(
+    today: Date,
+    week_start: Weekday,
+    weekday: Weekday,
+    week: i32,
+) -> Option<Date> {
+    let start = start(today, week_start, TimeUnit::Week)?;
+    let first = add_units(start, week, TimeUnit::Week)?;
+    add_units(first, i32::from(weekday.since(week_start)), TimeUnit::Day)
 }
 
 /// Returns the first day of the unit that contains a day.
-fn start(day: Date, unit: TimeUnit) -> Option<Date> {
+fn start(day: Date, week_start: Weekday, unit: TimeUnit) -> Option<Date> {
     match unit {
         TimeUnit::Minute | TimeUnit::Hour | TimeUnit::Day => Some(day),
         TimeUnit::Week | TimeUnit::Fortnight => {
-            let since = day.weekday().since(Weekday::Monday);
+            let since = day.weekday().since(week_start);
             add_units(day, -i32::from(since), TimeUnit::Day)
         }
         TimeUnit::Month => Some(day.first_of_month()),
@@ -283,6 +290,7 @@ pub struct Now {
     moment: Timestamp,
     zone: TimeZone,
     today: Day,
+    pub(super) calendar: Calendar,
 }
 
 /// A time zone.
@@ -327,6 +335,13 @@ impl Now {
         Self::new(moment, zone)
     }
 
+    /// Sets the first day of the week and the fiscal year, by which phrases are resolved.
+    #[must_use]
+    pub fn with_calendar(mut self, calendar: Calendar) -> Self {
+        self.calendar = calendar;
+        self
+    }
+
     /// Returns the calendar day.
     pub fn today(&self) -> Day {
         self.today
@@ -349,6 +364,7 @@ impl Now {
             moment,
             zone: zone.0.clone(),
             today: Day::from_date(today).ok_or(TimeError::OutOfRange)?,
+            calendar: Calendar::default(),
         })
     }
 

@@ -4,6 +4,7 @@ use jiff::civil::{Date, Weekday};
 
 use super::Now;
 use super::day::{Anchor, calendar_units, iso_week, months, shifted, weekday_in, weekly, yearly};
+use super::fiscal::{FiscalPart, FiscalYear};
 use super::token::weekday_name;
 
 /// The meaning of a whole phrase.
@@ -61,6 +62,10 @@ pub(super) enum Period {
     CalendarUnits(i32, i32, TimeUnit),
     /// The calendar unit with today, until today.
     ToDate(TimeUnit),
+    /// A fiscal year, or a part of one; the current year until today.
+    Fiscal { part: FiscalPart, year: FiscalYear },
+    /// The fiscal quarter that is this number of quarters after the current one; the current one until today.
+    FiscalQuarter(i32),
 }
 
 impl Period {
@@ -102,7 +107,9 @@ impl Period {
             | Self::Offset(..)
             | Self::Rolling(..)
             | Self::CalendarUnits(..)
-            | Self::ToDate(_) => None,
+            | Self::ToDate(_)
+            | Self::Fiscal { .. }
+            | Self::FiscalQuarter(_) => None,
         }
     }
 
@@ -123,7 +130,9 @@ impl Period {
             | Self::Offset(..)
             | Self::Rolling(..)
             | Self::CalendarUnits(..)
-            | Self::ToDate(_) => None,
+            | Self::ToDate(_)
+            | Self::Fiscal { .. }
+            | Self::FiscalQuarter(_) => None,
         }
     }
 }
@@ -177,6 +186,7 @@ pub(super) enum DateEvaluationError {
     StartsInFuture { from: Date },
     EndsBeforeStart { from: Date, to: Date },
     WeekdayMismatch(&'static str),
+    UnknownFiscalYear,
     OutOfRange,
 }
 
@@ -258,13 +268,17 @@ fn is_unstated(period: &Period) -> bool {
         | Period::Offset(..)
         | Period::Rolling(..)
         | Period::CalendarUnits(..)
-        | Period::ToDate(_) => period.year() == Some(YearReference::Unstated(Occurrence::Latest)),
+        | Period::ToDate(_)
+        | Period::Fiscal { .. }
+        | Period::FiscalQuarter(_) => {
+            period.year() == Some(YearReference::Unstated(Occurrence::Latest))
+        }
     }
 }
 
 fn has_year(period: &Period) -> bool {
     match period {
-        Period::Year(_) | Period::NumericDate { .. } => true,
+        Period::Year(_) | Period::NumericDate { .. } | Period::Fiscal { .. } => true,
         Period::MonthDays { .. }
         | Period::Month { .. }
         | Period::Quarter { .. }
@@ -276,7 +290,8 @@ fn has_year(period: &Period) -> bool {
         | Period::Offset(..)
         | Period::Rolling(..)
         | Period::CalendarUnits(..)
-        | Period::ToDate(_) => period
+        | Period::ToDate(_)
+        | Period::FiscalQuarter(_) => period
             .year()
             .is_some_and(|year| !matches!(year, YearReference::Unstated(_))),
     }
@@ -316,7 +331,9 @@ pub(super) fn evaluate_fixed(period: &Period) -> Option<Days> {
         | Period::Offset(..)
         | Period::Rolling(..)
         | Period::CalendarUnits(..)
-        | Period::ToDate(_) => None,
+        | Period::ToDate(_)
+        | Period::Fiscal { .. }
+        | Period::FiscalQuarter(_) => None,
     }
 }
 
@@ -326,6 +343,7 @@ fn evaluate_period(
     anchor: Anchor,
 ) -> Result<Days, DateEvaluationError> {
     let today = now.today().date();
+    let week_start = now.calendar.first_weekday;
     match *period {
         Period::MonthDays {
             month,
@@ -362,16 +380,17 @@ fn evaluate_period(
         }
         Period::Week { week, year } => yearly(|year| iso_week(year, week), year, today, anchor),
         Period::WeekdayOfWeek(weekday, week) => {
-            let day = weekday_in(today, weekday, week).ok_or(DateEvaluationError::OutOfRange)?;
+            let day = weekday_in(today, week_start, weekday, week)
+                .ok_or(DateEvaluationError::OutOfRange)?;
             Ok((day, day))
         }
         Period::Year(year) => months(year, 1, 12).ok_or(DateEvaluationError::OutOfRange),
-        Period::Weekday(weekday, which) => {
-            weekly(weekday, 1, which, today, anchor).ok_or(DateEvaluationError::OutOfRange)
-        }
+        Period::Weekday(weekday, which) => weekly((weekday, 1), which, (today, week_start), anchor)
+            .ok_or(DateEvaluationError::OutOfRange),
         Period::Weekend(which) => {
             let saturday = jiff::civil::Weekday::Saturday;
-            weekly(saturday, 2, which, today, anchor).ok_or(DateEvaluationError::OutOfRange)
+            weekly((saturday, 2), which, (today, week_start), anchor)
+                .ok_or(DateEvaluationError::OutOfRange)
         }
         Period::Offset(count, unit) => {
             let day = shifted(now, count, unit).ok_or(DateEvaluationError::OutOfRange)?;
@@ -382,12 +401,31 @@ fn evaluate_period(
             Ok((other.min(today), other.max(today)))
         }
         Period::CalendarUnits(first, last, unit) => {
-            calendar_units(today, first, last, unit).ok_or(DateEvaluationError::OutOfRange)
+            calendar_units((today, week_start), first, last, unit)
+                .ok_or(DateEvaluationError::OutOfRange)
         }
         Period::ToDate(unit) => {
-            let (from, _) =
-                calendar_units(today, 0, 0, unit).ok_or(DateEvaluationError::OutOfRange)?;
+            let (from, _) = calendar_units((today, week_start), 0, 0, unit)
+                .ok_or(DateEvaluationError::OutOfRange)?;
             Ok((from, today))
+        }
+        Period::Fiscal { part, year } => {
+            let fiscal = now.calendar.fiscal_year;
+            let fiscal = fiscal.ok_or(DateEvaluationError::UnknownFiscalYear)?;
+            let days = match year {
+                FiscalYear::Numbered(number) => fiscal.numbered(number, part),
+                FiscalYear::Relative(offset) => fiscal.relative(today, offset, part),
+            };
+            let (from, to) = days.ok_or(DateEvaluationError::OutOfRange)?;
+            let is_current = year == FiscalYear::Relative(0) && part == FiscalPart::Year;
+            Ok((from, if is_current { today } else { to }))
+        }
+        Period::FiscalQuarter(offset) => {
+            let fiscal = now.calendar.fiscal_year;
+            let fiscal = fiscal.ok_or(DateEvaluationError::UnknownFiscalYear)?;
+            let days = fiscal.quarter(today, offset);
+            let (from, to) = days.ok_or(DateEvaluationError::OutOfRange)?;
+            Ok((from, if offset == 0 { today } else { to }))
         }
     }
 }

@@ -7,6 +7,7 @@
 mod day;
 mod evaluate;
 mod find;
+mod fiscal;
 mod grammar;
 mod resolve;
 mod token;
@@ -18,5 +19,6 @@ mod tests;
 pub(crate) use day::http_date;
 pub use day::{DateRange, Day, Now, TimeError, Zone};
 pub use find::{DateMention, find};
+pub use fiscal::{Calendar, FiscalCalendar};
 pub(crate) use resolve::fixed_days;
 pub use resolve::{DateError, resolve};

@@ -74,6 +74,12 @@ pub enum DateError {
         /// The weekday of the date.
         weekday: &'static str,
     },
+    /// The phrase depends on the first month of the fiscal year, which is not set.
+    #[error("`{phrase}` depends on the first month of the fiscal year, which is not set")]
+    UnknownFiscalYear {
+        /// The phrase.
+        phrase: String,
+    },
     /// The phrase is outside of the years 1 to 9999.
     #[error("`{phrase}` is outside of the years 1 to 9999")]
     OutOfRange {
@@ -117,6 +123,10 @@ impl DateError {
                 format!("reversed, it is `{range}`")
             }
             Self::WeekdayMismatch { .. } => "leave the weekday out, or correct the date".to_owned(),
+            Self::UnknownFiscalYear { .. } => {
+                "set `fiscal_year` below `[dates]` in planwright.toml, or give the months"
+                    .to_owned()
+            }
             Self::OutOfRange { .. } => "use a smaller number, or a year from 1 to 9999".to_owned(),
         }
     }
@@ -216,6 +226,7 @@ pub(super) fn evaluate_phrase(
         DateEvaluationError::WeekdayMismatch(weekday) => {
             DateError::WeekdayMismatch { phrase, weekday }
         }
+        DateEvaluationError::UnknownFiscalYear => DateError::UnknownFiscalYear { phrase },
         DateEvaluationError::OutOfRange => DateError::OutOfRange { phrase },
     })
 }

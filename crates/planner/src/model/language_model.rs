@@ -180,6 +180,8 @@ pub struct ModelRequest {
     pub max_tokens: Option<u32>,
     /// Delivery of the reply: as a whole, or streamed.
     pub delivery: Delivery,
+    /// True if further requests begin with the same system prompt and tools, so that the provider may cache them.
+    pub is_prefix_shared: bool,
 }
 
 /// A message of a conversation.
@@ -258,6 +260,7 @@ impl ModelRequest {
             temperature: DEFAULT_TEMPERATURE,
             max_tokens: None,
             delivery: Delivery::Whole,
+            is_prefix_shared: false,
         }
     }
 }

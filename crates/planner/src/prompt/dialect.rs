@@ -5,8 +5,10 @@
 //! and any value may be a reference instead.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use planwright_core::diagnostic::FLOW_REFUSAL;
+use planwright_core::expression::function_usages;
 use planwright_core::{Catalog, Diagnostic, Diagnostics, Lookup, Object, Value};
 use serde_json::{Value as Json, json};
 
@@ -43,8 +45,8 @@ impl PlanDialect {
     /// Returns the system prompt that teaches the dialect.
     pub fn writing(self) -> &'static str {
         match self {
-            Self::Json => PLAN_INSTRUCTIONS,
-            Self::Lines => LINES_INSTRUCTIONS,
+            Self::Json => &PLAN_INSTRUCTIONS,
+            Self::Lines => &LINES_INSTRUCTIONS,
         }
     }
 
@@ -64,8 +66,22 @@ impl PlanDialect {
     }
 }
 
-/// System prompt that teaches a model to write plans in JSON.
-pub const PLAN_INSTRUCTIONS: &str = r#"You write plans. A plan is one JSON object: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
+/// The place of the list of functions in the instructions.
+const FUNCTIONS: &str = "FUNCTIONS";
+
+/// The instructions for plans in JSON, complete.
+static PLAN_INSTRUCTIONS: LazyLock<String> = LazyLock::new(|| with_functions(PLAN_TEMPLATE));
+
+/// The instructions for plans in lines, complete.
+static LINES_INSTRUCTIONS: LazyLock<String> = LazyLock::new(|| with_functions(LINES_TEMPLATE));
+
+fn with_functions(template: &str) -> String {
+    let usages = function_usages();
+    template.replacen(FUNCTIONS, &format!("`{}`", usages.join("`, `")), 1)
+}
+
+/// Instructions that teach a model to write plans in JSON.
+const PLAN_TEMPLATE: &str = r#"You write plans. A plan is one JSON object: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
 
 {"name": "warn-of-heat", "steps": [
   {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
@@ -74,9 +90,16 @@ pub const PLAN_INSTRUCTIONS: &str = r#"You write plans. A plan is one JSON objec
   {"id": "warn", "when": "${size(hot) > 0}", "tool": "notify", "args": {"text": "Hot in ${hot[*].city}"}}],
  "output": ["hot"]}
 
+A step that may fail, and a text with a reference in it:
+
+{"steps": [{"id": "owner", "tool": "find_owner", "args": {"page": "start"}, "on_error": "continue"},
+  {"id": "asked", "tool": "send_note", "args": {"to": "${owner.mail ?? 'desk@example.org'}", "text": "Is the page of ${owner.name ?? 'the desk'} current?"}}],
+ "output": ["asked"]}
+
 - Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
 - "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that is there.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`, `x.sortBy(i, key)`, `x.groupBy(i, key)` (a list of `{key, items}`), `sum(x)`, `max(x)`, `date(text)`, `now()`.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
+- `-> {…}` in the list of tools is the shape of a result. Where none is shown, refer to the result as a whole: "${step}".
 - References imply the order: steps that do not refer to each other run at the same time. Write "after": ["id"] only where an order is needed and no data is handed on.
 - "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step where its condition is false.
 - "on_error": "continue" goes on without a step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
@@ -85,8 +108,8 @@ pub const PLAN_INSTRUCTIONS: &str = r#"You write plans. A plan is one JSON objec
 - Use as few steps as will do.
 - If these tools cannot do what is asked, answer {"cannot": "why"} in place of a plan. If only the person knows something that you need, and no tool tells it, answer {"ask": "your question"}. The person reads it."#;
 
-/// System prompt that teaches a model to write plans in lines.
-const LINES_INSTRUCTIONS: &str = r#"You write plans. A plan is made of lines: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
+/// Instructions that teach a model to write plans in lines.
+const LINES_TEMPLATE: &str = r#"You write plans. A plan is made of lines: calls of tools, whose arguments refer to results of other calls. Answer with the plan alone, without any words around it.
 
 found = list_cities(country="JP")
 weather = get_weather(city=${item.name}, unit="celsius") {"for_each": ${found.cities}}
@@ -94,9 +117,16 @@ hot = ${weather.filter(w, w.temp > 30)}
 warn = notify(text="Hot in ${hot[*].city}") {"when": ${size(hot) > 0}}
 return ["hot"]
 
+A step that may fail, and a text with a reference in it:
+
+owner = find_owner(page="start") {"on_error": "continue"}
+asked = send_note(to=${owner.mail ?? 'desk@example.org'}, text="Is the page of ${owner.name ?? 'the desk'} current?")
+return ["asked"]
+
 - Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.
 - `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that is there.
-- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `size(x)`, `x.filter(i, …)`, `x.map(i, …)`, `x.exists(i, …)`, `x.sortBy(i, key)`, `x.groupBy(i, key)` (a list of `{key, items}`), `sum(x)`, `max(x)`, `date(text)`, `now()`.
+- Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
+- `-> {…}` in the list of tools is the shape of a result. Where none is shown, refer to the result as a whole: "${step}".
 - References imply the order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only where an order is needed and no data is handed on.
 - Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it where its condition is false; "on_error": "continue" goes on without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - `return` lists the ids of the steps whose results answer the question. Leave intermediate results out.
@@ -300,23 +330,41 @@ mod tests {
     use planwright_dialects::native::lines::{from_json, plan_in, to_json};
 
     use super::*;
-    use crate::create::extract;
+    use crate::create::json_values;
 
     #[test]
-    fn both_examples_are_the_same_plan() {
-        let json = extract(PlanDialect::Json.writing()).unwrap();
-        let json: serde_json::Value = serde_json::from_str(json).unwrap();
-        let mut fields = json.as_object().unwrap().clone();
-        fields.remove("name");
-        let json = Value::from(serde_json::Value::Object(fields));
+    fn the_examples_of_both_dialects_are_the_same_plans() {
+        let values = json_values(PlanDialect::Json.writing());
+        let plans = values.into_iter().filter_map(|text| {
+            let value: serde_json::Value = serde_json::from_str(text).ok()?;
+            let mut fields = value.as_object()?.clone();
+            fields.remove("name");
+            let is_plan = fields.contains_key("steps");
+            is_plan.then(|| Value::from(serde_json::Value::Object(fields)))
+        });
+        let plans: Vec<Value> = plans.collect();
+        assert_eq!(plans.len(), 2);
         let instructions = PlanDialect::Lines.writing();
-        let example = from_json(&json);
-        assert!(
-            instructions.contains(&example),
-            "{instructions} lacks {example}"
-        );
-        assert_eq!(to_json(&example), Some(json));
-        assert_eq!(plan_in(&example), Some(example.trim()));
+        for json in plans {
+            let example = from_json(&json);
+            assert!(
+                instructions.contains(&example),
+                "{instructions} lacks {example}"
+            );
+            assert_eq!(to_json(&example), Some(json));
+            assert_eq!(plan_in(&example), Some(example.trim()));
+        }
+    }
+
+    #[test]
+    fn the_instructions_name_all_functions() {
+        for dialect in [PlanDialect::Json, PlanDialect::Lines] {
+            let instructions = dialect.writing();
+            assert!(!instructions.contains(FUNCTIONS));
+            for usage in function_usages() {
+                assert!(instructions.contains(&format!("`{usage}`")), "{usage}");
+            }
+        }
     }
 
     #[test]

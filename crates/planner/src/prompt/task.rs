@@ -1,95 +1,20 @@
-//! The task part of a prompt: the request, its date, the memory of earlier requests, and the tools: all of them if they fit,
-//! or else those that match the request best.
+//! The prompt for a plan. It begins with what is the same for all questions, the rules and the tools, so that providers can
+//! reuse it; the date, the memory of earlier requests and the question follow.
 //!
 //! The fields of the memory are those of clear-ai's planner: `semantic` (texts, optionally with a score), `episodic` (earlier
 //! questions) and `entities` (`kind:name`). Other fields are passed on unchanged.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use indexmap::IndexMap;
-use planwright_core::{Catalog, Object, Tool, Value};
+use planwright_core::{Catalog, Object, Value};
 
 use super::dialect::PlanDialect;
+use super::tool_list::ToolList;
 use crate::dates::{Now, find};
-use crate::tools::search::SearchIndex;
-use crate::tools::signatures::{estimate_tokens, signature};
+use crate::tools::signatures::estimate_tokens;
 
 /// Maximum tokens of memory that are added to the search query.
 const MEMORY_TOKENS: usize = 200;
-
-/// Lists tool signatures within `budget` tokens, in the order of the catalog.
-fn tool_list(catalog: &Catalog, goal: &str, memory: Option<&Memory>, budget: usize) -> String {
-    let tools: Vec<&Arc<Tool>> = catalog.tools().collect();
-    if tools.is_empty() {
-        return "none: only `value` steps are possible\n".to_owned();
-    }
-    let lines: Vec<String> = tools.iter().map(|tool| signature(tool)).collect();
-    let all = lines.join("\n");
-    if estimate_tokens(&all) <= budget {
-        return all + "\n";
-    }
-    let mut selected = select(&tools, &lines, &search_query(goal, memory), budget);
-    // Sorted as in the catalog, the tools of a server stay together.
-    selected.sort_unstable();
-    let mut text = String::new();
-    for index in &selected {
-        let _ = writeln!(text, "{}", lines[*index]);
-    }
-    text + &omitted_tools(&tools, &selected)
-}
-
-fn search_query(goal: &str, memory: Option<&Memory>) -> String {
-    let remembered = memory.map(|memory| memory.text(MEMORY_TOKENS));
-    format!("{goal} {}", remembered.unwrap_or_default())
-}
-
-/// Selects tools by search rank while they fit, then fills up with others in the order of the catalog.
-fn select(tools: &[&Arc<Tool>], lines: &[String], query: &str, budget: usize) -> Vec<usize> {
-    let search_index = SearchIndex::new(tools.iter().copied());
-    let hits = search_index.search(query, tools.len());
-    let ranked = hits.iter().filter_map(|hit| {
-        let mut all = tools.iter();
-        all.position(|tool| Arc::ptr_eq(tool, &hit.tool))
-    });
-    let mut selected = Vec::new();
-    let mut spent = 0;
-    for index in ranked.chain(0..tools.len()) {
-        // One token more for the line break.
-        let cost = estimate_tokens(&lines[index]) + 1;
-        if !selected.contains(&index) && spent + cost <= budget {
-            selected.push(index);
-            spent += cost;
-        }
-    }
-    selected
-}
-
-/// Counts the omitted tools by server.
-fn omitted_tools(tools: &[&Arc<Tool>], selected: &[usize]) -> String {
-    let mut servers: IndexMap<&str, usize> = IndexMap::new();
-    for (index, tool) in tools.iter().enumerate() {
-        if !selected.contains(&index) {
-            *servers.entry(&tool.server).or_default() += 1;
-        }
-    }
-    if servers.is_empty() {
-        return String::new();
-    }
-    let servers = servers
-        .iter()
-        .map(|(server, count)| format!("{count} of `{server}`"));
-    let servers: Vec<String> = servers.collect();
-    format!(
-        "(There was no room for other tools, which seem to have less to do with the question: {}.)\n",
-        servers.join(", ")
-    )
-}
-
-/// Lists signatures of the tools that match `goal`, within `budget` tokens.
-pub(crate) fn tool_signatures(catalog: &Catalog, goal: &str, budget: usize) -> String {
-    tool_list(catalog, goal, None, budget)
-}
 
 /// A request for a plan.
 #[derive(Clone, Copy, Debug)]
@@ -106,15 +31,28 @@ pub struct PlanTask<'a> {
     pub state: Option<&'a Value>,
 }
 
+/// The prompt for a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanPrompt {
+    /// The system prompt: the rules and the tools.
+    pub system: String,
+    /// The first message: the date, the memory and the question.
+    pub text: String,
+    /// True if the system prompt is the same for all questions about these tools.
+    pub is_shared: bool,
+}
+
 impl PlanTask<'_> {
-    /// Formats the task for a plan in `notation`, with at most `tool_tokens` of tools and `memory_tokens` of memory.
-    pub fn text(&self, tool_tokens: usize, memory_tokens: usize, notation: PlanDialect) -> String {
-        let mut text = self.moment.text();
-        let tools = tool_list(self.catalog, self.goal, self.memory, tool_tokens);
-        let _ = write!(text, "\nTools:\n{tools}");
-        if self.catalog.extraction().is_some() {
-            text += extraction_text(notation);
-        }
+    /// Writes the prompt for a plan in `notation`, with at most `tool_tokens` of tools and `memory_tokens` of memory.
+    pub fn prompt(
+        &self,
+        tool_tokens: usize,
+        memory_tokens: usize,
+        notation: PlanDialect,
+    ) -> PlanPrompt {
+        let tools = ToolList::new(self.catalog, &self.search_query(), tool_tokens);
+        let mut text = tools.details_section();
+        text += &self.moment.text();
         if let Some(state) = self.state {
             text += &state_text(state, notation);
         }
@@ -126,8 +64,26 @@ impl PlanTask<'_> {
             }
         }
         let _ = write!(text, "\nWrite the plan for this question:\n{}\n", self.goal);
-        text
+        PlanPrompt {
+            system: system_prompt(self.catalog, &tools, notation),
+            text,
+            is_shared: tools.is_shared,
+        }
     }
+
+    fn search_query(&self) -> String {
+        let remembered = self.memory.map(|memory| memory.text(MEMORY_TOKENS));
+        format!("{} {}", self.goal, remembered.unwrap_or_default())
+    }
+}
+
+/// Writes the system prompt for plans of the listed tools.
+pub(crate) fn system_prompt(catalog: &Catalog, tools: &ToolList, notation: PlanDialect) -> String {
+    let mut text = format!("{}\n\n{}", notation.writing(), tools.section());
+    if catalog.extraction().is_some() {
+        text += extraction_text(notation);
+    }
+    text
 }
 
 /// Describes steps in which a model extracts data.

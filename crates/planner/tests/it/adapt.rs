@@ -111,7 +111,13 @@ fn judged(text: &str, catalog: &Catalog) -> (Option<CheckedPlan>, Diagnostics) {
 fn asked(requests: &[ModelRequest]) -> String {
     let mut text = String::new();
     if let Some(first) = requests.first() {
-        writeln!(text, "--- system\n{}", first.system.trim_end()).unwrap();
+        // The rules of plans are the same in all cases.
+        let tools = first.system.split_once("\n\nThe tools.");
+        let system = match tools {
+            Some((_, tools)) => format!("… The tools.{tools}"),
+            None => first.system.to_string(),
+        };
+        writeln!(text, "--- system\n{}", system.trim_end()).unwrap();
     }
     for request in requests {
         let Some(Message::User(words)) = request.messages.last() else {

@@ -24,6 +24,29 @@ async fn plans_are_created_from_goals() {
     }
 }
 
+/// Questions about the same tools, on other days and with other memory, have one system prompt.
+#[test]
+fn prompts_of_different_questions_begin_with_the_same_bytes() {
+    let file = cases("create").remove(0);
+    let catalog = catalog(&Json::Null, &file);
+    let memory = Memory::read(&value(&serde_json::json!({"semantic": ["a fact"]}))).unwrap();
+    let prompt = |goal, today, memory| {
+        let task = PlanTask {
+            goal,
+            moment: TimeContext { today, times: &[] },
+            catalog: &catalog,
+            memory,
+            state: None,
+        };
+        task.prompt(6000, 1000, PlanDialect::Json)
+    };
+    let one = prompt("Which shipments were rejected?", "2025-10-12", None);
+    let other = prompt("Where is Berlin?", "2025-10-13", Some(&memory));
+    assert!(one.is_shared && other.is_shared);
+    assert_eq!(one.system, other.system);
+    assert_ne!(one.text, other.text);
+}
+
 /// Runs the case in `file` and compares it with its snapshot.
 async fn check(file: &Path) {
     let case = read(file);
@@ -87,7 +110,15 @@ async fn check(file: &Path) {
 /// Formats the conversation and the outcome. Each request repeats the previous ones, so only the new part is shown.
 fn shown(requests: &[ModelRequest], created: &PlanResponse) -> String {
     let mut text = String::new();
+    if let Some(first) = requests.first() {
+        // The rules are the same in all cases.
+        let (_, tools) = first.system.split_once("\n\nThe tools.").unwrap();
+        writeln!(text, "--- system\n… The tools.{}", tools.trim_end()).unwrap();
+    }
     for (index, request) in requests.iter().enumerate() {
+        // A further request repeats the question with the latest reply and its errors only.
+        assert_eq!(request.messages.len(), if index == 0 { 1 } else { 3 });
+        assert_eq!(request.system, requests[0].system);
         let Some(Message::User(words)) = request.messages.last() else {
             panic!("the last word is the model's: {request:?}");
         };

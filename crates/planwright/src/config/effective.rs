@@ -11,6 +11,7 @@ use planwright_engine::{Bound, Guards, Rate};
 use planwright_format::SettingV1 as Setting;
 use toml::Spanned;
 
+use super::dates::DatesSettings;
 use super::external_values::{ConfigPlace, OutsideRules};
 use super::flow::FlowRules;
 use super::model::ModelSettings;
@@ -38,6 +39,7 @@ pub struct Config {
     retention: Retention,
     pub(super) telemetry: TelemetrySettings,
     pub(super) model: ModelSettings,
+    dates: DatesSettings,
 }
 
 impl Config {
@@ -159,6 +161,11 @@ impl Config {
         &self.telemetry
     }
 
+    /// Returns the calendar of phrases of time.
+    pub fn dates(&self) -> &DatesSettings {
+        &self.dates
+    }
+
     /// Returns the settings of the model that writes plans.
     pub fn model(&self) -> &ModelSettings {
         &self.model
@@ -176,6 +183,7 @@ impl Config {
         self.retention.add(source);
         self.telemetry.add(source);
         self.model.add(source);
+        self.dates.add(source);
         let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
         if let Some(wanted) = &source.file.approvals.passphrase {
             let wants = *wanted.get_ref() || self.requires_passphrase();
@@ -310,6 +318,7 @@ impl Config {
         self.retention.list(&mut list);
         self.telemetry.list(&mut list);
         self.model.list(&mut list);
+        self.dates.list(&mut list);
         list.0
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Without IO: parses texts to settings, each with its place; callers read the files.
 
+mod dates;
 mod effective;
 pub(crate) mod external_values;
 mod flow;
@@ -15,6 +16,7 @@ mod tools;
 mod value_syntax;
 
 pub use self::external_values::ConfigPlace;
+pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::Config;
 pub use model::{ModelPrices, ModelSettings, PlanNotation};
 pub use serve::{Retention, Serve, Stage};

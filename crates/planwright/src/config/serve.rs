@@ -130,7 +130,7 @@ impl Serve {
     /// The default time after which a plan becomes a task.
     pub const TASK_AFTER: Duration = Duration::from_secs(2);
     /// The default maximum number of tokens of the list of all tools in a description.
-    pub const LISTING_TOKENS: u64 = 1500;
+    pub const LISTING_TOKENS: u64 = 1000;
 
     /// Only the user's own file decides about access; of two bounds the lower one counts, the built-in one included if a project sets the
     /// other.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::dates::DatesTable;
 use super::flow::FlowTable;
 use super::model::ModelTable;
 use super::serve::{ServeTable, StoreTable};
@@ -287,6 +288,8 @@ pub(super) struct ConfigFile {
     pub(super) telemetry: TelemetryTable,
     /// The model that writes plans.
     pub(super) model: ModelTable,
+    /// The calendar of phrases of time.
+    pub(super) dates: DatesTable,
 }
 
 /// The way in which decisions about calls are made.

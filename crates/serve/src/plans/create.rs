@@ -236,7 +236,8 @@ impl PlanHost {
         let moment = (self.settings.now)();
         let since_1970 = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Now::at(since_1970, &self.settings.zone)
-            .map_err(|error| BadRequest(error.to_string()))?;
+            .map_err(|error| BadRequest(error.to_string()))?
+            .with_calendar(self.settings.calendar);
         let times = TimePhrase::all(goal, &now);
         let store = self.settings.store.as_ref();
         let durations = store.and_then(|store| store.durations().ok());

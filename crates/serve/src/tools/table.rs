@@ -236,16 +236,17 @@ impl PlanHost {
     }
 }
 
-const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there; only `output` comes back; without it, all results: small ones whole, of large ones the size. Prefer one plan to many calls.
+const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps run in parallel as soon as their own data is there. Prefer one plan to many calls.
 
 {"plan": {"steps": [
-  {"id": "found", "tool": "list_cities", "args": {"country": "JP"}},
-  {"id": "weather", "for_each": "${found.cities}", "tool": "get_weather", "args": {"city": "${item.name}"}},
+  {"id": "found", "tool": "geo.list_cities", "args": {"country": "JP"}},
+  {"id": "weather", "for_each": "${found.cities}", "tool": "meteo.get_weather", "args": {"city": "${item.name}"}},
   {"id": "warmest", "value": "${weather.filter(w, w.temp > 30)}"},
-  {"id": "warn", "when": "${size(warmest) > 0}", "tool": "notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
+  {"id": "warn", "when": "${size(warmest) > 0}", "tool": "chat.notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
  "output": ["warmest"]}}
 
-`${step.path}` refers to an earlier result, `[*]` to all items, `a ?? b` to the first that is there; any CEL expression may stand within `${}`. Steps may also have "after": [ids], "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`."#;
+Tools are named `server.tool`, as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool returns; `[*]` is a part of all items, `a ?? b` the first that is there. Between `${}` may stand any CEL expression: `c ? a : b`, `x.map(i, …)`, `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`.
+Only `output` comes back: ids of steps, or any value with references. Without it, all results come: small ones whole, of large ones the size. `waiting` means that a person has to decide about a call: do not hand the plan over again; resume_plan goes on once the person has decided."#;
 
 /// The description of steps with `extract`, for clients with a model that reads texts.
 const EXTRACTS: &str = r#"
@@ -307,8 +308,16 @@ impl PlanHost {
 /// A plan as an argument: models that know it as an object write fewer quotes.
 fn plan() -> serde_json::Value {
     json!({"type": "object", "properties": {
-        "steps": {"type": "array", "items": {"type": "object"}},
-        "output": {"description": "ids of the steps whose results come back, or any value with references"}
+        "steps": {"type": "array", "items": {"type": "object", "properties": {
+            "id": {"type": "string"},
+            "tool": {"type": "string"},
+            "args": {"type": "object", "additionalProperties": true},
+            "value": {},
+            "for_each": {},
+            "when": {},
+            "after": {"type": "array", "items": {"type": "string"}}
+        }, "additionalProperties": true}},
+        "output": {}
     }, "additionalProperties": true})
 }
 
@@ -437,7 +446,7 @@ pub(super) fn search_tools(mode: GatewayMode, listed: &str) -> serde_json::Value
         "title": "Find tools",
         "description": description,
         "inputSchema": {"type": "object", "properties": {
-            "query": {"type": "string", "description": "a few words"},
+            "query": {"type": "string", "description": "what you need, in words"},
             "server": {"type": "string"},
             "limit": {"type": "integer"}
         }},

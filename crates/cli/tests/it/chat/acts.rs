@@ -137,3 +137,48 @@ fn plans_of_a_folder_are_called_like_tools() {
         "{log}"
     );
 }
+
+#[test]
+fn a_conversation_begins_with_messages() {
+    let fixture = fixture();
+    let greeting = json!([{"_tool": "greet", "name": "†state.dog"}]);
+    fixture.write(
+        "messages.json",
+        &json!([{"type": "state", "dog": "Rex"}, {"type": "plan", "plan": greeting}]),
+    );
+    let call = json!([{"_tool": "greet", "name": "†state.dog", "_outputPath": "†state.greeted"}]);
+    let answers = json!([solution(&call, &json!({"greeted": "†state.greeted.name"}))]);
+    let arguments = [
+        "--protocol",
+        "acts",
+        "--messages",
+        "messages.json",
+        "Go on.",
+    ];
+    let (data, _) = chat(&fixture, &answers, &arguments, 0);
+    assert_eq!(data, "{\"greeted\":\"Rex\"}\n");
+    fixture.write("messages.json", &json!({"type": "state"}));
+    let (_, log) = chat(&fixture, &answers, &arguments, 2);
+    assert!(
+        log.contains("`messages.json` has no list of messages"),
+        "{log}"
+    );
+}
+
+/// Without a terminal, nothing can be approved, so a question would end the conversation.
+#[test]
+fn an_output_alone_needs_no_approval() {
+    let fixture = fixture();
+    let answers = json!([solution(&json!([]), &json!({"dog": "†input.dog"}))]);
+    let arguments = [
+        "--protocol",
+        "acts",
+        "--approve",
+        "plan",
+        "--input",
+        r#"{"dog": "Rex"}"#,
+        "Which dog?",
+    ];
+    let (data, _) = chat(&fixture, &answers, &arguments, 0);
+    assert_eq!(data, "{\"dog\":\"Rex\"}\n");
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{calls, chat, fixture, stored_chat, tool_results};
+use super::{ModelFixture, calls, chat, fixture, stored_chat, tool_results};
 use crate::program::{planwright, stdout};
 
 #[test]
@@ -159,4 +159,45 @@ fn calls_that_need_consent_wait_or_are_decided() {
         let tool_results = tool_results(&fixture);
         assert!(tool_results[0].contains(expected), "{tool_results:?}");
     }
+}
+
+#[test]
+fn a_conversation_with_many_tools_offers_the_best() {
+    let tools: serde_json::Map<String, Value> = (0..300)
+        .map(|index| {
+            let description = format!("Reads the gauge of tank{index}.");
+            let tool = json!({"description": description, "returns": index});
+            (format!("gauge_{index}"), tool)
+        })
+        .collect();
+    let fixture = ModelFixture::new(&Value::from(tools));
+    let answers = json!([
+        calls(&[("find_tools", json!({"query": "tank250"}))]),
+        calls(&[("simulated__gauge_250", json!({}))]),
+        "It is 250."
+    ]);
+    let (data, _) = chat(&fixture, &answers, &["How full is it?"], 0);
+    assert_eq!(data, "It is 250.\n");
+    let results = tool_results(&fixture);
+    assert!(results[0].contains("`simulated__gauge_250`"), "{results:?}");
+    assert_eq!(results[1], "250");
+}
+
+#[test]
+fn plan_tools_can_be_left_out() {
+    let fixture = fixture();
+    let answers = json!([
+        calls(&[
+            ("plan_create", json!({"goal": "greet"})),
+            ("find_tools", json!({}))
+        ]),
+        "No plans here."
+    ]);
+    chat(&fixture, &answers, &["--no-plan-tools", "Greet."], 0);
+    for result in tool_results(&fixture) {
+        assert!(result.starts_with("error: there is no tool `"), "{result}");
+    }
+    let arguments = ["--no-plan-tools", "--protocol", "acts", "Greet."];
+    let (_, log) = chat(&fixture, &json!([]), &arguments, 2);
+    assert!(log.contains("leave out `--no-plan-tools`"), "{log}");
 }

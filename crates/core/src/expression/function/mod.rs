@@ -10,6 +10,7 @@ mod signature;
 mod table;
 mod text;
 mod time;
+mod usage;
 
 pub(crate) use foreign::foreign_word;
 pub(super) use foreign::{advice, foreign_call, foreign_form, foreign_text};
@@ -19,3 +20,4 @@ pub(crate) use signature::{Kinds, Parameter, SORTABLE, field_type, item_type, nu
 pub(crate) use table::BuiltinFunction;
 pub(super) use table::{NAMESPACES, global, method};
 pub(super) use time::{EARLIER, ELAPSED, EPOCH, INSTANT, LATER, moves_time};
+pub use usage::function_usages;

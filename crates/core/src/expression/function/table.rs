@@ -176,3 +176,16 @@ fn named(name: &str, not: CallStyle) -> Option<&'static BuiltinFunction> {
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|function| function.name)
 }
+
+/// Returns a usage of each function, such as `size(x)`, `x.trim()` and `x.split(…)`.
+pub(super) fn usages() -> impl Iterator<Item = String> {
+    FUNCTIONS.iter().map(|function| {
+        let name = function.name;
+        match (function.style, function.max_arguments) {
+            (CallStyle::Method, 1) => format!("x.{name}()"),
+            (CallStyle::Method, _) => format!("x.{name}(…)"),
+            (CallStyle::Global | CallStyle::Both, 1) => format!("{name}(x)"),
+            (CallStyle::Global | CallStyle::Both, _) => format!("{name}(…)"),
+        }
+    })
+}

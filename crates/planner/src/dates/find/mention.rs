@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::context::PhraseContext;
 use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::fiscal::FiscalPart;
 use crate::dates::resolve::evaluate_phrase;
 use crate::dates::token::{DateToken, TokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};
@@ -167,6 +168,15 @@ fn has_trailing_year(candidate: &PhraseCandidate, tokens: &[DateToken]) -> bool 
         .any(|word| word == "of" || word == "in")
 }
 
+/// Returns the part of a fiscal year that an open period can be.
+fn fiscal_part(period: &Period) -> Option<FiscalPart> {
+    match *period {
+        Period::Quarter { quarter, .. } if is_open(period) => Some(FiscalPart::Quarter(quarter)),
+        Period::Half { half, .. } if is_open(period) => Some(FiscalPart::Half(half)),
+        _ => None,
+    }
+}
+
 fn is_open(period: &Period) -> bool {
     period.year() == Some(YearReference::Unstated(Occurrence::Latest))
 }
@@ -174,6 +184,14 @@ fn is_open(period: &Period) -> bool {
 /// Applies the year or week of a joined phrase. Returns false if it is unknown which one is meant: a year applies to other
 /// phrases only if they are in order, or if it follows `of`.
 fn share_year(phrase: &mut DatePhrase, other: &DatePhrase, is_of: bool, is_after: bool) -> bool {
+    // `Q1 and Q2 of fiscal 2024`
+    if let (DatePhrase::Single(period), Some(Period::Fiscal { year, .. })) =
+        (&mut *phrase, single_period(other))
+        && let Some(part) = fiscal_part(period)
+    {
+        *period = Period::Fiscal { part, year: *year };
+        return true;
+    }
     if !are_alike(phrase, other) {
         return true;
     }

@@ -88,7 +88,6 @@ fn texts_without_dates() {
         "the last week of the rest, the last 3 of 5 days",
         "yesterdays thismonth todayish",
         "he sat in the sun",
-        "FY24 Q3 and FY 2024 Q3",
         "Black Friday 2025, Good Friday and Cyber Monday",
         "next Monday week",
         "the week of October 6, the week commencing Monday, the week starting Monday, week of 2025-10-06",
@@ -298,7 +297,7 @@ fn parts_of_periods_are_not_the_whole() {
         "a week from Monday",
         "this time last year, the same quarter last year",
         "the week ending October 10, the summer of 2024",
-        "fiscal year 2024, Q1 of fiscal 2024, Q1 FY24",
+        "the fiscal year",
         "H1 tags and H2 headings",
         "2025-W40-3 and 2025-10-01/10",
     ] {

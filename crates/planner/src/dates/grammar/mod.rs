@@ -3,6 +3,7 @@
 //! Each parser reads a prefix of the tokens, and returns the result and the number of tokens used. The longest result wins.
 
 mod calendar;
+mod fiscal;
 mod phrase;
 mod relative;
 

@@ -1,6 +1,6 @@
 //! Whole phrases: a period, two of them, or the time before or after one; and the combinators that all parsers share.
 
-use super::{calendar, relative};
+use super::{calendar, fiscal, relative};
 use crate::dates::evaluate::{DatePhrase, Period};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
@@ -92,6 +92,7 @@ const PERIOD_PARSERS: &[PeriodParser] = &[
     relative::quarter,
     relative::half,
     relative::week,
+    fiscal::fiscal,
     calendar::weekday,
     calendar::weekday_in,
     calendar::iso,

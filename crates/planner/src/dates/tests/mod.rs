@@ -1,5 +1,6 @@
 //! Tests of phrases, with shared helpers.
 
+mod calendars;
 mod phrases;
 mod properties;
 mod zones;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use genai::adapter::AdapterKind;
 use genai::chat::{
-    ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatResponseFormat, ContentPart, JsonSpec,
     MessageContent, ReasoningEffort, Tool, ToolCall, ToolResponse,
 };
 use serde_json::{Value, json};
@@ -136,6 +136,10 @@ pub(super) fn chat_options(
     if passes_through(kind) && ends_in_effort(model) {
         // Without an explicit effort, `genai` cuts suffixes such as `-medium` off the model's name.
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
+    }
+    if request.is_prefix_shared && kind == AdapterKind::Anthropic {
+        // Other providers cache unasked; for theirs, `genai` would send a retention that not all models accept.
+        options = options.with_cache_control(CacheControl::Ephemeral);
     }
     match &request.answer {
         Some(answer) if !dropped.contains(OptionalParameter::AnswerSchema) => {

@@ -1,11 +1,11 @@
 //! Short descriptions of tools for models: signatures, details, and catalog listings within a token budget.
 
+mod listing;
 mod shape;
 mod signature;
 
-pub use signature::{
-    LookupResult, ToolListing, details, estimate_tokens, listing, look_up_tools, signature,
-};
+pub use listing::{ToolListing, listing};
+pub use signature::{LookupResult, details, estimate_tokens, look_up_tools, notes, signature};
 
 #[cfg(test)]
 mod tests;

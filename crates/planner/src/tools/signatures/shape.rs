@@ -61,6 +61,14 @@ pub(super) fn multi_line(text: &str) -> String {
         .collect()
 }
 
+/// Returns `text` if it fits into `max_bytes` bytes, or else its beginning.
+pub(super) fn shortened(text: &str, max_bytes: usize) -> Cow<'_, str> {
+    if text.len() <= max_bytes {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(cut(text, max_bytes))
+}
+
 /// Returns the whole words at the start of `text` that fit into `max_bytes` bytes, and an ellipsis.
 fn cut(text: &str, max_bytes: usize) -> String {
     let end = text.floor_char_boundary(max_bytes.saturating_sub('…'.len_utf8()));

@@ -1,11 +1,9 @@
-//! Signatures of tools, listings of them within a token budget, and the full description of a tool, found by any name
-//! that a model gives.
+//! Signatures of tools, and the full description of a tool, found by any name that a model gives.
 
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_dialects::document::nearest;
 
@@ -34,11 +32,7 @@ const MAX_PARAMETERS: usize = 24;
 ///
 /// A tool has the same one-line signature whatever other tools exist.
 pub fn signature(tool: &Tool) -> String {
-    let mut text = format!("{}({})", tool.qualified_name(), parameters(tool));
-    if !tool.output.is_any() {
-        let output = tool.output.as_value();
-        let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
-    }
+    let mut text = types(tool);
     // The description says more than the title, which only replaces an empty one.
     let description = tool
         .description
@@ -50,6 +44,38 @@ pub fn signature(tool: &Tool) -> String {
     if let Some(summary) = summary.filter(|text| !text.is_empty()) {
         let _ = write!(text, "  -- {summary}");
     }
+    text + &marked(tool)
+}
+
+/// Writes a signature without the summary: `github.search_issues(query: string) -> {items: [object]} [read-only]`.
+pub(super) fn typed_signature(tool: &Tool) -> String {
+    types(tool) + &marked(tool)
+}
+
+/// Writes a signature without types: `github.search_issues(query, limit?) [read-only]`.
+pub(super) fn short_signature(tool: &Tool) -> String {
+    let parameters = parameters(tool, |name, _, is_required| {
+        let mark = if is_required { "" } else { "?" };
+        format!("{}{mark}", shape::field_name(name))
+    });
+    format!("{}({parameters}){}", tool.qualified_name(), marked(tool))
+}
+
+fn types(tool: &Tool) -> String {
+    let root = tool.input.as_value();
+    let parameters = parameters(tool, |name, property, is_required| {
+        parameter(name, property, is_required, root, PARAMETER_LIMITS)
+    });
+    let mut text = format!("{}({parameters})", tool.qualified_name());
+    if !tool.output.is_any() {
+        let output = tool.output.as_value();
+        let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
+    }
+    text
+}
+
+fn marked(tool: &Tool) -> String {
+    let mut text = String::new();
     for mark in marks(tool) {
         let _ = write!(text, " [{mark}]");
     }
@@ -94,7 +120,8 @@ fn marks(tool: &Tool) -> impl Iterator<Item = &'static str> {
     reads.into_iter().chain(asks)
 }
 
-fn parameters(tool: &Tool) -> String {
+/// Writes the parameters, each by `write` with its name, its schema, and whether it is required.
+fn parameters(tool: &Tool, write: impl Fn(&str, &Value, bool) -> String) -> String {
     let root = tool.input.as_value();
     let (fields, required) = shape::fields(root, root);
     let fields = fields.into_iter().flatten();
@@ -110,9 +137,7 @@ fn parameters(tool: &Tool) -> String {
         .map(|field| (field, false));
     let mut texts: Vec<String> = required_fields
         .chain(optional_fields)
-        .map(|((name, property), is_required)| {
-            parameter(name, property, is_required, root, PARAMETER_LIMITS)
-        })
+        .map(|((name, property), is_required)| write(name, property, is_required))
         .collect();
     if hidden > 0 {
         texts.push(format!("… {hidden} more"));
@@ -120,83 +145,9 @@ fn parameters(tool: &Tool) -> String {
     texts.join(", ")
 }
 
-/// The advice to a model that sees names only.
-const ADVICE: &str = "These are names only: `search_tools` finds tools and tells their signatures, `describe_tools` tells all about some.\n";
-
-/// A listing of a catalog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolListing {
-    /// The lines, one per tool or one per server.
-    pub text: String,
-    /// True if every tool is listed with its signature.
-    pub is_whole: bool,
-}
-
 /// Estimates the number of tokens in `text`; close enough for English, JSON, and code.
 pub fn estimate_tokens(text: &str) -> usize {
     text.len().div_ceil(4)
-}
-
-/// Lists `tools` in at most `budget` tokens: with signatures if they fit, else with as many names as fit, grouped by server, and
-/// the advice to search. The smallest listing has one line per server, even if it exceeds the budget.
-pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> ToolListing {
-    let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
-    if let Some(text) = signatures(&tools, budget) {
-        return ToolListing {
-            text,
-            is_whole: true,
-        };
-    }
-    let mut servers: IndexMap<&str, Vec<&str>> = IndexMap::new();
-    for tool in &tools {
-        servers.entry(&tool.server).or_default().push(&tool.name);
-    }
-    let max_names = servers.values().map(Vec::len).max().unwrap_or_default();
-    // More names make a longer text, so that the largest number is found by bisection.
-    let (mut fits, mut too_many) = (0, max_names + 1);
-    while too_many - fits > 1 {
-        let middle = usize::midpoint(fits, too_many);
-        if estimate_tokens(&names(&servers, middle)) <= budget {
-            fits = middle;
-        } else {
-            too_many = middle;
-        }
-    }
-    ToolListing {
-        text: names(&servers, fits),
-        is_whole: false,
-    }
-}
-
-fn signatures(tools: &[&Arc<Tool>], budget: usize) -> Option<String> {
-    let mut text = String::new();
-    for tool in tools {
-        text += &signature(tool);
-        text.push('\n');
-        if estimate_tokens(&text) > budget {
-            return None;
-        }
-    }
-    Some(text)
-}
-
-/// Lists the first `max_names` names of each server, or only their number if `max_names` is zero.
-fn names(servers: &IndexMap<&str, Vec<&str>>, max_names: usize) -> String {
-    let mut text = String::new();
-    for (server, names) in servers {
-        let count = names.len();
-        let tools = if count == 1 { "tool" } else { "tools" };
-        let _ = write!(text, "{server} ({count} {tools})");
-        if max_names > 0 {
-            text += ": ";
-            text += &names[..count.min(max_names)].join(", ");
-            if count > max_names {
-                let _ = write!(text, ", … {} more", count - max_names);
-            }
-        }
-        text.push('\n');
-    }
-    text + ADVICE
 }
 
 /// The limits of the shape of a parameter.
@@ -239,9 +190,7 @@ pub fn details(tool: &Tool) -> String {
         text.push('\n');
     }
     let root = tool.input.as_value();
-    let mut lines = String::new();
-    let mut left = MAX_DETAILED_PARAMETERS;
-    detailed_parameters(root, root, "", MAX_DEPTH, &mut left, &mut lines);
+    let lines = detailed_parameters(root);
     text += if lines.is_empty() {
         "takes nothing that is described\n"
     } else {
@@ -260,14 +209,24 @@ pub fn details(tool: &Tool) -> String {
     text
 }
 
-/// Writes one line per parameter, prefixed with its path if it is nested.
-fn detailed_parameters(
-    schema: &Value,
-    root: &Value,
+/// A parameter, or a field of one.
+struct ParameterField<'a> {
+    /// The path of the enclosing parameter with the sign behind it; empty if there is none.
+    path: &'a str,
+    name: &'a str,
+    schema: &'a Value,
+    is_required: bool,
+    /// The description with the constraints.
+    description: Option<String>,
+}
+
+/// Visits all parameters with their fields, in order.
+fn visit_parameters(
+    (schema, root): (&Value, &Value),
     path: &str,
     depth: usize,
     left: &mut usize,
-    text: &mut String,
+    visit: &mut dyn FnMut(ParameterField<'_>),
 ) {
     let Some(deeper) = depth.checked_sub(1) else {
         return;
@@ -278,33 +237,74 @@ fn detailed_parameters(
             return;
         }
         *left -= 1;
-        let is_required = required.contains(&&**name);
-        let description = described(property, root);
-        // The line of the enclosing parameter already has the shape of a nested one.
-        let is_inner = !path.is_empty();
-        if !(is_inner && description.is_none()) {
-            let line = if is_inner {
-                format!(
-                    "{}{}",
-                    shape::field_name(name),
-                    if is_required { "" } else { "?" }
-                )
-            } else {
-                parameter(name, property, is_required, root, DETAILED_PARAMETER_LIMITS)
-            };
-            let _ = write!(text, "- {path}{line}");
-            if let Some(description) = description {
-                let _ = write!(text, "  -- {description}");
-            }
-            text.push('\n');
-        }
+        visit(ParameterField {
+            path,
+            name,
+            schema: property,
+            is_required: required.contains(&&**name),
+            description: described(property, root),
+        });
         let inner = shape::resolved(property, root);
         let path = format!("{path}{}", shape::field_name(name));
-        detailed_parameters(inner, root, &format!("{path}."), deeper, left, text);
+        visit_parameters((inner, root), &format!("{path}."), deeper, left, visit);
         if let Some(items) = inner.get("items") {
-            detailed_parameters(items, root, &format!("{path}[]."), deeper, left, text);
+            visit_parameters((items, root), &format!("{path}[]."), deeper, left, visit);
         }
     }
+}
+
+/// Writes one line per parameter, prefixed with its path if it is nested.
+fn detailed_parameters(root: &Value) -> String {
+    let mut text = String::new();
+    let mut left = MAX_DETAILED_PARAMETERS;
+    visit_parameters((root, root), "", MAX_DEPTH, &mut left, &mut |field| {
+        // The line of the enclosing parameter already has the shape of a nested one.
+        let is_inner = !field.path.is_empty();
+        if is_inner && field.description.is_none() {
+            return;
+        }
+        let line = if is_inner {
+            let mark = if field.is_required { "" } else { "?" };
+            format!("{}{mark}", shape::field_name(field.name))
+        } else {
+            let limits = DETAILED_PARAMETER_LIMITS;
+            parameter(field.name, field.schema, field.is_required, root, limits)
+        };
+        let _ = write!(text, "- {}{line}", field.path);
+        if let Some(description) = field.description {
+            let _ = write!(text, "  -- {description}");
+        }
+        text.push('\n');
+    });
+    text
+}
+
+/// The length of a description in the notes, in bytes.
+const MAX_NOTE_LENGTH: usize = 2000;
+
+/// Writes what the server says about `tool` beyond its [`signature`]: the rest of its description, and a line for each parameter
+/// with a description or constraints. `None` if there is nothing.
+pub fn notes(tool: &Tool) -> Option<String> {
+    let description = tool.description.as_deref().unwrap_or_default();
+    let whole = one_line(description);
+    let summary = first_sentence(description, MAX_SENTENCE_LENGTH);
+    // A summary that was cut ends in the middle of a sentence, so the whole is written.
+    let rest = whole.strip_prefix(&summary).unwrap_or(&whole);
+    let rest = rest.trim_start_matches(['.', '。']).trim();
+    let mut lines = Vec::new();
+    if !rest.is_empty() {
+        lines.push(format!("  {}", shape::shortened(rest, MAX_NOTE_LENGTH)));
+    }
+    let root = tool.input.as_value();
+    let mut left = MAX_DETAILED_PARAMETERS;
+    visit_parameters((root, root), "", MAX_DEPTH, &mut left, &mut |field| {
+        if let Some(description) = &field.description {
+            let (path, name) = (field.path, shape::field_name(field.name));
+            let description = shape::shortened(description, MAX_NOTE_LENGTH);
+            lines.push(format!("  - {path}{name}: {description}"));
+        }
+    });
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// Returns the description of a parameter with its constraints.

@@ -244,23 +244,55 @@ fn a_catalog_takes_no_more_than_its_budget() {
     let whole = listing(&tools, 2000);
     assert!(whole.is_whole && whole.text.lines().count() == 40);
     assert!(whole.text.starts_with("many.tool_0()  -- Does something\n"));
-    let advice = "These are names only: `search_tools` finds tools and tells their signatures, `describe_tools` tells all about some.\n";
+    let advice =
+        "Some are shown in short: `search_tools` and `describe_tools` tell more about them.\n";
     let check = |budget: usize, expected: &str| {
         let listing = listing(&tools, budget);
         assert!(!listing.is_whole);
         assert_eq!(listing.text, format!("{expected}{advice}"));
     };
     check(
-        72,
+        64,
         "many (30 tools): tool_0, tool_1, tool_2, tool_3, tool_4, tool_5, … 24 more\nfew (10 tools): tool_30, tool_31, tool_32, tool_33, \
          tool_34, tool_35, … 4 more\n",
     );
     // The smallest listing exceeds the budget.
     check(0, "many (30 tools)\nfew (10 tools)\n");
-    for budget in 40..400 {
+    for budget in 40..800 {
         assert!(estimate_tokens(&listing(&tools, budget).text) <= budget);
     }
     assert_eq!(listing([], 0).text, "");
+}
+
+/// With less and less room, tools lose their texts, then their types, then their parameters: the last of each server first.
+#[test]
+fn listings_shrink_gradually() {
+    let input = r#"{"properties": {"path": {"type": "string"}, "lines": {"type": "integer"}}, "required": ["path"]}"#;
+    let tools: Vec<Arc<Tool>> = (0..8)
+        .map(|index| {
+            Arc::new(Tool {
+                description: Some("Does something with a file that is rather long to tell.".into()),
+                input: schema(input),
+                ..Tool::new(if index < 4 { "a" } else { "b" }, format!("t{index}"))
+            })
+        })
+        .collect();
+    let lengths = |budget: usize| -> Vec<usize> {
+        let text = listing(&tools, budget).text;
+        let forms = ["  -- ", ": string", "path", ""];
+        let form = |name: String| {
+            let line = text.lines().find(|line| line.contains(&name)).unwrap();
+            // Names of several tools share a line.
+            let line = line.split(&name).nth(1).unwrap();
+            forms.iter().position(|form| line.contains(form)).unwrap()
+        };
+        (0..8).map(|index| form(format!("t{index}"))).collect()
+    };
+    assert_eq!(lengths(300), [0; 8]);
+    assert_eq!(lengths(160), [0, 0, 1, 1, 0, 1, 1, 1]);
+    assert_eq!(lengths(80), [1, 2, 2, 2, 1, 2, 2, 2]);
+    assert_eq!(lengths(70), [2; 8]);
+    assert_eq!(lengths(35), [3; 8]);
 }
 
 /// JSON Schemas, valid and malformed.

@@ -42,6 +42,26 @@ async fn requests_follow_the_protocol_of_the_provider() {
     }
 }
 
+#[tokio::test]
+async fn the_shared_beginning_of_requests_is_marked_for_the_cache() {
+    for protocol in &PROTOCOLS {
+        for is_shared in [false, true] {
+            let server = ModelServer::start(vec![protocol.answer(Delivery::Whole, &HELLO)]);
+            let provider = providers::open(settings(protocol, &server)).unwrap();
+            let mut request = conversation(Delivery::Whole);
+            request.is_prefix_shared = is_shared;
+            ask(&provider, request).await.0.unwrap();
+            let body = server.asked().remove(0).body;
+            let is_marked = is_shared && protocol.model == ANTHROPIC.model;
+            let mark = serde_json::json!({"type": "ephemeral"});
+            let system = body.pointer("/system/0/cache_control");
+            assert_eq!(system, Some(&mark).filter(|_| is_marked), "{body}");
+            let count = body.to_string().matches("cache").count();
+            assert_eq!(count, usize::from(is_marked), "{body}");
+        }
+    }
+}
+
 fn conversation(delivery: Delivery) -> ModelRequest {
     let call = ModelCall {
         id: "call_1".to_owned(),

@@ -1,5 +1,6 @@
 //! LoadedPlan and putting together.
 
+mod dates;
 mod model;
 mod serving;
 

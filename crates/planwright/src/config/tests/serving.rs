@@ -16,7 +16,7 @@ shutdown_time = "1m"
 recall_for = "2h"
 recall_bytes = "1GiB"
 task_after = "1h"
-listing_tokens = 1501
+listing_tokens = 1001
 "#;
     assert_eq!(settled("", higher), <[&str; 0]>::default());
     assert_eq!(settled(higher, "").len(), 11);

@@ -1,101 +1,30 @@
-//! Finds tools by words: BM25 over their names, titles, descriptions, and parameters.
+//! The index of tools: BM25 over their names, titles, descriptions, and parameters.
 //!
-//! Design: [Tool search uses the crate `bm25` without its tokenizer](https://github.com/planwright/planwright/blob/main/docs/design/tools.md#tool-search-uses-the-crate-bm25-without-its-tokenizer).
+//! Design: [Tool search is BM25 over words that may be misspelt](https://github.com/planwright/planwright/blob/main/docs/design/tools.md#tool-search-is-bm25-over-words-that-may-be-misspelt).
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use bm25::{Embedder, EmbedderBuilder, Embedding, Scorer, TokenEmbedder, TokenEmbedding};
 use planwright_core::{Tool, Value};
-use rust_stemmers::{Algorithm, Stemmer};
 
-/// The number of words of a text that count. Descriptions come from servers and have unbounded length.
-const MAX_WORDS: usize = 2000;
+use super::expansion::expand;
+use super::words::{query_words, tokenize};
 
-/// Words without meaning for a search.
-const STOP_WORDS: &[&str] = &[
-    "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "if", "in", "is", "it", "of",
-    "on", "or", "that", "the", "this", "to", "with",
-];
+/// The saturation of BM25: repetitions of a word count more, the larger it is.
+const SATURATION: f32 = 2.0;
 
-/// The tokenizer of the index. English words are stemmed, so that `issues` finds `issue`; other languages are not.
-#[derive(Clone, Copy, Debug)]
-struct ToolTokenizer;
-
-impl bm25::Tokenizer for ToolTokenizer {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        tokenize(text)
-    }
-}
-
-/// Splits `text` into words, in order.
-fn tokenize(text: &str) -> Vec<String> {
-    let stemmer = Stemmer::create(Algorithm::English);
-    subwords(text)
-        .map(str::to_lowercase)
-        .filter(|word| !STOP_WORDS.contains(&word.as_str()))
-        .map(|word| stemmer.stem(&word).into_owned())
-        .take(MAX_WORDS)
-        .collect()
-}
-
-/// Splits into runs of letters and digits; a run in mixed case yields the whole and its parts: `GitHub` yields `GitHub`, `Git`,
-/// `Hub`.
-fn subwords(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric())
-        .flat_map(|run| {
-            let parts = split_case(run);
-            // Both `github` and `hub` must find `GitHub`.
-            let whole = (parts.len() > 1 && !run.contains(is_ideographic)).then_some(run);
-            whole.into_iter().chain(parts)
-        })
-        .filter(|piece| !piece.is_empty())
-}
-
-/// Splits a run at case changes: `HTTPServer2` yields `HTTP`, `Server2`.
-fn split_case(run: &str) -> Vec<&str> {
-    let letters: Vec<(usize, char)> = run.char_indices().collect();
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for (index, window) in letters.windows(2).enumerate() {
-        let [(_, before), (at, letter)] = *window else {
-            continue;
-        };
-        let after = letters.get(index + 2).map(|(_, after)| *after);
-        let begins = letter.is_uppercase()
-            && (!before.is_uppercase() || after.is_some_and(char::is_lowercase));
-        if begins || is_ideographic(letter) || is_ideographic(before) {
-            parts.push(&run[start..at]);
-            start = at;
-        }
-    }
-    parts.push(&run[start..]);
-    parts
-}
-
-/// Returns true if a letter is a word by itself, because its script has no spaces between words.
-fn is_ideographic(letter: char) -> bool {
-    matches!(letter, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
-/// The number of words of a query that count.
-const MAX_QUERY_WORDS: usize = 32;
-
-/// The shortest word that is expanded as a prefix.
-const MIN_PREFIX_LENGTH: usize = 3;
-
-/// The number of words that a prefix expands to.
-const MAX_PREFIX_MATCHES: usize = 8;
+/// The influence of the length of a text in BM25, from none (0) to proportional (1).
+const LENGTH_INFLUENCE: f32 = 0.75;
 
 /// A searchable index of tools.
 ///
 /// Results have a deterministic order: the best first, and tools of equal score in catalog order.
 pub struct SearchIndex {
     entries: Vec<IndexedTool>,
-    scorer: Scorer<usize, u64>,
-    vocabulary: BTreeSet<String>,
+    /// The tools with each word, as their positions in `entries` with the score of the word in that tool.
+    postings: BTreeMap<String, Vec<(usize, f32)>>,
 }
 
 /// A tool, and the words of its bare and its qualified name.
@@ -130,24 +59,13 @@ impl SearchIndex {
     /// Indexes `tools`.
     pub fn new<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>) -> Self {
         let tools: Vec<&Arc<Tool>> = tools.into_iter().collect();
-        let texts: Vec<String> = tools.iter().map(|tool| indexed_text(tool)).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let embedder: Embedder<u64, ToolTokenizer> =
-            EmbedderBuilder::with_tokenizer_and_fit_to_corpus(ToolTokenizer, &texts).build();
-        let mut scorer = Scorer::new();
-        let mut vocabulary = BTreeSet::new();
-        for (index, text) in texts.iter().enumerate() {
-            scorer.upsert(&index, embed(&embedder, text));
-            vocabulary.extend(tokenize(text));
-        }
         let entry = |tool: &&Arc<Tool>| IndexedTool {
             names: [tokenize(&tool.name), tokenize(&tool.qualified_name())],
             tool: Arc::clone(tool),
         };
         Self {
             entries: tools.iter().map(entry).collect(),
-            scorer,
-            vocabulary,
+            postings: postings(tools.iter().map(|tool| indexed_text(tool))),
         }
     }
 
@@ -165,20 +83,15 @@ impl SearchIndex {
         limit: usize,
     ) -> Vec<ToolHit> {
         let query = query.trim();
-        let query_words = tokenize(query);
-        let mut scores: Vec<Option<f32>> = vec![None; self.entries.len()];
-        for found in self.scorer.matches(&self.embed_query(&query_words)) {
-            if let Some(score) = scores.get_mut(found.id) {
-                *score = Some(found.score);
-            }
-        }
+        let name_words = tokenize(query);
+        let scores = self.scores(&query_words(query));
         let mut found: Vec<(NameMatch, f32, &IndexedTool)> = self
             .entries
             .iter()
             .zip(scores)
             .filter(|(entry, _)| server.is_none_or(|server| *entry.tool.server == *server))
             .filter_map(|(entry, score)| {
-                let name_match = entry.name_match(query, &query_words);
+                let name_match = entry.name_match(query, &name_words);
                 // The tokenizer may drop all words of an exact name, which then has no score.
                 let fits = score.is_some() || name_match > NameMatch::None || query.is_empty();
                 fits.then_some((name_match, score.unwrap_or(0.0), entry))
@@ -210,27 +123,57 @@ impl SearchIndex {
         self.entries.is_empty()
     }
 
-    /// Embeds each word of a query once. A word that no tool has expands to the words it is a prefix of, such as `repo` to
-    /// `repository`.
-    fn embed_query(&self, query_words: &[String]) -> Embedding<u64> {
-        let mut known: Vec<&str> = Vec::new();
-        for word in query_words.iter().take(MAX_QUERY_WORDS) {
-            if self.vocabulary.contains(word) {
-                known.push(word);
-            } else if word.len() >= MIN_PREFIX_LENGTH {
-                let from = self.vocabulary.range(word.clone()..);
-                let begin = from.take_while(|longer| longer.starts_with(word.as_str()));
-                known.extend(begin.take(MAX_PREFIX_MATCHES).map(String::as_str));
+    /// Returns the score of each tool that has any of the words.
+    fn scores(&self, words: &[String]) -> Vec<Option<f32>> {
+        let mut scores: Vec<Option<f32>> = vec![None; self.entries.len()];
+        for (word, weight) in expand(words, &self.postings) {
+            for (index, score) in self.postings.get(word).into_iter().flatten() {
+                if let Some(sum) = scores.get_mut(*index) {
+                    *sum = Some(sum.unwrap_or_default() + weight * score);
+                }
             }
         }
-        let mut seen = BTreeSet::new();
-        known.retain(|word| seen.insert(*word));
-        let token = |word: &str| TokenEmbedding {
-            index: u64::embed(word),
-            value: 1.0,
-        };
-        Embedding(known.into_iter().map(token).collect())
+        scores
     }
+}
+
+/// Computes the score of each word in each text by BM25.
+fn postings(texts: impl Iterator<Item = String>) -> BTreeMap<String, Vec<(usize, f32)>> {
+    let mut postings: BTreeMap<String, Vec<(usize, f32)>> = BTreeMap::new();
+    let mut lengths: Vec<f32> = Vec::new();
+    for (index, text) in texts.enumerate() {
+        let mut length = 0.0;
+        for word in tokenize(&text) {
+            length += 1.0;
+            let found = postings.entry(word).or_default();
+            match found.last_mut() {
+                Some((last, count)) if *last == index => *count += 1.0,
+                _ => found.push((index, 1.0)),
+            }
+        }
+        lengths.push(length);
+    }
+    let count = as_float(lengths.len());
+    let average = (lengths.iter().sum::<f32>() / count).max(1.0);
+    for found in postings.values_mut() {
+        let having = as_float(found.len());
+        // A rare word says more.
+        let rarity = (1.0 + (count - having + 0.5) / (having + 0.5)).ln();
+        for (index, score) in found {
+            let length = lengths.get(*index).copied().unwrap_or_default() / average;
+            let damping = SATURATION * (1.0 - LENGTH_INFLUENCE + LENGTH_INFLUENCE * length);
+            *score = rarity * *score * (SATURATION + 1.0) / (*score + damping);
+        }
+    }
+    postings
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "no catalog has more than 2 to the power of 24 tools"
+)]
+fn as_float(count: usize) -> f32 {
+    count as f32
 }
 
 impl IndexedTool {
@@ -252,14 +195,6 @@ impl fmt::Debug for SearchIndex {
             .field("tools", &self.entries.len())
             .finish_non_exhaustive()
     }
-}
-
-/// Embeds `text` with each token once, because the scorer reads only the first of equal tokens.
-fn embed(embedder: &Embedder<u64, ToolTokenizer>, text: &str) -> Embedding<u64> {
-    let mut embedding = embedder.embed(text);
-    embedding.0.sort_by_key(|token| token.index);
-    embedding.0.dedup_by_key(|token| token.index);
-    embedding
 }
 
 /// The depth of nested parameters that are indexed.
@@ -340,7 +275,7 @@ mod tests {
     use planwright_core::{Catalog, Schema, Tool, Value};
     use proptest::prelude::*;
 
-    use super::{SearchIndex, tokenize};
+    use super::SearchIndex;
 
     fn tool(server: &str, name: &str, description: &str, input: &str) -> Tool {
         Tool {
@@ -421,6 +356,30 @@ mod tests {
     }
 
     #[test]
+    fn misspelt_words_and_synonyms_are_found() {
+        check("find an isue", &["github.search_issues"]);
+        check(
+            "pull reqeust",
+            &["github.createPullRequest", "github.search_issues"],
+        );
+        check("repositroy", &["github.get_repository"]);
+        // No tool has `email` or `locate`.
+        check("email", &["mail.send", "chat.search", "mail.search"]);
+        // A known word is not replaced by similar ones.
+        check("drafts", &["github.createPullRequest"]);
+    }
+
+    /// The words that matter may come last.
+    #[test]
+    fn long_queries_are_read_to_their_end() {
+        let query = format!(
+            "{} the repository",
+            "several other things before ".repeat(30)
+        );
+        check(&query, &["github.get_repository"]);
+    }
+
+    #[test]
     fn exact_names_come_first() {
         check("send", &["mail.send"]);
         check(
@@ -484,33 +443,5 @@ mod tests {
             prop_assert!(found.len() <= limit);
             prop_assert_eq!(found, names(None, &query, limit));
         }
-    }
-
-    #[track_caller]
-    fn check_tokens(text: &str, expected: &[&str]) {
-        assert_eq!(tokenize(text), expected, "{text}");
-    }
-
-    #[test]
-    fn texts_are_tokenized() {
-        check_tokens("search_issues", &["search", "issu"]);
-        check_tokens("Searching for an issue.", &["search", "issu"]);
-        check_tokens(
-            "createPullRequest",
-            &["createpullrequest", "creat", "pull", "request"],
-        );
-        check_tokens("GitHub", &["github", "git", "hub"]);
-        check_tokens(
-            "parseHTTPServer2",
-            &["parsehttpserver2", "pars", "http", "server2"],
-        );
-        check_tokens("files.read-text", &["file", "read", "text"]);
-        check_tokens("IDs", &["id", "i", "ds"]);
-        check_tokens("HTTP", &["http"]);
-        check_tokens("Größe ändern", &["größe", "ändern"]);
-        check_tokens("検索 tool", &["検", "索", "tool"]);
-        check_tokens("the of to", &[]);
-        check_tokens("", &[]);
-        assert_eq!(tokenize(&"word ".repeat(5000)).len(), 2000);
     }
 }

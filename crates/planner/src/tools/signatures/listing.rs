@@ -1,0 +1,160 @@
+//! Listings of a catalog within a token budget. As the budget shrinks, tools lose first the texts of their signatures, then the
+//! types, then the parameters, one tool after the other.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use planwright_core::Tool;
+
+use super::signature::{estimate_tokens, short_signature, signature, typed_signature};
+
+/// The advice to a model that does not see all signatures.
+const ADVICE: &str =
+    "Some are shown in short: `search_tools` and `describe_tools` tell more about them.\n";
+
+/// A listing of a catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolListing {
+    /// The lines, one per tool or one per server.
+    pub text: String,
+    /// True if every tool is listed with its signature.
+    pub is_whole: bool,
+}
+
+/// Lists `tools` in at most `budget` tokens: with signatures if they fit, else some with less, and with the advice to search. The smallest
+/// listing has one line per server, even if it exceeds the budget.
+///
+/// The first tools of each server have the longest form.
+pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize) -> ToolListing {
+    let tools: Vec<&Tool> = tools.into_iter().map(|tool| &**tool).collect();
+    let whole: Vec<String> = tools.iter().map(|tool| signature(tool)).collect();
+    if tokens(&whole) <= budget {
+        return ToolListing {
+            text: lines(&whole),
+            is_whole: true,
+        };
+    }
+    let budget = budget.saturating_sub(estimate_tokens(ADVICE));
+    let typed: Vec<String> = tools.iter().map(|tool| typed_signature(tool)).collect();
+    let short: Vec<String> = tools.iter().map(|tool| short_signature(tool)).collect();
+    let text = if tokens(&typed) <= budget {
+        lines(&upgraded(&tools, typed, &whole, budget))
+    } else if tokens(&short) <= budget {
+        lines(&upgraded(&tools, short, &typed, budget))
+    } else {
+        with_names(&tools, &short, budget)
+    };
+    ToolListing {
+        text: text + ADVICE,
+        is_whole: false,
+    }
+}
+
+fn lines(texts: &[String]) -> String {
+    texts.iter().flat_map(|text| [text, "\n"]).collect()
+}
+
+/// Estimates the tokens of lines.
+fn tokens(texts: &[String]) -> usize {
+    texts.iter().map(|text| cost(text)).sum()
+}
+
+fn cost(text: &str) -> usize {
+    estimate_tokens(text) + 1
+}
+
+/// Replaces texts of `listed` by the longer ones in `better` as the budget allows.
+fn upgraded(
+    tools: &[&Tool],
+    mut listed: Vec<String>,
+    better: &[String],
+    budget: usize,
+) -> Vec<String> {
+    let mut spent = tokens(&listed);
+    for index in by_importance(tools) {
+        let (Some(text), Some(better)) = (listed.get_mut(index), better.get(index)) else {
+            continue;
+        };
+        let more = spent - cost(text) + cost(better);
+        if more <= budget {
+            spent = more;
+            text.clone_from(better);
+        }
+    }
+    listed
+}
+
+/// Lists the names of all tools that fit by server, and some tools in the form of `short`.
+fn with_names(tools: &[&Tool], short: &[String], budget: usize) -> String {
+    let max_names = tools.len();
+    let named = |listed: &BTreeSet<usize>, max_names| {
+        let mut servers: IndexMap<&str, Vec<&str>> = IndexMap::new();
+        for (index, tool) in tools.iter().enumerate() {
+            if !listed.contains(&index) {
+                servers.entry(&tool.server).or_default().push(&tool.name);
+            }
+        }
+        names(&servers, max_names)
+    };
+    let mut listed = BTreeSet::new();
+    if estimate_tokens(&named(&listed, max_names)) > budget {
+        // More names make a longer text, so that the largest number is found by bisection.
+        let (mut fits, mut too_many) = (0, max_names);
+        while too_many - fits > 1 {
+            let middle = usize::midpoint(fits, too_many);
+            if estimate_tokens(&named(&listed, middle)) <= budget {
+                fits = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        return named(&listed, fits);
+    }
+    let mut spent = 0;
+    for index in by_importance(tools) {
+        let cost = short.get(index).map_or(0, |text| cost(text));
+        listed.insert(index);
+        if spent + cost + estimate_tokens(&named(&listed, max_names)) <= budget {
+            spent += cost;
+        } else {
+            listed.remove(&index);
+        }
+    }
+    let some = listed.iter().filter_map(|index| short.get(*index).cloned());
+    lines(&some.collect::<Vec<_>>()) + &named(&listed, max_names)
+}
+
+/// Returns the indices of all tools: the first of each server, then the second of each, and so on. Servers list their main tools
+/// first.
+fn by_importance(tools: &[&Tool]) -> Vec<usize> {
+    let mut seen: IndexMap<&str, usize> = IndexMap::new();
+    let mut ranks: Vec<(usize, usize)> = Vec::new();
+    for (index, tool) in tools.iter().enumerate() {
+        let rank = seen.entry(&tool.server).or_default();
+        ranks.push((*rank, index));
+        *rank += 1;
+    }
+    ranks.sort_unstable();
+    ranks.into_iter().map(|(_, index)| index).collect()
+}
+
+/// Lists the first `max_names` names of each server, or only their number if `max_names` is zero.
+fn names(servers: &IndexMap<&str, Vec<&str>>, max_names: usize) -> String {
+    let mut text = String::new();
+    for (server, names) in servers {
+        let count = names.len();
+        let tools = if count == 1 { "tool" } else { "tools" };
+        let _ = write!(text, "{server} ({count} {tools})");
+        if max_names > 0 {
+            text += ": ";
+            text += &names[..count.min(max_names)].join(", ");
+            if count > max_names {
+                let _ = write!(text, ", … {} more", count - max_names);
+            }
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,41 @@
+//! `[dates]`.
+
+use super::{faults, read, settled};
+use crate::config::{Config, FiscalYearNumber, Origin};
+
+#[test]
+fn a_calendar_is_set() {
+    let mine = "[dates]\nfirst_weekday = \"sunday\"\nfiscal_year = \"April\"\n";
+    let project = "[dates]\nfirst_weekday = \"saturday\"\nfiscal_year_number = \"start\"\n";
+    assert_eq!(
+        settled(mine, project),
+        [
+            "dates.fiscal_year = \"april\" (mine.toml:3)",
+            "dates.first_weekday = \"saturday\" (planwright.toml:2)",
+            "dates.fiscal_year_number = \"start\" (planwright.toml:3)",
+        ]
+    );
+    let sources = [(Origin::User, mine), (Origin::Project, project)];
+    let sources = sources.map(|(origin, text)| read(origin, text).unwrap());
+    let config = Config::of(&sources);
+    let dates = config.dates();
+    assert_eq!(
+        (dates.first_weekday, dates.fiscal_month),
+        (Some(6), Some(4))
+    );
+    assert_eq!(dates.fiscal_year_number, FiscalYearNumber::Start);
+}
+
+#[test]
+fn an_unknown_word_is_a_fault() {
+    let mine = "[dates]\nfirst_weekday = \"someday\"\nfiscal_year = \"4\"\nfiscal_year_number = \"middle\"\n";
+    faults(
+        Origin::User,
+        mine,
+        &[
+            "mine.toml:2: `someday` is no day of the week (write `monday` to `sunday`)",
+            "mine.toml:3: `4` is no month (write `january` to `december`)",
+            "mine.toml:4: no fiscal year has the number of its `middle` (write `start` or `end`)",
+        ],
+    );
+}
