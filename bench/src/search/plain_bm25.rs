@@ -94,7 +94,10 @@ fn add_parameters(schema: &Value, text: &mut String) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
         let description = property.get("description").and_then(Value::as_text);
-        *text += &format!(" {name} {}", description.unwrap_or_default());
+        for part in [name, description.unwrap_or_default()] {
+            text.push(' ');
+            text.push_str(part);
+        }
         add_parameters(property, text);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Choice {
 pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
     let document = match recognised(document) {
         Ok(found) => return found,
-        Err(document) => document,
+        Err(document) => *document,
     };
     if let Some((inner, note)) = unwrapped(&document.root) {
         let note = Diagnostic::note(Code::ReadAs, note).at_span("", start_of(&document));
@@ -39,7 +39,7 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
         };
         let mut found = match recognised(document) {
             Ok(found) => found?,
-            Err(document) => native(document),
+            Err(document) => native(*document),
         };
         found.notes.push(note);
         return Ok(found);
@@ -56,10 +56,10 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
 }
 
 /// The dialect that recognises `document`, or the reason why several do; the document itself if none does.
-fn recognised(document: Document) -> Result<Result<Choice, Diagnostics>, Document> {
+fn recognised(document: Document) -> Result<Result<Choice, Diagnostics>, Box<Document>> {
     let candidates = candidates(&document);
     match candidates.as_slice() {
-        [] => Err(document),
+        [] => Err(Box::new(document)),
         [only] => Ok(Ok(Choice {
             dialect: *only,
             document,

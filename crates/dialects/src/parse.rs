@@ -300,7 +300,7 @@ fn read_json(
 fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
     let line = |part: &EnclosedPart| {
         let before = text.get(..part.range.start).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         line.to_string()
     };
     let lines: Vec<String> = parts.iter().map(line).collect();

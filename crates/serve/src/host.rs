@@ -307,7 +307,7 @@ impl Host for PlanHost {
         client: GatewayClient,
         request: TaskRequest,
     ) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        Box::pin(async move { self.task_request(client, request).await })
+        Box::pin(async move { Box::pin(self.task_request(client, request)).await })
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

@@ -14,6 +14,7 @@ use planwright::core::{Diagnostics, Value};
 use planwright::dialects::document::{ReadLimits, nearest};
 use planwright::dialects::native::Native;
 use planwright::dialects::{Dialect, ReadOptions, parse};
+use planwright::engine::RunId;
 use planwright::engine::run::StepSummary;
 use planwright::engine::{
     Backends, ErrorKind, RunStatus, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
@@ -26,7 +27,7 @@ use tokio::time::Instant;
 
 use super::chat_file::ChatPlan;
 use super::context::ChatContext;
-use super::tool_offer::{CREATE_AND_EXECUTE, CREATE, EXECUTE, FIND, ToolOffer};
+use super::tool_offer::{CREATE, CREATE_AND_EXECUTE, EXECUTE, FIND, ToolOffer};
 use crate::error::CommandError;
 use crate::runs::store;
 
@@ -172,7 +173,9 @@ impl CallHandler<'_> {
             (CREATE, Some(goal), _) => self.create(goal).await,
             (CREATE_AND_EXECUTE, Some(goal), _) => self.create_and_execute(goal).await,
             (EXECUTE, _, Some(id)) => self.execute(id).await,
-            (CREATE | CREATE_AND_EXECUTE, None, _) => Ok(CallOutcome::failure("the argument `goal` is missing")),
+            (CREATE | CREATE_AND_EXECUTE, None, _) => {
+                Ok(CallOutcome::failure("the argument `goal` is missing"))
+            }
             (EXECUTE, _, None) => Ok(CallOutcome::failure("the argument `plan_id` is missing")),
             _ => Ok(self.find(argument("query"))),
         };
@@ -218,7 +221,9 @@ impl CallHandler<'_> {
         };
         let (Some(text), _) = Native.print(&single_call(&context.toolbox.catalog, tool, arguments))
         else {
-            return Ok(CallOutcome::failure("these arguments cannot be written down"));
+            return Ok(CallOutcome::failure(
+                "these arguments cannot be written down",
+            ));
         };
         let loaded = ChatContext::read(&tool.name, &text, Some(Native.name()));
         let (plan, loaded) = context.check(loaded);

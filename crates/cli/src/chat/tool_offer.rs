@@ -132,13 +132,7 @@ impl<'a> ToolOffer<'a> {
     }
 
     fn fits_all(&self) -> bool {
-        self.tools.len() <= self.max_tools()
-            && self.tools.iter().map(cost).sum::<usize>() <= self.budget
-    }
-
-    /// Returns the number of tools that can be offered beside our own.
-    fn max_tools(&self) -> usize {
-        MAX_TOOLS - plan_tools().len() - 1
+        self.tools.len() <= max_tools() && self.tools.iter().map(cost).sum::<usize>() <= self.budget
     }
 
     /// Returns the names of the most important tools that fit the budget.
@@ -154,7 +148,7 @@ impl<'a> ToolOffer<'a> {
             else {
                 continue;
             };
-            if offered.len() == self.max_tools() {
+            if offered.len() == max_tools() {
                 break;
             }
             left = rest;
@@ -259,6 +253,11 @@ fn definition(name: &str, description: &str, parameter: (&str, &str)) -> ToolDef
     }
 }
 
+/// Returns the number of tools that can be offered beside our own.
+fn max_tools() -> usize {
+    MAX_TOOLS - plan_tools().len() - 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,7 +314,12 @@ mod tests {
             true,
         );
         let offered = names(&offer);
-        for name in ["plant__gauge_77", "plant__gauge_5", FIND, CREATE_AND_EXECUTE] {
+        for name in [
+            "plant__gauge_77",
+            "plant__gauge_5",
+            FIND,
+            CREATE_AND_EXECUTE,
+        ] {
             assert!(
                 offered.iter().any(|offered| offered == name),
                 "{name}: {offered:?}"

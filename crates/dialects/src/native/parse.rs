@@ -282,7 +282,7 @@ impl NativeReader<'_> {
         let mut inputs = Vec::new();
         let declared = fields.object("inputs", self.sink);
         for entry in declared.and_then(Item::as_object).unwrap_or_default() {
-            inputs.extend(self.input(&entry.key, &entry.item));
+            inputs.push(self.input(&entry.key, &entry.item));
         }
         let variables = fields.object("vars", self.sink);
         let variables = variables.and_then(Item::as_object).unwrap_or_default();
@@ -296,7 +296,7 @@ impl NativeReader<'_> {
         inputs
     }
 
-    fn input(&mut self, name: &Arc<str>, item: &Item) -> Option<Input> {
+    fn input(&mut self, name: &Arc<str>, item: &Item) -> Input {
         let mut input = Input {
             name: Arc::clone(name),
             kind: InputKind::Input,
@@ -306,10 +306,10 @@ impl NativeReader<'_> {
         };
         let entries = match &item.kind {
             ItemKind::Object(entries) => entries,
-            ItemKind::Null | ItemKind::Bool(true) => return Some(input),
+            ItemKind::Null | ItemKind::Bool(true) => return input,
             ItemKind::Bool(false) => {
                 input.schema = false.into();
-                return Some(input);
+                return input;
             }
             _ => {
                 let found = article(item.kind_word());
@@ -322,7 +322,7 @@ impl NativeReader<'_> {
                 self.sink.push(item.place, diagnostic.help(help));
                 // It is read as a default, so that references to it are not reported.
                 input.default = Some(value);
-                return Some(input);
+                return input;
             }
         };
         // `default` and `x-variable` belong to the input, all other fields to its schema.
@@ -345,7 +345,7 @@ impl NativeReader<'_> {
         if !schema.is_empty() {
             input.schema = schema.into();
         }
-        Some(input)
+        input
     }
 
     /// Reads the output: a list of plain texts is a list of step ids; `{"value": …}` is the value, even if it looks

@@ -213,7 +213,8 @@ fn stopped(step: Step, history: History) -> RunSummary {
         on_failure: FailurePolicy::Stop,
         ..RunOptions::default()
     };
-    let mut run = RunMachine::new("run", sound(plan), options).after(Arc::new(history));
+    let mut run =
+        RunMachine::new("run".parse().unwrap(), sound(plan), options).after(Arc::new(history));
     let mut effects = Vec::new();
     let mut calls = Vec::new();
     run.start(&mut effects);

@@ -308,6 +308,8 @@ pub struct CallV1 {
     pub ok: bool,
 }
 
+// serde passes the field by reference.
+#[expect(clippy::ref_option, reason = "the signature of `serialize_with`")]
 fn or_empty<S: Serializer>(run: &Option<RunId>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(run.as_ref().map_or("", RunId::as_str))
 }

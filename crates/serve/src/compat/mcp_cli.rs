@@ -150,7 +150,7 @@ pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     let title = plan.title.clone().or_else(|| plan.name.clone());
     let answered = Value::object([
         ("success", Value::from(true)),
-        ("plan_id", Value::Text(Arc::clone(&id))),
+        ("plan_id", Value::Text(Arc::clone(id))),
         ("title", Value::Text(title.unwrap_or_else(|| goal.into()))),
         ("steps", Value::list(steps)),
     ]);

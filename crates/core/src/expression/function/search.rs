@@ -102,7 +102,7 @@ impl Search {
 
 /// Returns the group of a match, or the match if the pattern has no group.
 fn part(found: &regex::Captures<'_>) -> Option<Value> {
-    let group = if found.len() > 1 { 1 } else { 0 };
+    let group = usize::from(found.len() > 1);
     found.get(group).map(|part| part.as_str().into())
 }
 

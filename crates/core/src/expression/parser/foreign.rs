@@ -156,11 +156,10 @@ pub(super) fn two_variables(
     trees: &[Tree],
     at: usize,
 ) -> Option<ExpressionError> {
-    let (second, body) = match (kind, trees) {
-        (_, [Tree::Read(second), body]) | (Loop::Map, [Tree::Read(second), _, body]) => {
-            (second, body)
-        }
-        _ => return None,
+    let ((_, [Tree::Read(second), body]) | (Loop::Map, [Tree::Read(second), _, body])) =
+        (kind, trees)
+    else {
+        return None;
     };
     let Source::Step(name) = &second.source else {
         return None;

@@ -44,7 +44,10 @@ impl Guesses<'_> {
             self.plan(inner);
         }
         self.call_object(entries);
-        if !entries.iter().all(|entry| is_step_field(&entry.key)) {
+        if entries.iter().all(|entry| is_step_field(&entry.key)) {
+            self.expressions(entries);
+            self.after_text(entries);
+        } else {
             self.people(entries, "note", is_step_field);
             self.units(entries);
             self.uses(entries);
@@ -55,13 +58,10 @@ impl Guesses<'_> {
             self.server(entries);
             self.output_name(entries, names);
             self.loose_arguments(entries, place);
-        } else {
-            self.expressions(entries);
-            self.after_text(entries);
         }
         self.loop_item(entries);
         self.arguments(entries);
-        self.numbers_in_after(entries);
+        numbers_in_after(entries);
     }
 
     /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
@@ -146,7 +146,7 @@ impl Guesses<'_> {
             get(entries, word)
                 .is_some_and(|item| item.as_text().is_some_and(|text| !text.is_empty()))
         };
-        let has_tool = TOOL.iter().chain(["tool"].iter()).any(|word| is_call(word))
+        let has_tool = TOOL.iter().chain(["tool"].iter()).any(is_call)
             || ["plan", "value", "extract"]
                 .iter()
                 .any(|word| has(entries, word));
@@ -234,20 +234,6 @@ impl Guesses<'_> {
         }
         entry.key = "after".into();
         entry.item.kind = ItemKind::List(vec![item]);
-    }
-
-    /// Reads ids that are numbers.
-    fn numbers_in_after(&mut self, entries: &mut [ItemEntry]) {
-        let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind)
-        else {
-            return;
-        };
-        for item in items {
-            if let ItemKind::Number(number) = &item.kind {
-                let text = number.to_string();
-                item.kind = ItemKind::Text(text.into());
-            }
-        }
     }
 
     /// Reads the server of a tool, which belongs to the tool's name.
@@ -467,4 +453,17 @@ fn call_name(item: &Item) -> Option<&Item> {
     let words = ["name", "tool", "tool_name", "toolName", "function"];
     let mut names = words.iter().filter_map(|word| item.get(word));
     names.find(|name| name.as_text().is_some())
+}
+
+/// Reads ids that are numbers.
+fn numbers_in_after(entries: &mut [ItemEntry]) {
+    let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind) else {
+        return;
+    };
+    for item in items {
+        if let ItemKind::Number(number) = &item.kind {
+            let text = number.to_string();
+            item.kind = ItemKind::Text(text.into());
+        }
+    }
 }
