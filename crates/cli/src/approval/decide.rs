@@ -41,7 +41,7 @@ pub(crate) fn approve(
         return show(&questions, arguments, printer);
     }
     if let Some(args) = &args {
-        match &*questions.questions {
+        match &*questions.open {
             [question] => question.check(args)?,
             several => {
                 return Err(CommandError::new(format!(
@@ -52,7 +52,7 @@ pub(crate) fn approve(
             }
         }
     }
-    for question in &questions.questions {
+    for question in &questions.open {
         printer.quote(&question.call.view().text());
     }
     if let Some(args) = &args {
@@ -62,8 +62,8 @@ pub(crate) fn approve(
         }
     }
     if !arguments.digest.is_empty() {
-        are_meant(&questions.questions, &arguments.digest)?;
-    } else if !are_agreed(&questions.questions)? {
+        are_meant(&questions.open, &arguments.digest)?;
+    } else if !are_agreed(&questions.open)? {
         printer.status("nothing was decided");
         return Ok(Exit::Waiting);
     }
@@ -101,9 +101,9 @@ fn show(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let calls = || questions.questions.iter().map(|question| &question.call);
+    let calls = || questions.open.iter().map(|question| &question.call);
     if arguments.format == Format::Json {
-        match (&*questions.questions, &*arguments.question.steps) {
+        match (&*questions.open, &*arguments.question.steps) {
             ([question], [_]) => output::json(&question.call.to_wire(), RunFormat::Json, printer)?,
             _ => {
                 let calls = calls().map(OpenCall::to_wire).collect();
@@ -218,7 +218,7 @@ fn decide(
     done: &str,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    for question in &questions.questions {
+    for question in &questions.open {
         questions.decide(question, decision.clone())?;
         let call = &question.call;
         printer.quote(&format!(
@@ -337,7 +337,7 @@ struct Questions {
     /// True if a process drives the run.
     is_driven: bool,
     /// The calls, at least one.
-    questions: Vec<Question>,
+    open: Vec<Question>,
 }
 
 /// A call that a command decides about.
@@ -388,7 +388,7 @@ impl Questions {
             is_driven: info.holder.is_some(),
             run: info.id,
             store,
-            questions,
+            open: questions,
         })
     }
 
