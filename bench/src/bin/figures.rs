@@ -20,7 +20,7 @@ use planwright_bench::plans::Density;
 use planwright_bench::scheduler::schedule;
 use planwright_bench::shape::Shape;
 use planwright_bench::stdio::{PlanClient, RmcpClient, TestServer};
-use planwright_bench::{durable, engine, memory, plans, program};
+use planwright_bench::{durable, engine, plans, program};
 use planwright_core::check::{CheckedPlan, Policy};
 use planwright_engine::{Engine, RunOptions};
 use planwright_store::Store;
@@ -95,15 +95,15 @@ fn per_step(time: Duration, steps: u32) -> f64 {
 fn memory_of_a_step() {
     let steps = 1_000_000;
     let waits = Shape::Layered.waits(steps);
-    let before = memory::resident();
+    let before = planwright_bench::resident();
     let held = planwright_bench::scheduler::set_up(&waits);
-    let after = memory::resident();
+    let after = planwright_bench::resident();
     drop(held);
     let measured = before.zip(after).map_or_else(
         || "unknown".to_owned(),
         |(before, after)| format!("{} B", after.saturating_sub(before) / steps as usize),
     );
-    row("scheduler, memory of a step", &measured, "1024 B");
+    row("scheduler of a step", &measured, "1024 B");
 }
 
 /// The number of steps that are scheduled for one figure of the scheduler.
@@ -223,12 +223,12 @@ fn one_value(runtime: &Runtime) {
         "",
     );
     let plan = engine::one_to_many("big", 1_000);
-    let before = memory::resident();
+    let before = planwright_bench::resident();
     let summary = runtime.block_on(engine::run(&engine, plan));
-    if let (Some(before), Some(after)) = (before, memory::resident()) {
+    if let (Some(before), Some(after)) = (before, planwright_bench::resident()) {
         let more = after.saturating_sub(before) as f64 / 1e6;
         row(
-            "10 MB for 1000 readers, memory in all",
+            "10 MB for 1000 readers in all",
             &format!("{more:.1} MB"),
             "",
         );

@@ -1,4 +1,4 @@
-//! The choice of a dialect for a text whose dialect nobody names, and of the plan in a value around it.
+//! The choice of a dialect for a text whose dialect is not named, and of the plan in a value around it.
 //!
 //! What is read as something that it does not say has one meaning only, and gets a note; a text that could be two different
 //! plans is refused.
@@ -17,7 +17,7 @@ use crate::registry::{NATIVE, candidates, detect, nearest_dialects};
 pub(crate) struct Choice {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) document: Document,
-    /// What was done to make the text a plan.
+    /// The notes about how the text became a plan.
     pub(crate) notes: Diagnostics,
 }
 

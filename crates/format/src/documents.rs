@@ -314,12 +314,12 @@ pub struct ServersV1 {
     /// True if commands may start its servers: it was named, or is trusted.
     pub trusted: bool,
     /// The servers.
-    pub servers: Vec<ServerV1>,
+    pub servers: Vec<ListedServerV1>,
 }
 
 /// A server of an `mcp.json`.
 #[derive(Clone, Debug, Serialize)]
-pub struct ServerV1 {
+pub struct ListedServerV1 {
     /// The name.
     pub name: String,
     /// `program`, `http`, or `unknown` for one that is disabled or cannot be used.
@@ -334,7 +334,7 @@ pub struct ServerV1 {
 
 impl ServersV1 {
     /// Creates the document about a file and its servers.
-    pub fn new(file: Option<String>, trusted: bool, servers: Vec<ServerV1>) -> Self {
+    pub fn new(file: Option<String>, trusted: bool, servers: Vec<ListedServerV1>) -> Self {
         Self {
             schema: SERVERS_SCHEMA,
             file,

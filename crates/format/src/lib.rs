@@ -31,8 +31,8 @@ pub use documents::{
     CarriedRuleV1, CarriedRulesV1, ConfigFileV1, ConfigV1, ConversionV1, CreatedV1, DOCTOR_SCHEMA,
     DeclinedV1, DoctorCheckV1, DoctorV1, EXPLANATION_SCHEMA, EarlyCallV1, ExplanationV1,
     FLOW_SCHEMA, FLOW_TOOLS_SCHEMA, FlowToolV1, FlowToolsV1, FlowV1, INIT_SCHEMA, InitV1,
-    MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA, SERVERS_SCHEMA,
-    ServerTestV1, ServerTestsV1, ServerV1, ServersV1, SettingV1, StayingServerV1, StreamedV1,
+    ListedServerV1, MissingV1, ModelErrorV1, RenamedServerV1, RepairV1, SERVER_TESTS_SCHEMA,
+    SERVERS_SCHEMA, ServerTestV1, ServerTestsV1, ServersV1, SettingV1, StayingServerV1, StreamedV1,
     WRAP_SCHEMA, WrapV1, WrappedFileV1,
 };
 pub use report::{

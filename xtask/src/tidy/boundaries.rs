@@ -76,7 +76,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/planwright/src/telemetry/",
         ],
     ),
-    ("rust_stemmers", &["crates/planner/src/tools/search.rs"]),
+    (
+        "rust_stemmers",
+        &["crates/planner/src/tools/search/words.rs"],
+    ),
     ("schemars", SCHEMAS),
     ("subtle", &["crates/serve/src/tokens.rs"]),
     (

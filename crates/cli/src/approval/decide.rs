@@ -42,7 +42,7 @@ pub(crate) fn approve(
         return show(&questions, arguments, printer);
     }
     if let Some(args) = &args {
-        match &*questions.calls {
+        match &*questions.open {
             [question] => question.check(args)?,
             several => {
                 return Err(CommandError::new(format!(
@@ -53,7 +53,7 @@ pub(crate) fn approve(
             }
         }
     }
-    for question in &questions.calls {
+    for question in &questions.open {
         printer.quote(&question.call.view().text());
     }
     if let Some(args) = &args {
@@ -63,8 +63,8 @@ pub(crate) fn approve(
         }
     }
     if !arguments.digest.is_empty() {
-        are_meant(&questions.calls, &arguments.digest)?;
-    } else if !are_agreed(&questions.calls)? {
+        are_meant(&questions.open, &arguments.digest)?;
+    } else if !are_agreed(&questions.open)? {
         printer.status("nothing was decided");
         return Ok(Exit::Waiting);
     }
@@ -102,9 +102,9 @@ fn show(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let calls = || questions.calls.iter().map(|question| &question.call);
+    let calls = || questions.open.iter().map(|question| &question.call);
     if arguments.format == Format::Json {
-        match (&*questions.calls, &*arguments.question.steps) {
+        match (&*questions.open, &*arguments.question.steps) {
             ([question], [_]) => output::json(&question.call.to_wire(), RunFormat::Json, printer)?,
             _ => {
                 let calls = calls().map(OpenCall::to_wire).collect();
@@ -219,7 +219,7 @@ fn decide(
     done: &str,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    for question in &questions.calls {
+    for question in &questions.open {
         questions.decide(question, decision.clone())?;
         let call = &question.call;
         printer.quote(&format!(
@@ -338,7 +338,7 @@ struct Questions {
     /// True if a process drives the run.
     is_driven: bool,
     /// The calls, at least one.
-    calls: Vec<Question>,
+    open: Vec<Question>,
 }
 
 /// A call that a command decides about.
@@ -389,7 +389,7 @@ impl Questions {
             is_driven: info.holder.is_some(),
             run: info.id,
             store,
-            calls: questions,
+            open: questions,
         })
     }
 

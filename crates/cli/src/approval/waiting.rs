@@ -52,7 +52,13 @@ fn unfinished(store: &Store) -> Result<Vec<RunInfo>, CommandError> {
 }
 
 fn print(calls: &[(RunInfo, OpenCall)], printer: Printer) {
-    for group in calls.chunk_by(|(one, _), (next, _)| one.id == next.id) {
+    for (index, group) in calls
+        .chunk_by(|(one, _), (next, _)| one.id == next.id)
+        .enumerate()
+    {
+        if index > 0 {
+            printer.data_line("");
+        }
         let Some((run, _)) = group.first() else {
             continue;
         };
@@ -67,7 +73,6 @@ fn print(calls: &[(RunInfo, OpenCall)], printer: Printer) {
         for (_, call) in group {
             printer.data_line(&format!("\n{}", call.text()));
         }
-        printer.data_line("");
     }
     let runs = calls
         .chunk_by(|(one, _), (next, _)| one.id == next.id)

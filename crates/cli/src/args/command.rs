@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Call one tool: a plan of one step, which is checked, asked about and stored like any other.
     ///
     /// Exit status: as `run`.
-    Call(Box<CallArguments>),
+    Call(Box<SingleCallArguments>),
     /// Resume a run that was interrupted, is waiting for a decision, or failed.
     ///
     /// Finished steps stay finished. A call in progress is repeated only if its tool declares that this is safe;
@@ -394,7 +394,7 @@ pub(crate) struct RunArguments {
 
 /// `call`
 #[derive(Args, Clone, Debug)]
-pub(crate) struct CallArguments {
+pub(crate) struct SingleCallArguments {
     /// The tool, as `SERVER.TOOL`, or its name alone if no other server has it.
     #[arg(value_name = "TOOL", help_heading = OPTIONS)]
     pub(crate) tool: String,
@@ -429,7 +429,7 @@ pub(crate) struct CallArguments {
     pub(crate) no_store: bool,
 }
 
-impl CallArguments {
+impl SingleCallArguments {
     /// Returns the arguments of the run of the call. What they do not set is as without an option.
     ///
     /// # Errors

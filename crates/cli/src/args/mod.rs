@@ -9,9 +9,9 @@ mod servers;
 mod subjects;
 
 pub(crate) use command::{
-    Arguments, CallArguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH,
-    MAX_SIZE, PlanArguments, Progress, RunArguments, RunFormat, StoreArguments, TextArguments,
-    ToolArguments, TrustArguments,
+    Arguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH, MAX_SIZE,
+    PlanArguments, Progress, RunArguments, RunFormat, SingleCallArguments, StoreArguments,
+    TextArguments, ToolArguments, TrustArguments,
 };
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,

@@ -189,7 +189,7 @@ impl CallHandler<'_> {
         outcome.text
     }
 
-    /// Finds tools, which the model can call from then on.
+    /// Finds tools, which the model can then call.
     fn find(&self, query: Option<&str>) -> CallOutcome {
         let Some(query) = query else {
             return CallOutcome::failure("the argument `query` is missing");

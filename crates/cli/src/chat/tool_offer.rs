@@ -112,7 +112,7 @@ impl<'a> ToolOffer<'a> {
         }
     }
 
-    /// Finds tools by words and offers them from then on. Returns their signatures.
+    /// Finds tools by words and adds them to the offer. Returns their signatures.
     pub(super) fn find(&self, query: &str) -> Vec<String> {
         let Some(index) = &self.index else {
             return Vec::new();
@@ -202,7 +202,7 @@ fn parameters(tool: &Tool) -> Value {
     fields.into()
 }
 
-/// The tool that finds tools, of which `hidden` are not offered now.
+/// The tool that finds tools. `hidden` is the number of tools that are not offered now.
 fn find_tool(hidden: usize) -> ToolDefinition {
     definition(
         FIND,

@@ -7,20 +7,20 @@ use planwright::dialects::native::Native;
 use planwright::dialects::{Dialect, ReadOptions, parse};
 use planwright::loaded_plan::{LoadedPlan, single_call};
 
-use super::command::RunCommand;
-use crate::args::CallArguments;
+use super::command::PlanCommand;
+use crate::args::SingleCallArguments;
 use crate::error::{CommandError, Exit};
 use crate::view::printer::Printer;
 
 /// `planwright call SERVER.TOOL`
 pub(crate) async fn call(
-    arguments: &CallArguments,
+    arguments: &SingleCallArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let run = arguments.run().map_err(|error| {
         CommandError::new("the call cannot be turned into a run").internal(error)
     })?;
-    let command = RunCommand::open(&run, printer)?;
+    let command = PlanCommand::open(&run, printer)?;
     let needed = BTreeSet::from([arguments.tool.clone()]);
     command
         .run(&needed, |catalog| plan(arguments, catalog))
@@ -28,7 +28,7 @@ pub(crate) async fn call(
 }
 
 /// The plan of the call. The check reports a tool that does not exist.
-fn plan(arguments: &CallArguments, catalog: &Catalog) -> Result<LoadedPlan, CommandError> {
+fn plan(arguments: &SingleCallArguments, catalog: &Catalog) -> Result<LoadedPlan, CommandError> {
     let found = match catalog.find(&arguments.tool) {
         Lookup::Found(tool) => Some(tool),
         Lookup::Ambiguous(_) | Lookup::Unknown => None,
@@ -57,7 +57,7 @@ fn loaded(text: &str) -> LoadedPlan {
 }
 
 /// Returns the arguments of the call: those of `--args`, and over them the single values.
-fn values(arguments: &CallArguments, tool: Option<&Tool>) -> Result<Value, CommandError> {
+fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value, CommandError> {
     let mut values = match &arguments.args {
         None => Object::default(),
         Some(text) => {

@@ -34,14 +34,14 @@ use crate::view::printer::Printer;
 
 /// `planwright run PLAN`
 pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let command = RunCommand::open(arguments, printer)?;
+    let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
     command.run(&needed, |_| Ok(loaded)).await
 }
 
 /// The command with its configuration.
-pub(super) struct RunCommand<'a> {
+pub(super) struct PlanCommand<'a> {
     arguments: &'a RunArguments,
     config: Config,
     telemetry: Telemetry,
@@ -66,7 +66,7 @@ struct PreparedRun {
     approved: Option<String>,
 }
 
-impl<'a> RunCommand<'a> {
+impl<'a> PlanCommand<'a> {
     /// Reads the configuration.
     pub(super) fn open(
         arguments: &'a RunArguments,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use planwright::core::{Object, Value};
-use planwright::format::{ServerTestV1, ServerTestsV1, ServerV1, ServersV1};
+use planwright::format::{ListedServerV1, ServerTestV1, ServerTestsV1, ServersV1};
 use planwright::mcp::{ConnectOptions, Connections, ServerTransport, ServersConfig};
 use planwright::terminal_text;
 use tokio::time::Instant;
@@ -89,8 +89,8 @@ fn print(listing: &ServersV1, printer: Printer) {
     }
 }
 
-fn described(config: &ServersConfig) -> Vec<ServerV1> {
-    let usable = config.servers.iter().map(|server| ServerV1 {
+fn described(config: &ServersConfig) -> Vec<ListedServerV1> {
+    let usable = config.servers.iter().map(|server| ListedServerV1 {
         name: server.name.to_string(),
         kind: match &server.reach {
             ServerTransport::Program(_) => "program",
@@ -107,7 +107,7 @@ fn described(config: &ServersConfig) -> Vec<ServerV1> {
         disabled: false,
         problem: None,
     });
-    let blank = |name: &str, disabled: bool, problem: Option<String>| ServerV1 {
+    let blank = |name: &str, disabled: bool, problem: Option<String>| ListedServerV1 {
         name: name.to_owned(),
         kind: "unknown",
         address: String::new(),

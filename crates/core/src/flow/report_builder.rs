@@ -7,7 +7,7 @@ use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
 use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integrity};
-use super::traces::{FlowGraph, MAX_ORIGINS, ShownTraces, Traces, Violation};
+use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
@@ -89,15 +89,15 @@ impl ReportBuilder<'_> {
     }
 
     /// Returns the violations of a parameter, the first ones first.
-    fn violations(&self, parameter: &StepParameter<'_>) -> [Option<Violation>; 3] {
+    fn violations(&self, parameter: &StepParameter<'_>) -> [Option<LabelViolation>; 3] {
         let graph = &self.graph.graph;
         let Flags { untrusted, private } = graph.flags(parameter.label);
-        let argument = Violation {
+        let argument = LabelViolation {
             code: Code::UntrustedArgument,
             flag: Flag::Untrusted,
             node: parameter.label,
         };
-        let leaving = Violation {
+        let leaving = LabelViolation {
             code: Code::PrivateArgument,
             flag: Flag::Private,
             node: parameter.label,
@@ -108,7 +108,7 @@ impl ReportBuilder<'_> {
             (parameter.guard.is_some() && untrusted).then_some(argument),
             (parameter.leaves.is_some() && private && !self.is_released(parameter))
                 .then_some(leaving),
-            decision.map(|control| Violation {
+            decision.map(|control| LabelViolation {
                 code: Code::UntrustedDecision,
                 flag: Flag::Untrusted,
                 node: control,
@@ -140,7 +140,7 @@ impl ReportBuilder<'_> {
     fn diagnostic(
         &self,
         parameter: &FlowParameter,
-        violation: Violation,
+        violation: LabelViolation,
         origins: &[FlowOrigin],
         way: &Arc<[FlowHop]>,
         severity: Severity,
@@ -183,7 +183,7 @@ impl ReportBuilder<'_> {
         diagnostic.help(self.ways_out(violation, origins))
     }
 
-    fn ways_out(&self, violation: Violation, origins: &[FlowOrigin]) -> String {
+    fn ways_out(&self, violation: LabelViolation, origins: &[FlowOrigin]) -> String {
         let rule = origins
             .iter()
             .find(|origin| !origin.step.is_empty())

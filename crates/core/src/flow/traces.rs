@@ -106,7 +106,7 @@ impl fmt::Debug for FlowGraph {
 
 /// The violation of the policy by a parameter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Violation {
+pub(super) struct LabelViolation {
     pub(super) code: Code,
     pub(super) flag: Flag,
     /// The label with the flag.
@@ -122,7 +122,7 @@ pub(super) struct Traces {
     pub(super) control: Option<NodeId>,
     pub(super) text: usize,
     pub(super) place: Place,
-    pub(super) violation: Option<Violation>,
+    pub(super) violation: Option<LabelViolation>,
     sources: OnceLock<Box<SourcesOfParameter>>,
     shown: OnceLock<Box<ShownTraces>>,
 }
@@ -133,7 +133,7 @@ struct SourcesOfParameter {
     deciding: FlowSources,
 }
 
-/// What a person sees of a parameter.
+/// The traces of a parameter that a person sees.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownTraces {
     pub(super) origins: Vec<FlowOrigin>,
@@ -197,7 +197,7 @@ impl Traces {
     }
 
     /// Returns the origins and the way of a violation, which ends with `end`.
-    pub(super) fn of_violation(&self, violation: Violation, end: String) -> ShownTraces {
+    pub(super) fn of_violation(&self, violation: LabelViolation, end: String) -> ShownTraces {
         let mut way = self.graph.way(violation.node, violation.flag);
         way.push(FlowHop {
             place: self.graph.pointer(self.text, self.place),

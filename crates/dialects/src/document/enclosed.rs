@@ -22,7 +22,7 @@ pub(crate) enum Enclosure {
 }
 
 impl Enclosure {
-    /// What is ignored around the value, for messages.
+    /// Describes the text around the value that is ignored, for messages.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Fence => "the block of code alone is read, without the text around it",

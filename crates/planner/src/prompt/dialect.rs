@@ -93,7 +93,7 @@ const PLAN_TEMPLATE: &str = r#"You write plans. A plan is one JSON object: calls
 A step that may fail, and a text with a reference in it:
 
 {"steps": [{"id": "owner", "tool": "find_owner", "args": {"page": "start"}, "on_error": "continue"},
-  {"id": "asked", "tool": "send_note", "args": {"to": "${owner.mail ?? 'desk@example.org'}", "text": "Is the page of ${owner.name ?? 'the desk'} current?"}}],
+  {"id": "asked", "tool": "send_note", "args": {"to": "${owner.mail ?? 'help@example.org'}", "text": "Is the page of ${owner.name ?? 'the team'} current?"}}],
  "output": ["asked"]}
 
 - Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
@@ -120,7 +120,7 @@ return ["hot"]
 A step that may fail, and a text with a reference in it:
 
 owner = find_owner(page="start") {"on_error": "continue"}
-asked = send_note(to=${owner.mail ?? 'desk@example.org'}, text="Is the page of ${owner.name ?? 'the desk'} current?")
+asked = send_note(to=${owner.mail ?? 'help@example.org'}, text="Is the page of ${owner.name ?? 'the team'} current?")
 return ["asked"]
 
 - Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.

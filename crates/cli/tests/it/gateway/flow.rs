@@ -193,7 +193,7 @@ fn what_an_exposed_session_changes_in_a_run_is_untrusted() {
         execute(&mut exposed, read(), "${r.body}");
         let result = resume(&mut exposed, &run, changes.clone());
         assert_eq!(result["status"], "waiting", "{changes}: {result}");
-        // The text stays that of its author, whoever goes on with the run.
+        // The text stays that of its author, even if another session resumes the run.
         let mut other = behind.client(&[], OLDER, &[]);
         let result = resume(&mut other, &run, json!({}));
         assert_eq!(result["status"], "waiting", "{changes}: {result}");

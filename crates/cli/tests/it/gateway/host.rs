@@ -223,13 +223,8 @@ async fn a_rejected_plan_names_places_and_ways_out_in_few_words() {
     PW0201 at /steps/0/tool: there is no tool `ecko` (did you mean `echo`?)
     PW0204 at /steps/1/args/x: `${c.y}` refers to the step `c`, which is not in the plan (the steps are `a`, `b`)
     ");
-    assert!(
-        scene
-            .store
-            .runs(&planwright_store::RunFilter::default())
-            .unwrap()
-            .is_empty()
-    );
+    let stored = scene.store.runs(&planwright_store::RunFilter::default());
+    assert!(stored.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -796,11 +791,6 @@ async fn a_plan_that_is_only_checked_calls_nothing() {
             {"step": "said", "tool": "echo", "after": ["pay"]},
         ]})
     );
-    assert!(
-        scene
-            .store
-            .runs(&planwright_store::RunFilter::default())
-            .unwrap()
-            .is_empty()
-    );
+    let stored = scene.store.runs(&planwright_store::RunFilter::default());
+    assert!(stored.unwrap().is_empty());
 }

@@ -248,7 +248,7 @@ pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// Sorts the items by their keys; the sort is stable. A key that is a list has several criteria, of which the first that
+/// Sorts the items by their keys; the sort is stable. A key that is a list has several criteria: the first one that
 /// differs decides.
 pub(in crate::expression) fn sort_by(
     items: Vec<Value>,

@@ -132,7 +132,7 @@ fn epoch(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     }
 }
 
-/// What the operators between times compute. The parser chooses them, so that `+` never guesses if a text is a time.
+/// The operators between times. The parser chooses them, so that `+` never guesses if a text is a time.
 pub(in crate::expression) static LATER: BuiltinFunction =
     super::table::of_times("+", 2, false, later);
 pub(in crate::expression) static EARLIER: BuiltinFunction =

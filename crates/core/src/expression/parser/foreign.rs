@@ -44,7 +44,7 @@ impl<'t> Parser<'t> {
         Some(ExpressionError::new(format!("`{word}` is no operator"), at).help(hint))
     }
 
-    /// Returns the error about a comprehension of Python, of which the item at `start` was parsed.
+    /// Returns the error about a comprehension of Python whose item at `start` was parsed.
     pub(super) fn comprehension(&self, start: usize) -> Option<ExpressionError> {
         let (value, rest) = self
             .cursor

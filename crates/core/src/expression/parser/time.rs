@@ -78,7 +78,7 @@ fn after(before: Kind, next: &Accessor) -> Kind {
     }
 }
 
-/// Returns the operation between two values of which at least one is a time.
+/// Returns the operation between two values if at least one is a time.
 pub(super) fn operation(
     operator: BinaryOperator,
     left: Tree,

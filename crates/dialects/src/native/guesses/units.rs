@@ -34,7 +34,7 @@ impl Guesses<'_> {
 enum Replacement {
     /// Another field: its name, its value, and the value as it is written.
     Write(&'static str, ItemKind, String),
-    /// Nothing, with the reason.
+    /// The field is left out, for this reason.
     LeaveOut(&'static str),
 }
 
