@@ -182,7 +182,7 @@ fn faults_of_steps() {
     check_step(
         r#""tool": "t", "as": "order", "with_item": true"#,
         &[
-            "PW0107 /steps/0/as the step has `as` but no `for_each` | leave `as` out",
+            "PW0105 /steps/0/as the step has an unknown field `as` | leave it out: the output of a step has its id as its name, so write `${a}` for `${order}`",
             "PW0107 /steps/0/with_item the step has `with_item` but no `for_each` | leave `with_item` out",
         ],
     );

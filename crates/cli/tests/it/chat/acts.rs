@@ -174,7 +174,7 @@ fn an_output_alone_needs_no_approval() {
         "--protocol",
         "acts",
         "--approve",
-        "plan",
+        "plan:0000000000000000",
         "--input",
         r#"{"dog": "Rex"}"#,
         "Which dog?",

@@ -33,7 +33,7 @@ fn rounds_calls_and_tokens_are_bounded() {
     let refused = tool_results(&fixture);
     let refused = refused
         .iter()
-        .filter(|tool_results| tool_results.contains("may make 1 calls"));
+        .filter(|tool_results| tool_results.contains("has reached its limit of 1 calls"));
     assert_eq!(refused.count(), 1);
 
     let dear = json!([{"calls": looks()["calls"], "usage": {"input": 100}}, "never asked for"]);

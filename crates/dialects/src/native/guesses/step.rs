@@ -293,42 +293,40 @@ impl Guesses<'_> {
         }
     }
 
-    /// Reads a name for the item of a loop, which is always `item`.
+    /// Reads a name for the item of a loop under another name than `as`, or at another place.
     fn loop_item(&mut self, entries: &mut Vec<ItemEntry>) {
         let Some(over) = get_mut(entries, "for_each") else {
             return;
         };
+        let is_name =
+            |entry: &ItemEntry| ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some();
         let mut found = None;
         if let ItemKind::Object(inner) = &mut over.kind {
             let is_known = |key: &str| matches!(key, "items" | "max_parallel");
             self.rename(inner, "`for_each`", FOR_EACH, is_known);
-            let is_name = |entry: &ItemEntry| {
-                ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some()
-            };
             found = inner.iter().position(is_name).map(|at| inner.remove(at));
         }
-        let is_name =
-            |entry: &ItemEntry| ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some();
-        let beside = entries.iter().position(is_name);
-        found = found.or_else(|| beside.map(|at| entries.remove(at)));
-        let Some(entry) = found else {
+        if found.is_none() {
+            let is_synonym = |entry: &ItemEntry| &*entry.key != "as" && is_name(entry);
+            let at = entries.iter().position(is_synonym);
+            found = at.map(|at| entries.remove(at));
+        }
+        let Some(mut entry) = found else {
             return;
         };
         let name = entry.item.as_text().and_then(|text| bare_name(text));
-        let name = name.unwrap_or_default();
-        let help = format!(
-            "leave it out: the item is called `item`, so write `${{item}}` for `${{{name}}}`"
-        );
+        let name = name.unwrap_or_default().to_owned();
         let message = format!(
-            "the item of a loop has no name of its own, found {}",
+            "the name of a loop's item is `as`, beside `for_each`, found {}",
             quote(&entry.key)
         );
+        let help = format!("write `\"as\": \"{name}\"` beside `for_each`");
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
         self.sink.push_at_key(&entry, diagnostic.help(help));
-        if !name.is_empty() && name != "item" {
-            let mut names = Names::default();
-            names.add(name.into(), "item".to_owned());
-            names.replace_in(entries);
+        if !name.is_empty() && !has(entries, "as") {
+            entry.key = "as".into();
+            entry.item.kind = ItemKind::Text(name.into());
+            entries.push(entry);
         }
     }
 

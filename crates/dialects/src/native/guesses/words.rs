@@ -46,6 +46,7 @@ pub(super) fn is_step_field(key: &str) -> bool {
             | "positional"
             | "after"
             | "when"
+            | "with_item"
             | "for_each"
             | "max_parallel"
             | "repeat"
