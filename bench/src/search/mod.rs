@@ -63,7 +63,7 @@ mod tests {
         let Recall { ours, plain } = recall(&set, 10);
         assert!(ours > plain, "{ours}, plain BM25 {plain}");
         let Recall { ours, plain } = recall(&set, 5);
-        assert!(ours >= plain + 0.03, "{ours}, plain BM25 {plain}");
+        assert!(ours >= plain + 0.02, "{ours}, plain BM25 {plain}");
     }
 
     #[test]

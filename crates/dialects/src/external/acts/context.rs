@@ -123,8 +123,9 @@ impl<'a> MessageContext<'a> {
                 place: schema.place,
             });
         }
-        // A schema alone declares data without providing any.
-        if parts.schema.is_none() || parts.instance.is_some() || !parts.value.is_empty() {
+        // A schema alone declares data without providing any, and an instance alone only creates the instance.
+        let declares = parts.schema.is_some() || parts.instance.is_some();
+        if parts.is_nested || !declares || !parts.value.is_empty() {
             self.contents.push(InitialValues {
                 kind: parts.kind,
                 instance: parts.instance.map(|name| name.text),
@@ -178,6 +179,8 @@ struct SlotMessage<'a> {
     instance: Option<Name>,
     schema: Option<&'a Item>,
     value: Object,
+    /// True if the message has its values in a field of their own.
+    is_nested: bool,
 }
 
 impl<'a> SlotMessage<'a> {
@@ -196,6 +199,7 @@ impl<'a> SlotMessage<'a> {
             instance: None,
             schema: object("schema"),
             value: Object::default(),
+            is_nested: inside.is_some(),
         };
         let mut beside = Vec::new();
         for entry in message.as_object()? {

@@ -211,9 +211,7 @@ fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>) -> ObjectB
     let mut made = created_instances(plan);
     // The order of instances is that in which messages first name them.
     if !plan.instances.starts_with(&made) {
-        let empty = Value::empty_object();
-        let firsts = plan.instances.iter();
-        messages.extend(firsts.map(|instance| slots("state", Some(instance), &empty)));
+        messages.extend(plan.instances.iter().map(creation));
         made.clone_from(&plan.instances);
     }
     for content in &plan.contents {
@@ -227,7 +225,7 @@ fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>) -> ObjectB
     let made: HashSet<&Arc<str>> = made.iter().collect();
     for instance in &plan.instances {
         if !made.contains(instance) {
-            messages.push(slots("state", Some(instance), &Value::empty_object()));
+            messages.push(creation(instance));
         }
     }
     let mut root = ObjectBuilder::default();
@@ -407,6 +405,14 @@ fn word(kind: SlotKind, place: Place, losses: &mut LossReport<'_>) -> Option<&'s
         losses.error(place, "what the variables hold before the first step");
     }
     word
+}
+
+/// A message that creates an instance without any values.
+fn creation(instance: &Arc<str>) -> Value {
+    Value::object([
+        ("type", Value::from("state")),
+        ("_instance", Value::Text(Arc::clone(instance))),
+    ])
 }
 
 /// A message of the type `word`, with its fields beside `type` unless one of them would be misread there.

@@ -228,7 +228,6 @@ fn instances() {
         r#"inputs#2 holds {"lang":"de"}
 inputs holds {"lang":"en"}
 state#1 holds {"w":1}
-state#2 holds {}
 data#1 holds {"d":0}
 state fits {}
 instances 2, 1
