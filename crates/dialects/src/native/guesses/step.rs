@@ -315,7 +315,7 @@ impl Guesses<'_> {
             return;
         };
         let name = entry.item.as_text().and_then(|text| bare_name(text));
-        let name = name.unwrap_or_default().to_owned();
+        let name = name.unwrap_or_default();
         let message = format!(
             "the name of a loop's item is `as`, beside `for_each`, found {}",
             quote(&entry.key)
