@@ -99,7 +99,7 @@ impl Planwright {
         Builder::default()
     }
 
-    /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](RunSpec) has others.
+    /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](super::RunSpec) has others.
     pub fn over(tools: Tools) -> Self {
         Self::with_open(Open {
             active: ActiveRuns::default(),
