@@ -378,12 +378,8 @@ pub(crate) struct RunArguments {
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
     pub(crate) adapt: AdaptArguments,
-    /// Output: a person's view, one JSON report, or one JSON event a line.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
-    pub(crate) format: RunFormat,
-    /// Progress on standard error.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
-    pub(crate) progress: Progress,
+    #[command(flatten)]
+    pub(crate) output: RunOutputArguments,
     /// A file with the durations of calls, kept across runs; waiting calls start in an order based on it.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) durations: Option<PathBuf>,
@@ -416,12 +412,8 @@ pub(crate) struct SingleCallArguments {
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
     pub(crate) guards: GuardArguments,
-    /// Output: a person's view, one JSON report, or one JSON event a line.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
-    pub(crate) format: RunFormat,
-    /// Progress on standard error.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
-    pub(crate) progress: Progress,
+    #[command(flatten)]
+    pub(crate) output: RunOutputArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     /// Store nothing on disk: the run cannot be resumed or shown later.
@@ -446,8 +438,7 @@ impl SingleCallArguments {
             dry_run: self.dry_run,
             consent: self.consent.clone(),
             guards: self.guards.clone(),
-            format: self.format,
-            progress: self.progress,
+            output: self.output,
             no_store: self.no_store,
             ..run
         })
@@ -475,6 +466,17 @@ pub(crate) struct GuardArguments {
     /// reports and events show all.
     #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
     pub(crate) output: Option<u64>,
+}
+
+/// How a run is shown, while it is in progress and at its end.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct RunOutputArguments {
+    /// Output: a person's view, one JSON report, or one JSON event a line.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
+    /// Progress on standard error.
+    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
+    pub(crate) progress: Progress,
 }
 
 /// The output of `run`.

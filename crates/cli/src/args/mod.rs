@@ -10,8 +10,8 @@ mod subjects;
 
 pub(crate) use command::{
     Arguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH, MAX_SIZE,
-    PlanArguments, Progress, RunArguments, RunFormat, SingleCallArguments, StoreArguments,
-    TextArguments, ToolArguments, TrustArguments,
+    PlanArguments, Progress, RunArguments, RunFormat, RunOutputArguments, SingleCallArguments,
+    StoreArguments, TextArguments, ToolArguments, TrustArguments,
 };
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,

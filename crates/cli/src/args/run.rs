@@ -8,7 +8,7 @@ use planwright::format::day;
 
 use super::command::{OPTIONS, RUNNING, dialect_names};
 use super::{
-    AdaptArguments, Format, GuardArguments, Progress, RunFormat, StoreArguments, TextArguments,
+    AdaptArguments, Format, GuardArguments, RunOutputArguments, StoreArguments, TextArguments,
     ToolArguments,
 };
 use crate::error::CommandError;
@@ -184,12 +184,8 @@ pub(crate) struct ResumeArguments {
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
-    /// Output: a person's view, one JSON report, or one JSON event a line.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
-    pub(crate) format: RunFormat,
-    /// Progress on standard error.
-    #[arg(help_heading = RUNNING, long, value_enum, default_value_t = Progress::Auto, value_name = "KIND")]
-    pub(crate) progress: Progress,
+    #[command(flatten)]
+    pub(crate) output: RunOutputArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }

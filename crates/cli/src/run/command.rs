@@ -129,7 +129,8 @@ impl<'a> PlanCommand<'a> {
         let (checked, loaded) =
             loaded.check(&toolbox.catalog, &self.config.restrict(Policy::new()));
         let Some(plan) = checked else {
-            return rejected(&loaded, toolbox, arguments.format, printer).map(Preparation::Ended);
+            return rejected(&loaded, toolbox, arguments.output.format, printer)
+                .map(Preparation::Ended);
         };
         let is_dry = arguments.dry_run || plan.plan().mode == Mode::Show;
         if is_dry {
@@ -141,10 +142,10 @@ impl<'a> PlanCommand<'a> {
         let options = self.complete(options, &plan, store.as_ref(), toolbox, is_dry)?;
         if is_dry {
             let consent = stored::plan_consent(&plan, &options);
-            return output::dry_run(&plan, &consent, &loaded, arguments.format, printer)
+            return output::dry_run(&plan, &consent, &loaded, arguments.output.format, printer)
                 .map(Preparation::Ended);
         }
-        output::diagnostics(&loaded, arguments.format, printer);
+        output::diagnostics(&loaded, arguments.output.format, printer);
         let consent = &arguments.consent;
         let Some(approved) = approved(consent, &plan, &options, store.as_ref(), printer)? else {
             return Ok(Preparation::Ended(Exit::Rejected));
@@ -202,8 +203,8 @@ impl<'a> PlanCommand<'a> {
             store: prepared.store.as_ref(),
             durations: arguments.durations.as_deref(),
             consent: &arguments.consent,
-            format: arguments.format,
-            progress: arguments.progress,
+            format: arguments.output.format,
+            progress: arguments.output.progress,
             max_output: limits::max_output(&arguments.guards, &self.config),
             printer: self.printer,
             telemetry: self.telemetry.clone(),

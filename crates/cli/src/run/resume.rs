@@ -88,11 +88,11 @@ pub(crate) async fn resume(
     toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
     let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     let Some(plan) = plan else {
-        let exit = rejected(&loaded, &toolbox, arguments.format, printer);
+        let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
         toolbox.close().await;
         return exit;
     };
-    output::diagnostics(&loaded, arguments.format, printer);
+    output::diagnostics(&loaded, arguments.output.format, printer);
     for (tool, changes) in stored.changed_tools(&plan) {
         printer.quote(&format!(
             "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
@@ -155,8 +155,8 @@ pub(crate) async fn resume(
         store: Some(&store),
         durations: None,
         consent: &arguments.consent,
-        format: arguments.format,
-        progress: arguments.progress,
+        format: arguments.output.format,
+        progress: arguments.output.progress,
         max_output,
         printer,
         telemetry,
@@ -234,7 +234,7 @@ fn show_once_more(
     let loaded = LoadedPlan::from_stored(&stored.plan, stored.vars.clone());
     let live = Live::new(
         &stored.latest_plan()?,
-        arguments.format,
+        arguments.output.format,
         Progress::None,
         printer,
     );
@@ -245,7 +245,13 @@ fn show_once_more(
         is_stored: true,
         ..FinishedRun::of(summary, live)
     };
-    output::report(&ended, &loaded, arguments.format, max_output, printer)?;
+    output::report(
+        &ended,
+        &loaded,
+        arguments.output.format,
+        max_output,
+        printer,
+    )?;
     Ok(Exit::of_run(ended.summary.status))
 }
 

@@ -59,7 +59,8 @@ pub(super) fn max(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     extreme("max", values, Ordering::Greater, budget)
 }
 
-fn extreme(
+/// Returns the greatest or least of `values`, or of those in a list, by `wanted`.
+pub(super) fn extreme(
     name: &str,
     values: &[Value],
     wanted: Ordering,

@@ -2,12 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::aggregate;
 use crate::Value;
 use crate::expression::EvaluationError;
 use crate::expression::evaluate::EvaluationBudget;
-use crate::expression::operator::{
-    compare, double_value, negate, out_of_range, whole, whole_value,
-};
+use crate::expression::operator::{double_value, negate, out_of_range, whole, whole_value};
 
 type Result = std::result::Result<Value, EvaluationError>;
 
@@ -32,22 +31,20 @@ fn extreme(
         values => values,
     };
     budget.spend(numbers.len())?;
-    let mut best: Option<&Value> = None;
-    for number in numbers {
-        if !matches!(number, Value::Number(_)) {
-            return Err(EvaluationError::unsupported(
-                name,
-                std::slice::from_ref(number),
-            ));
-        }
-        match best {
-            Some(best) if compare(number, best) != Some(wanted) => {}
-            _ => best = Some(number),
-        }
+    if let Some(other) = numbers
+        .iter()
+        .find(|item| !matches!(item, Value::Number(_)))
+    {
+        return Err(EvaluationError::unsupported(
+            name,
+            std::slice::from_ref(other),
+        ));
     }
-    best.cloned().ok_or_else(|| {
-        EvaluationError::Failed(format!("`{name}` needs at least one number, found none"))
-    })
+    if numbers.is_empty() {
+        let message = format!("`{name}` needs at least one number, found none");
+        return Err(EvaluationError::Failed(message));
+    }
+    aggregate::extreme(name, numbers, wanted, budget)
 }
 
 /// Returns the absolute value.
