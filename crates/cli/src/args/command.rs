@@ -468,7 +468,7 @@ pub(crate) struct GuardArguments {
     pub(crate) output: Option<u64>,
 }
 
-/// How a run is shown, while it is in progress and at its end.
+/// The format of a run and of its progress.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RunOutputArguments {
     /// Output: a person's view, one JSON report, or one JSON event a line.

@@ -12,7 +12,7 @@ use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 
 use crate::args::{Protocol, RunFormat};
-use crate::error::{CommandError, Exit, reason};
+use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::system::{environment, text_file};
 use crate::view::output;
@@ -103,13 +103,7 @@ impl Chat {
     /// Writes it down.
     pub(super) fn save(&self) -> Result<(), CommandError> {
         let folder = folder()?;
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            CommandError::new(format!(
-                "cannot make the folder `{}`: {}",
-                folder.display(),
-                reason(&error)
-            ))
-        })?;
+        text_file::create_folder(&folder)?;
         let text = serde_json::to_string(&ChatV1::of(self)).map_err(|error| {
             CommandError::new(format!("the conversation cannot be stored: {error}"))
         })?;

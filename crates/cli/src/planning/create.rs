@@ -28,7 +28,7 @@ use sha2::{Digest, Sha256};
 use super::dates::{Known, PlanningDay};
 use super::model;
 use crate::args::{CreateArguments, Format, PlanningArguments, RunFormat, StoreArguments};
-use crate::error::{CommandError, Exit, reason};
+use crate::error::{CommandError, Exit};
 use crate::runs::{exchange, store};
 use crate::setup::settings::{self, Settings};
 use crate::system::{environment, text_file};
@@ -354,13 +354,7 @@ fn get(key: &str) -> Result<Option<String>, CommandError> {
 fn keep(key: &str, text: &str) -> Result<(), CommandError> {
     let file = file(key)?;
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            CommandError::new(format!(
-                "cannot make the folder `{}`: {}",
-                folder.display(),
-                reason(&error)
-            ))
-        })?;
+        text_file::create_folder(folder)?;
     }
     // Written as a temporary file first, which its owner alone may read.
     text_file::write(text, &file, true)

@@ -1,7 +1,6 @@
 //! The program's store of runs and plans, and what the commands about runs share: identifiers, times, durations, the stored state of a
 //! command.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -363,22 +362,7 @@ pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
 
 /// Writes the durations. The new file replaces the old one atomically, and only its owner can read it.
 pub(crate) fn save(path: &Path, durations: &Durations) -> Result<(), CommandError> {
-    let failed = |error: std::io::Error| {
-        CommandError::new(format!(
-            "cannot write `{}`: {}",
-            path.display(),
-            reason(&error)
-        ))
-    };
     let text = serde_json::to_string_pretty(&DurationsV1::from(durations))
         .map_err(|error| CommandError::new(format!("the durations cannot be written: {error}")))?;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.write_all(b"\n").map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
+    text_file::write(&format!("{text}\n"), path, true)
 }

@@ -6,7 +6,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::args::{Arguments, ManArguments};
-use crate::error::{CommandError, Exit, reason};
+use crate::error::{CommandError, Exit};
 use crate::system::text_file;
 use crate::view::printer::Printer;
 
@@ -18,13 +18,7 @@ pub(crate) fn man(arguments: &ManArguments, printer: Printer) -> Result<Exit, Co
         printer.data(&page(&command)?);
         return Ok(Exit::Success);
     };
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CommandError::new(format!(
-            "cannot make the folder `{}`: {}",
-            folder.display(),
-            reason(&error)
-        ))
-    })?;
+    text_file::create_folder(folder)?;
     write_all(&command, folder, printer)?;
     Ok(Exit::Success)
 }

@@ -206,13 +206,7 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
     let shown = |name: &str| at(name).display().to_string();
     let settings = at("planwright.toml");
     may_write(&settings, arguments.force)?;
-    std::fs::create_dir_all(folder).map_err(|error| {
-        CommandError::new(format!(
-            "cannot make the folder `{}`: {}",
-            folder.display(),
-            reason(&error)
-        ))
-    })?;
+    text_file::create_folder(folder)?;
     write(SETTINGS, &settings, arguments.force)?;
     let mut written = vec![shown("planwright.toml")];
     let mut existing = Vec::new();

@@ -36,6 +36,17 @@ pub(crate) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Creates a folder and those above it, unless they exist.
+pub(crate) fn create_folder(folder: &Path) -> Result<(), CommandError> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        CommandError::new(format!(
+            "cannot make the folder `{}`: {}",
+            folder.display(),
+            reason(&error)
+        ))
+    })
+}
+
 pub(crate) fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
     if file.is_dir() {
         return Err(CommandError::new(format!(
