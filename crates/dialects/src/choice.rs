@@ -3,11 +3,13 @@
 //! What is read as something that it does not say has one meaning only, and gets a note; a text that could be two different
 //! plans is refused.
 
+use std::sync::Arc;
+
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span};
 
 use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
-use crate::foreign_references::check_plan;
+use crate::foreign_references::{ReferenceForm, check_plan};
 use crate::native::{
     has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
 };
@@ -119,7 +121,7 @@ fn among(several: &[&'static dyn Dialect], document: Document) -> Result<Choice,
 }
 
 /// Returns true if each step of `root` has an id and a call, and no reference has the form of another system.
-pub(crate) fn is_native_like(root: &Item) -> bool {
+fn is_native_like(root: &Item) -> bool {
     has_named_steps(root) && !has_foreign_reference(root)
 }
 
@@ -144,6 +146,83 @@ pub(crate) fn parse_with(dialect: &dyn Dialect, document: Document) -> (Option<P
         diagnostics.extend(check_plan(plan, form));
     }
     (plan, diagnostics)
+}
+
+/// Reads a plan in the dialect that was chosen for it; if it has errors, the first diagnostic says which that is, and why.
+///
+/// A plan of another dialect with errors is read as native if its steps have ids and the native dialect finds less to object
+/// to: then the fields of the other dialect were guesses.
+pub(crate) fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diagnostics)) {
+    let Choice {
+        mut dialect,
+        document,
+        mut notes,
+    } = choice;
+    let is_native = dialect.name() == NATIVE.name();
+    let fields = fields_of(&document.root);
+    let as_native =
+        (!is_native && document.syntax == Syntax::Json && is_native_like(&document.root))
+            .then(|| document.clone());
+    // References of the native dialect are only text in a dialect with others.
+    let is_own = |form: ReferenceForm| (form.is_own)("${a.b}");
+    let is_foreign = dialect.reference_form().is_some_and(|form| !is_own(form))
+        && document.source.text().contains("${");
+    let (mut plan, mut diagnostics) = parse_with(dialect, document);
+    if diagnostics.has_errors()
+        && let Some(document) = as_native
+    {
+        let (native, of_native) = parse_with(NATIVE, document);
+        if is_foreign || errors(&of_native) < errors(&diagnostics) {
+            (dialect, plan, diagnostics) = (NATIVE, native, of_native);
+        }
+    }
+    if diagnostics.has_errors() && notes.is_empty() {
+        let (name, reason) = (dialect.name(), evidence(dialect, &fields));
+        let message = format!("the text is read as `{name}`: {reason}");
+        let note = Diagnostic::note(Code::ReadAs, message);
+        notes.push(note.help("`--dialect` chooses another dialect"));
+    }
+    notes.extend(diagnostics);
+    (dialect.name(), (plan, notes))
+}
+
+/// The maximum number of fields in the reason for a dialect.
+const MAX_EVIDENCE: usize = 4;
+
+/// The names of the fields of `root`, and of the items of its lists.
+fn fields_of(root: &Item) -> Vec<Arc<str>> {
+    let items = root.as_list().into_iter().flatten();
+    let own = root.as_object().into_iter().flatten();
+    let inner = own.clone().filter_map(|entry| entry.item.as_list());
+    let inner = inner.flatten().chain(items).take(MAX_EVIDENCE);
+    let inner = inner.filter_map(Item::as_object).flatten();
+    let mut fields: Vec<Arc<str>> = Vec::new();
+    for entry in own.chain(inner) {
+        if !fields.contains(&entry.key) {
+            fields.push(Arc::clone(&entry.key));
+        }
+    }
+    fields
+}
+
+/// The reason why a text with `fields` is read in `dialect`.
+fn evidence(dialect: &dyn Dialect, fields: &[Arc<str>]) -> String {
+    if dialect.syntax() == Syntax::Lines {
+        return "its lines have the form of that dialect".to_owned();
+    }
+    let shape = dialect.shape();
+    let found = fields
+        .iter()
+        .filter(|field| shape.contains(&format!("\"{field}\"")));
+    let found: Vec<String> = found.take(MAX_EVIDENCE).map(|field| quote(field)).collect();
+    if found.is_empty() {
+        return "no other dialect is nearer".to_owned();
+    }
+    format!("it has {}", found.join(", "))
+}
+
+fn errors(diagnostics: &Diagnostics) -> usize {
+    diagnostics.iter().filter(|found| found.is_error()).count()
 }
 
 /// The place of a note about the whole text.

@@ -1,4 +1,4 @@
-//! Admission of calls: validation of arguments and outputs, guard checks before a question and before a call, and the
+//! Validation of the arguments and outputs of calls, guard checks before a question, the time limit of the run, and the
 //! accounting of what a run writes.
 
 use std::sync::Arc;
@@ -14,62 +14,12 @@ use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::run_machine::{Effect, RunMachine};
 use crate::run::tasks::task::TaskData;
-use crate::schedule::{AttemptEnd, Event, TaskId, Timer};
+use crate::schedule::{Event, TaskId, Timer};
 
 /// The task id of the run's own timer. No task has it.
 pub(in crate::run) const RUN_TIMER_TASK: TaskId = TaskId(u32::MAX);
 
 impl RunMachine {
-    /// Returns true if an attempt may be sent now, which counts it. Otherwise the scheduler is notified that the
-    /// attempt has failed or is postponed.
-    pub(in crate::run) fn admit_call(&mut self, task: TaskId, attempt: u32) -> bool {
-        // Runs without bounds are the common case and pay nothing for them.
-        if self.budgets.guard.is_idle() {
-            return true;
-        }
-        let Some(data) = self.task_data(task) else {
-            return false;
-        };
-        let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
-            return false;
-        };
-        let has_waited = data.postponed;
-        let number = data.earlier_attempts.saturating_add(attempt);
-        // A call that is refused in any case must not wait for the rate limit.
-        let checked = self.budgets.guard.check(&tool);
-        let refused = checked
-            .and_then(|()| self.budgets.guard.check_repetition(&tool, &args, number))
-            .err();
-        if refused.is_none()
-            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now(), has_waited)
-        {
-            if let Some(data) = self.task_data_mut(task) {
-                data.postponed = true;
-            }
-            self.queue.notify(Event::Postponed {
-                task,
-                attempt,
-                pause,
-            });
-            return false;
-        }
-        let error = refused.or_else(|| self.budgets.guard.reserve(&tool, &args, number).err());
-        if let Some(data) = self.task_data_mut(task) {
-            data.postponed = false;
-            if let Some(mut error) = error {
-                if let Some(before) = data.last_error.take() {
-                    error = after_failure(error, &before);
-                }
-                data.last_error = Some(Box::new(error));
-                let end = AttemptEnd::Final;
-                self.queue
-                    .notify(Event::AttemptEnded { task, attempt, end });
-                return false;
-            }
-        }
-        true
-    }
-
     /// Counts the calls of earlier processes. Their consecutive failures are forgotten: the person who resumes the run
     /// has seen them.
     pub(in crate::run) fn restore_usage(&mut self, history: &History) {
@@ -137,15 +87,6 @@ impl RunMachine {
     }
 }
 
-/// Adds the error of the failed attempts before to the error of a refused one, so it is not lost.
-fn after_failure(error: ToolError, before: &ToolError) -> ToolError {
-    let known = error.data.as_object().into_iter().flatten();
-    let fields = known.map(|(key, value)| (Arc::clone(key), value.clone()));
-    let failure = (Arc::from("after"), before.as_value());
-    let data = Value::object(fields.chain([failure]));
-    error.with_data(data)
-}
-
 /// The maximum size of one output, in bytes of JSON.
 const MAX_OUTPUT_BYTES: u64 = 256 * 1024 * 1024;
 
@@ -159,25 +100,6 @@ impl RunMachine {
     pub(in crate::run) fn write_call(&mut self, args: &Value) -> Result<(), ToolError> {
         let bytes = written_bytes(args);
         self.budgets.written.take(bytes.saturating_mul(2))
-    }
-
-    /// Returns true if the arguments of one more attempt fit into the budget, which counts them. Otherwise the attempt
-    /// fails.
-    pub(in crate::run) fn admit_repeated_args(&mut self, task: TaskId, attempt: u32) -> bool {
-        if attempt <= 1 {
-            return true;
-        }
-        let args = self.task_data(task).and_then(|data| data.args.clone());
-        let Some(Err(error)) = args.map(|args| self.write_value(&args)) else {
-            return true;
-        };
-        if let Some(data) = self.task_data_mut(task) {
-            data.last_error = Some(Box::new(error));
-        }
-        let end = AttemptEnd::Final;
-        self.queue
-            .notify(Event::AttemptEnded { task, attempt, end });
-        false
     }
 
     /// The outcome of a task, within the bounds of nesting and size.

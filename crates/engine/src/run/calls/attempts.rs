@@ -1,4 +1,4 @@
-//! Calls: approval, sending, answers, timeouts, aborts.
+//! Attempts of calls: admission, approval, sending, answers, timeouts, aborts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,6 +92,75 @@ impl RunMachine {
             attempt,
             call,
         });
+    }
+
+    /// Returns true if an attempt may be sent now, which counts it. Otherwise the scheduler is notified that the
+    /// attempt has failed or is postponed.
+    fn admit_call(&mut self, task: TaskId, attempt: u32) -> bool {
+        // Runs without bounds are the common case and pay nothing for them.
+        if self.budgets.guard.is_idle() {
+            return true;
+        }
+        let Some(data) = self.task_data(task) else {
+            return false;
+        };
+        let (Some(tool), Some(args)) = (data.tool.clone(), data.args.clone()) else {
+            return false;
+        };
+        let has_waited = data.postponed;
+        let number = data.earlier_attempts.saturating_add(attempt);
+        // A call that is refused in any case must not wait for the rate limit.
+        let checked = self.budgets.guard.check(&tool);
+        let refused = checked
+            .and_then(|()| self.budgets.guard.check_repetition(&tool, &args, number))
+            .err();
+        if refused.is_none()
+            && let Some(pause) = self.budgets.guard.rate_delay(&tool, self.now(), has_waited)
+        {
+            if let Some(data) = self.task_data_mut(task) {
+                data.postponed = true;
+            }
+            self.queue.notify(Event::Postponed {
+                task,
+                attempt,
+                pause,
+            });
+            return false;
+        }
+        let error = refused.or_else(|| self.budgets.guard.reserve(&tool, &args, number).err());
+        if let Some(data) = self.task_data_mut(task) {
+            data.postponed = false;
+            if let Some(mut error) = error {
+                if let Some(before) = data.last_error.take() {
+                    error = after_failure(error, &before);
+                }
+                data.last_error = Some(Box::new(error));
+                let end = AttemptEnd::Final;
+                self.queue
+                    .notify(Event::AttemptEnded { task, attempt, end });
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns true if the arguments of one more attempt fit into the budget, which counts them. Otherwise the attempt
+    /// fails.
+    fn admit_repeated_args(&mut self, task: TaskId, attempt: u32) -> bool {
+        if attempt <= 1 {
+            return true;
+        }
+        let args = self.task_data(task).and_then(|data| data.args.clone());
+        let Some(Err(error)) = args.map(|args| self.write_value(&args)) else {
+            return true;
+        };
+        if let Some(data) = self.task_data_mut(task) {
+            data.last_error = Some(Box::new(error));
+        }
+        let end = AttemptEnd::Final;
+        self.queue
+            .notify(Event::AttemptEnded { task, attempt, end });
+        false
     }
 
     /// Records that a task has begun.
@@ -263,6 +332,15 @@ impl RunMachine {
         }
         self.queue.notify(Event::TimerFired(task, timer));
     }
+}
+
+/// Adds the error of the failed attempts before to the error of a refused one, so it is not lost.
+fn after_failure(error: ToolError, before: &ToolError) -> ToolError {
+    let known = error.data.as_object().into_iter().flatten();
+    let fields = known.map(|(key, value)| (Arc::clone(key), value.clone()));
+    let failure = (Arc::from("after"), before.as_value());
+    let data = Value::object(fields.chain([failure]));
+    error.with_data(data)
 }
 
 /// The idempotency key of a call: the run, the place in it, and a digest of tool and arguments. A different call at

