@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use planwright_core::Value;
-use planwright_engine::run::{RunSummary, SkipKind, SkipReason, StepStatus, StepSummary};
+use planwright_engine::run::{RunSummary, StepStatus, StepSummary};
 
 use crate::create::parse_decline;
 use crate::model::{
@@ -250,23 +250,12 @@ fn step_evidence(step: &StepSummary) -> StepEvidence {
 
 fn missing_result(step: &StepSummary) -> MissingResult {
     let error = step.error.as_ref().map(|error| error.message.clone());
-    let reason = step.reason.as_ref().map(skip_reason);
+    let reason = step.reason.as_ref().map(ToString::to_string);
     MissingResult {
         step: step.at.to_string().into(),
         because: error
             .or(reason)
             .unwrap_or_else(|| step.status.as_str().to_owned()),
-    }
-}
-
-fn skip_reason(reason: &SkipReason) -> String {
-    let of = &reason.of;
-    match reason.because {
-        SkipKind::Step => format!("`{of}` gave nothing that it could go on with"),
-        SkipKind::Branch => format!("nothing filled `{of}`"),
-        SkipKind::Condition => "its condition was false".to_owned(),
-        SkipKind::Stopped => format!("the run stopped after `{of}`"),
-        SkipKind::Person => "a person decided to go on without it".to_owned(),
     }
 }
 

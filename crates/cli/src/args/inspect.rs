@@ -211,6 +211,10 @@ pub(crate) enum Picture {
     Mermaid,
     /// Graphviz.
     Dot,
+    /// An image.
+    Svg,
+    /// One file for a browser: graph, and of a run its timeline, steps and output.
+    Html,
     /// The plan as written.
     Source,
     /// Steps and edges as JSON.

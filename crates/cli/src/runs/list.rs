@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use anstyle::Style;
 use planwright::core::check::CheckedPlan;
-use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, StepState, Symbols};
+use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, RunRecord, StepState, Symbols};
 use planwright::engine::RunId;
 use planwright::engine::RunStatus;
 use planwright::engine::event::Address;
-use planwright::engine::run::History;
+use planwright::engine::run::{History, StepSummary};
 use planwright::format::{RevisionV1, RunListingV1, RunV1, RunsV1};
 use planwright::stored::{PlanChange, StoredRun};
 use planwright::terminal_text;
@@ -241,7 +241,12 @@ pub(crate) fn show(
         return Ok(Exit::Success);
     }
     let plan = stored.latest_plan()?;
-    let mut drawing = drawing(id, &stored, &run, &plan);
+    let history = stored.history()?;
+    let replayed = stored.replayed(id).ok();
+    let steps = replayed
+        .as_ref()
+        .map_or(&[][..], |replayed| &replayed.summary.steps);
+    let mut drawing = drawing(&plan, steps, &history, run.status == "running");
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let config = arguments.flow().apply(stored.with_flow(config));
@@ -258,9 +263,18 @@ pub(crate) fn show(
         status: run.status.to_owned(),
         duration_ms: run.duration_ms,
     };
-    draw(&drawing, arguments.picture, Some(drawn), printer)?;
+    let has_ended = !matches!(run.status, "running" | "interrupted");
+    let record = RunRecord {
+        run: &drawn,
+        steps,
+        history: &history,
+        output: (replayed.as_ref())
+            .filter(|_| has_ended)
+            .map(|replayed| &replayed.summary.output),
+    };
+    draw(&drawing, arguments.picture, Some(&record), printer)?;
     if let Picture::Text | Picture::Ascii = arguments.picture {
-        for call in OpenCall::of(id, &stored.history()?) {
+        for call in OpenCall::of(id, &history) {
             printer.data_line(&format!("\n{}", call.text()));
         }
     }
@@ -301,18 +315,19 @@ fn revised(stored: &StoredRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-fn drawing(id: &RunId, stored: &StoredRun, run: &RunListingV1, plan: &CheckedPlan) -> Drawing {
-    let is_running = run.status == "running";
+/// Draws the run by its `steps`, or by its history if it cannot be replayed: then it has no steps.
+fn drawing(
+    plan: &CheckedPlan,
+    steps: &[StepSummary],
+    history: &History,
+    is_running: bool,
+) -> Drawing {
     let mut drawing = Drawing::of(plan);
-    match stored.replayed(id) {
-        Ok(replayed) => drawing.set_states(&replayed.summary.steps, is_running),
+    if steps.is_empty() {
         // The journal has the actual decisions; those of a replay do not matter here.
-        Err(_) => by_history(
-            plan,
-            &History::new(&stored.entries),
-            is_running,
-            &mut drawing,
-        ),
+        by_history(plan, history, is_running, &mut drawing);
+    } else {
+        drawing.set_states(steps, is_running);
     }
     drawing
 }
@@ -349,7 +364,7 @@ fn headline(run: &RunListingV1) -> String {
 pub(crate) fn draw(
     drawing: &Drawing,
     picture: Picture,
-    run: Option<DrawnRunV1>,
+    run: Option<&RunRecord<'_>>,
     printer: Printer,
 ) -> Result<(), CommandError> {
     match picture {
@@ -360,9 +375,11 @@ pub(crate) fn draw(
         })),
         Picture::Mermaid => printer.data(&drawing.mermaid()),
         Picture::Dot => printer.data(&drawing.dot()),
+        Picture::Svg => printer.data(&drawing.svg()),
+        Picture::Html => printer.data(&drawing.html(run)),
         Picture::Json => {
             let graph = GraphV1 {
-                run,
+                run: run.map(|record| record.run.clone()),
                 ..drawing.json()
             };
             output::json(&graph, RunFormat::Json, printer)?;

@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
 use planwright::engine::ToolError;
-use planwright::engine::run::{SkipKind, SkipReason};
+use planwright::engine::run::SkipReason;
 use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
@@ -250,14 +250,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
 
 /// Returns the reason why a step did not run.
 pub(crate) fn skip_reason(reason: &SkipReason) -> String {
-    let of = terminal_text::one_line(&reason.of);
-    match reason.because {
-        SkipKind::Step => format!("`{of}` gave no output"),
-        SkipKind::Branch => format!("nothing filled `{of}`"),
-        SkipKind::Condition => "its condition is false".to_owned(),
-        SkipKind::Stopped => format!("stopped after `{of}` failed"),
-        SkipKind::Person => format!("because of `{of}`"),
-    }
+    terminal_text::one_line(&reason.to_string()).into_owned()
 }
 
 /// The code of a failure, if its origin gave one.

@@ -334,3 +334,30 @@ fn a_check_is_about_one_plan_or_all() {
         );
     }
 }
+
+#[test]
+fn a_run_is_handed_on_as_one_file() {
+    let folder = folder();
+    let path = folder.path();
+    data(path, &["run", "greet.json", "--var", "who=<b>Ada</b>"]);
+    let page = data(path, &["show", "last", "--as", "html"]);
+    assert!(page.starts_with("<!doctype html>"), "{page}");
+    for part in [
+        "<title>greet, run ",
+        "<svg ",
+        "id=\"step-0\"",
+        "href=\"#step-0\"",
+        "Hello &lt;b&gt;Ada&lt;/b&gt;!",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains("http-equiv=\"refresh"));
+    let image = data(
+        path,
+        &["show", "greet.json", "--var", "who=Ada", "--as", "svg"],
+    );
+    assert!(
+        image.starts_with("<svg ") && image.contains(">hello</text>"),
+        "{image}"
+    );
+}

@@ -83,6 +83,20 @@ impl SkipReason {
     }
 }
 
+impl fmt::Display for SkipReason {
+    /// The reason as one clause, with the name as the plan has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = &self.of;
+        match self.because {
+            SkipKind::Step => write!(f, "`{of}` did not succeed"),
+            SkipKind::Branch => write!(f, "nothing filled `{of}`"),
+            SkipKind::Condition => f.write_str("its condition was false"),
+            SkipKind::Stopped => write!(f, "the run stopped after `{of}`"),
+            SkipKind::Person => f.write_str("a person decided to go on without it"),
+        }
+    }
+}
+
 /// The outcome of a step, an item or a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {

@@ -11,7 +11,7 @@ use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Code, Plan};
 
 use super::graph::{Graph, path_of};
-use super::{GraphV1, Mark, Style};
+use super::{GraphV1, Mark, RunRecord, Style};
 
 /// A sound plan as a graph of text, each line ended.
 pub fn text(plan: &CheckedPlan, style: &Style) -> String {
@@ -98,6 +98,17 @@ impl Drawing {
     /// A directed graph for Graphviz.
     pub fn dot(&self) -> String {
         super::flowchart::draw_dot(&self.main)
+    }
+
+    /// An image of the graph, SVG, with colours for light and dark screens.
+    pub fn svg(&self) -> String {
+        super::svg::draw(self)
+    }
+
+    /// One HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads
+    /// nothing.
+    pub fn html(&self, run: Option<&RunRecord<'_>>) -> String {
+        super::page::write(self, run)
     }
 
     /// Steps and edges as data.

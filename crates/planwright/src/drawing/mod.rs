@@ -1,4 +1,4 @@
-//! Pictures of plans: a graph of text for terminals, Mermaid, Graphviz, JSON.
+//! Pictures of plans and runs: a graph of text for terminals, Mermaid, Graphviz, SVG, HTML, JSON.
 //!
 //! ```text
 //! ●  files     list_files
@@ -14,8 +14,13 @@ mod flowchart;
 mod graph;
 mod json;
 mod lanes;
+mod layers;
+mod markup;
+mod page;
 mod state;
+mod svg;
 mod text;
+mod timeline;
 
 #[cfg(test)]
 mod tests;
@@ -26,5 +31,6 @@ pub use json::{
     ViolationV1,
 };
 pub use lanes::Symbols;
+pub use page::RunRecord;
 pub use state::{Mark, StepState};
 pub use text::Style;

@@ -14,7 +14,7 @@ use planwright_store::{StoreError, StoredPlan};
 use super::mcp_cli;
 use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::ValidPlan;
-use crate::response::answer::{self, skip_reason};
+use crate::response::answer;
 use crate::response::content::Attachments;
 use crate::response::format::ResponseBudget;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
@@ -217,7 +217,7 @@ impl<'a> ProfileOutcome<'a> {
             StepStatus::Succeeded => String::new(),
             StepStatus::Failed => failure(step),
             StepStatus::Skipped | StepStatus::NotRun => match &step.reason {
-                Some(reason) => format!("skipped: {}", skip_reason(reason)),
+                Some(reason) => format!("skipped: {reason}"),
                 None => "skipped".to_owned(),
             },
             StepStatus::Cancelled => "cancelled".to_owned(),

@@ -13,7 +13,7 @@ use planwright_core::plan::Output;
 use planwright_core::{Diagnostic, Diagnostics, Object, StepId, Value};
 use planwright_engine::RunId;
 use planwright_engine::backend::ToolOutput;
-use planwright_engine::run::{SkipKind, SkipReason, StepStatus, StepSummary};
+use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_engine::{RunStatus, RunSummary};
 
 use crate::response::content::Attachments;
@@ -307,7 +307,7 @@ impl StepsByStatus<'_> {
                 StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled if is_whole => {
                     let mut fields = vec![("step", name)];
                     if let Some(reason) = &step.reason {
-                        fields.push(("because", Value::from(skip_reason(reason))));
+                        fields.push(("because", Value::from(reason.to_string())));
                     }
                     self.skipped.push(Value::object(fields));
                 }
@@ -324,17 +324,6 @@ impl StepsByStatus<'_> {
                 self.collect(&step.parts);
             }
         }
-    }
-}
-
-pub(crate) fn skip_reason(reason: &SkipReason) -> String {
-    let of = &reason.of;
-    match reason.because {
-        SkipKind::Step => format!("`{of}` did not succeed"),
-        SkipKind::Branch => format!("nothing filled `{of}`"),
-        SkipKind::Condition => "its condition was false".to_owned(),
-        SkipKind::Stopped => format!("the run stopped after `{of}`"),
-        SkipKind::Person => "a person decided to go on without it".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Pictures of small plans.
 
 mod flow;
+mod images;
 mod lanes;
 mod pictures;
 mod remarks;

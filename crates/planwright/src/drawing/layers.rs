@@ -1,0 +1,438 @@
+//! The layout of a graph in layers, for pictures with coordinates: steps that could start together share a layer, and edges run
+//! downwards between them.
+//!
+//! The method is that of K. Sugiyama, S. Tagawa and M. Toda, "Methods for Visual Understanding of Hierarchical System Structures" (IEEE
+//! Transactions on Systems, Man, and Cybernetics 11, 1981): layers by the longest path, orders by the barycentres of the neighbours.
+//! The horizontal positions minimise the squares of the distances to the neighbours, for the order that was found.
+
+use super::lanes::RowOrder;
+
+/// The gap between two steps of a layer, in pixels.
+const GAP: f64 = 20.0;
+/// The gap between two layers, in pixels.
+const LAYER_GAP: f64 = 40.0;
+/// The width that an edge takes where it crosses a layer, in pixels.
+const CROSSING_WIDTH: f64 = 6.0;
+/// The most crossings of edges and layers. A graph with more draws its long edges straight, behind the steps.
+const MAX_CROSSINGS: usize = 20_000;
+/// The number of sweeps over the layers that search for an order with few crossings, and for positions.
+const SWEEPS: usize = 8;
+/// The number of nodes beyond which only two sweeps are made, so that a plan of 10,000 steps is drawn at once.
+const MANY_NODES: usize = 4_000;
+
+/// The size of a step's box, in pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct BoxSize {
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+/// A point, in pixels from the upper left corner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+/// The positions of a graph.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    /// The upper left corner of each step's box.
+    pub(super) boxes: Vec<Point>,
+    /// For each edge, the points that it runs through, from the step that is waited for; empty for an edge of a step to itself.
+    pub(super) edges: Vec<Vec<Point>>,
+    /// The size of the whole.
+    pub(super) size: BoxSize,
+}
+
+/// Lays out boxes of `sizes` with the `edges` between them. Edges against `order`, which are those of cycles, run upwards.
+pub(super) fn layout(sizes: &[BoxSize], edges: &[(usize, usize)], order: &RowOrder) -> Layout {
+    let mut layers = Layers::new(sizes, edges, order);
+    let sweeps = if layers.nodes.len() > MANY_NODES {
+        2
+    } else {
+        SWEEPS
+    };
+    layers.reduce_crossings(sweeps);
+    let centres = layers.centres(sweeps);
+    layers.finish(edges, &centres)
+}
+
+/// A box, or the place where a long edge crosses a layer.
+#[derive(Clone, Debug)]
+struct Node {
+    size: BoxSize,
+    layer: usize,
+    /// The position in its layer.
+    position: usize,
+    above: Vec<usize>,
+    below: Vec<usize>,
+}
+
+struct Layers {
+    /// The boxes, and behind them the crossings.
+    nodes: Vec<Node>,
+    /// The nodes of each layer, from left to right.
+    rows: Vec<Vec<usize>>,
+    /// The number of boxes.
+    boxes: usize,
+    /// For each edge, its crossings from above to below.
+    crossings: Vec<Vec<usize>>,
+}
+
+impl Layers {
+    fn new(sizes: &[BoxSize], edges: &[(usize, usize)], order: &RowOrder) -> Self {
+        let downwards: Vec<(usize, usize)> = edges
+            .iter()
+            .map(|(from, to)| {
+                if order.rows[*from] <= order.rows[*to] {
+                    (*from, *to)
+                } else {
+                    (*to, *from)
+                }
+            })
+            .collect();
+        let mut readers = vec![Vec::new(); sizes.len()];
+        for (from, to) in downwards.iter().filter(|(from, to)| from != to) {
+            readers[*from].push(*to);
+        }
+        let mut layer = vec![0_usize; sizes.len()];
+        for step in &order.steps {
+            for reader in &readers[*step] {
+                layer[*reader] = layer[*reader].max(layer[*step] + 1);
+            }
+        }
+        let nodes = sizes.iter().zip(&layer).map(|(size, layer)| Node {
+            size: *size,
+            layer: *layer,
+            position: 0,
+            above: Vec::new(),
+            below: Vec::new(),
+        });
+        let mut layers = Self {
+            nodes: nodes.collect(),
+            rows: vec![Vec::new(); layer.iter().max().map_or(0, |last| last + 1)],
+            boxes: sizes.len(),
+            crossings: Vec::with_capacity(edges.len()),
+        };
+        for step in &order.steps {
+            layers.rows[layer[*step]].push(*step);
+        }
+        let length = |(from, to): &(usize, usize)| layer[*to] - layer[*from];
+        let total: usize = downwards
+            .iter()
+            .map(|edge| length(edge).saturating_sub(1))
+            .sum();
+        for edge in &downwards {
+            let crossings = if total > MAX_CROSSINGS {
+                Vec::new()
+            } else {
+                layers.add_crossings(*edge)
+            };
+            if edge.0 != edge.1 {
+                layers.connect(*edge, &crossings);
+            }
+            layers.crossings.push(crossings);
+        }
+        layers.number();
+        layers
+    }
+
+    fn add_crossings(&mut self, (from, to): (usize, usize)) -> Vec<usize> {
+        let (first, last) = (self.nodes[from].layer, self.nodes[to].layer);
+        (first + 1..last)
+            .map(|layer| {
+                let node = self.nodes.len();
+                self.nodes.push(Node {
+                    size: BoxSize {
+                        width: CROSSING_WIDTH,
+                        height: 0.0,
+                    },
+                    layer,
+                    position: 0,
+                    above: Vec::new(),
+                    below: Vec::new(),
+                });
+                self.rows[layer].push(node);
+                node
+            })
+            .collect()
+    }
+
+    fn connect(&mut self, (from, to): (usize, usize), crossings: &[usize]) {
+        let mut above = from;
+        for node in crossings.iter().copied().chain([to]) {
+            self.nodes[above].below.push(node);
+            self.nodes[node].above.push(above);
+            above = node;
+        }
+    }
+
+    fn number(&mut self) {
+        for row in &self.rows {
+            for (position, node) in row.iter().enumerate() {
+                self.nodes[*node].position = position;
+            }
+        }
+    }
+
+    /// Orders the nodes of each layer by the mean position of their neighbours, down and up in turn. The best order that was met stays.
+    fn reduce_crossings(&mut self, sweeps: usize) {
+        let mut best = self.rows.clone();
+        let mut fewest = self.count_crossings();
+        for sweep in 0..sweeps {
+            if fewest == 0 {
+                break;
+            }
+            let is_down = sweep % 2 == 0;
+            let count = self.rows.len();
+            for index in 0..count {
+                let layer = if is_down { index } else { count - 1 - index };
+                self.sort_layer(layer, is_down);
+            }
+            let crossings = self.count_crossings();
+            if crossings < fewest {
+                fewest = crossings;
+                best.clone_from(&self.rows);
+            }
+        }
+        self.rows = best;
+        self.number();
+    }
+
+    fn sort_layer(&mut self, layer: usize, by_above: bool) {
+        let mut row = std::mem::take(&mut self.rows[layer]);
+        let mut keyed: Vec<(f64, usize)> = row
+            .iter()
+            .map(|node| {
+                let neighbours = self.neighbours(*node, by_above);
+                let positions = neighbours.iter().map(|other| self.nodes[*other].position);
+                // A node without neighbours stays where it is.
+                let own = self.nodes[*node].position;
+                (mean(positions.map(real)).unwrap_or(real(own)), *node)
+            })
+            .collect();
+        // The sort is stable, so equal nodes keep their order.
+        keyed.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        row.clear();
+        row.extend(keyed.into_iter().map(|(_, node)| node));
+        for (position, node) in row.iter().enumerate() {
+            self.nodes[*node].position = position;
+        }
+        self.rows[layer] = row;
+    }
+
+    fn neighbours(&self, node: usize, above: bool) -> &[usize] {
+        if above {
+            &self.nodes[node].above
+        } else {
+            &self.nodes[node].below
+        }
+    }
+
+    /// Counts the pairs of edges that cross between layers: the inversions of the lower ends, in the order of the upper ones.
+    fn count_crossings(&self) -> usize {
+        let mut total = 0;
+        for (layer, row) in self.rows.iter().enumerate() {
+            let width = self.rows.get(layer + 1).map_or(0, Vec::len);
+            let mut counts = FenwickTree::new(width);
+            let mut seen = 0;
+            for node in row {
+                let mut ends: Vec<usize> = self.nodes[*node]
+                    .below
+                    .iter()
+                    .map(|below| &self.nodes[*below])
+                    .filter(|below| below.layer == layer + 1)
+                    .map(|below| below.position)
+                    .collect();
+                ends.sort_unstable();
+                for end in &ends {
+                    total += seen - counts.up_to(*end);
+                }
+                for end in &ends {
+                    counts.add(*end);
+                }
+                seen += ends.len();
+            }
+        }
+        total
+    }
+
+    /// The horizontal centre of each node.
+    fn centres(&self, sweeps: usize) -> Vec<f64> {
+        let mut centres = vec![0.0; self.nodes.len()];
+        for row in &self.rows {
+            let gaps = self.gaps(row);
+            for (node, centre) in row.iter().zip(separated(&vec![0.0; row.len()], &gaps)) {
+                centres[*node] = centre;
+            }
+        }
+        for sweep in 0..sweeps {
+            let is_down = sweep % 2 == 0;
+            let count = self.rows.len();
+            for index in 0..count {
+                let layer = if is_down { index } else { count - 1 - index };
+                let row = &self.rows[layer];
+                let wanted: Vec<f64> = row
+                    .iter()
+                    .map(|node| {
+                        let both = (self.neighbours(*node, true).iter())
+                            .chain(self.neighbours(*node, false));
+                        let of_one = self.neighbours(*node, is_down).iter();
+                        // The last sweeps balance both sides.
+                        let found = if sweep + 2 < sweeps {
+                            mean(of_one.map(|other| centres[*other]))
+                        } else {
+                            mean(both.map(|other| centres[*other]))
+                        };
+                        found.unwrap_or(centres[*node])
+                    })
+                    .collect();
+                for (node, centre) in row.iter().zip(separated(&wanted, &self.gaps(row))) {
+                    centres[*node] = centre;
+                }
+            }
+        }
+        centres
+    }
+
+    /// The least distances between the centres of neighbours in a layer.
+    fn gaps(&self, row: &[usize]) -> Vec<f64> {
+        let width = |node: usize| self.nodes[node].size.width;
+        row.windows(2)
+            .map(|pair| f64::midpoint(width(pair[0]), width(pair[1])) + GAP)
+            .collect()
+    }
+
+    fn finish(&self, edges: &[(usize, usize)], centres: &[f64]) -> Layout {
+        let left = |node: usize| centres[node] - self.nodes[node].size.width / 2.0;
+        let all = 0..self.nodes.len();
+        let start = all.clone().map(left).fold(f64::INFINITY, f64::min);
+        let start = if start.is_finite() { start } else { 0.0 };
+        let end = all.map(|node| left(node) + self.nodes[node].size.width);
+        let width = end.fold(0.0, f64::max) - start;
+        let mut tops = Vec::with_capacity(self.rows.len());
+        let mut heights = Vec::with_capacity(self.rows.len());
+        let mut y = 0.0;
+        for row in &self.rows {
+            let height = (row.iter())
+                .map(|node| self.nodes[*node].size.height)
+                .fold(0.0, f64::max);
+            tops.push(y);
+            heights.push(height);
+            y += height + LAYER_GAP;
+        }
+        let top = |node: usize| tops[self.nodes[node].layer];
+        let boxes = (0..self.boxes).map(|node| Point {
+            x: left(node) - start,
+            y: top(node),
+        });
+        let x = |node: usize| centres[node] - start;
+        let path = |(from, to): (usize, usize), crossings: &[usize]| {
+            if from == to {
+                return Vec::new();
+            }
+            let is_upwards = self.nodes[from].layer > self.nodes[to].layer;
+            let (upper, lower) = if is_upwards { (to, from) } else { (from, to) };
+            let mut points = vec![Point {
+                x: x(upper),
+                y: top(upper) + self.nodes[upper].size.height,
+            }];
+            for node in crossings {
+                let at = |y: f64| Point { x: x(*node), y };
+                points.push(at(top(*node)));
+                points.push(at(top(*node) + heights[self.nodes[*node].layer]));
+            }
+            points.push(Point {
+                x: x(lower),
+                y: top(lower),
+            });
+            if is_upwards {
+                points.reverse();
+            }
+            points
+        };
+        Layout {
+            boxes: boxes.collect(),
+            edges: edges
+                .iter()
+                .zip(&self.crossings)
+                .map(|(edge, crossings)| path(*edge, crossings))
+                .collect(),
+            size: BoxSize {
+                width,
+                height: (y - LAYER_GAP).max(0.0),
+            },
+        }
+    }
+}
+
+/// The positions nearest to the `wanted` ones, by least squares, whose distances are at least `gaps`: isotonic regression by pooling
+/// adjacent violators, after the gaps are taken out.
+fn separated(wanted: &[f64], gaps: &[f64]) -> Vec<f64> {
+    let mut offsets = Vec::with_capacity(wanted.len());
+    let mut offset = 0.0;
+    for position in 0..wanted.len() {
+        if let Some(gap) = position.checked_sub(1).and_then(|before| gaps.get(before)) {
+            offset += gap;
+        }
+        offsets.push(offset);
+    }
+    // The pools: the sum and the number of their positions.
+    let mut pools: Vec<(f64, usize)> = Vec::new();
+    for (wanted, offset) in wanted.iter().zip(&offsets) {
+        let mut pool = (wanted - offset, 1);
+        while let Some((sum, count)) = pools.last()
+            && sum / real(*count) > pool.0 / real(pool.1)
+        {
+            pool = (pool.0 + sum, pool.1 + count);
+            pools.pop();
+        }
+        pools.push(pool);
+    }
+    let levels = pools
+        .into_iter()
+        .flat_map(|(sum, count)| std::iter::repeat_n(sum / real(count), count));
+    levels
+        .zip(&offsets)
+        .map(|(level, offset)| level + offset)
+        .collect()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / real(count))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of nodes are small")]
+fn real(count: usize) -> f64 {
+    count as f64
+}
+
+/// Counts by position, with sums of prefixes in logarithmic time.
+struct FenwickTree(Vec<usize>);
+
+impl FenwickTree {
+    fn new(positions: usize) -> Self {
+        Self(vec![0; positions + 1])
+    }
+
+    fn add(&mut self, position: usize) {
+        let mut index = position + 1;
+        while let Some(count) = self.0.get_mut(index) {
+            *count += 1;
+            index += index & index.wrapping_neg();
+        }
+    }
+
+    /// The number of added positions up to `position`, included.
+    fn up_to(&self, position: usize) -> usize {
+        let mut index = position + 1;
+        let mut sum = 0;
+        while index > 0 {
+            sum += self.0.get(index).copied().unwrap_or(0);
+            index &= index - 1;
+        }
+        sum
+    }
+}

@@ -1,0 +1,151 @@
+//! Images: where boxes and edges are, and what becomes of hostile texts.
+
+use insta::assert_snapshot;
+use planwright_engine::run::History;
+
+use super::{Drawing, after, checked, plan, remarkable, step};
+use crate::drawing::graph::Graph;
+use crate::drawing::lanes::RowOrder;
+use crate::drawing::layers::{BoxSize, layout};
+use crate::drawing::{DrawnRunV1, Mark, RunRecord};
+use planwright_engine::RunId;
+
+#[test]
+fn a_diamond_with_an_order() {
+    let steps = vec![
+        step("files", "list_files", &[]),
+        step("count", "count_lines", &["files"]),
+        step("search", "search_text", &["files"]),
+        after(step("report", "write", &["count"]), &["search"]),
+    ];
+    let mut drawing = Drawing::of(&checked(plan(steps)));
+    drawing.mark("files", Mark::Succeeded);
+    drawing.mark("count", Mark::Failed);
+    let image = drawing.svg();
+    let (_, body) = image.split_once("</style>\n").unwrap();
+    assert_snapshot!(body);
+}
+
+#[test]
+fn every_note_is_in_the_title_of_its_box() {
+    let image = Drawing::of_unchecked(&remarkable()).svg();
+    for note in ["asks first", "within 1.5s", "may fail"] {
+        assert!(image.contains(note), "{note} in {image}");
+    }
+}
+
+/// A sequence of numbers that looks random and is the same in each run: a linear congruential generator, with the constants of
+/// Numerical Recipes.
+fn random(seed: &mut u32, below: u32) -> u32 {
+    *seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    (*seed >> 8) % below
+}
+
+#[test]
+fn boxes_are_apart_and_edges_run_downwards() {
+    let mut seed = 1;
+    for round in 0..200 {
+        let count = 1 + random(&mut seed, 40);
+        let mut steps = Vec::new();
+        for index in 0..count {
+            let reads: Vec<String> = (0..index)
+                .filter(|_| random(&mut seed, 1 + index) < 2)
+                .map(|read| format!("s{read}"))
+                .collect();
+            let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
+            steps.push(step(&format!("s{index}"), "get", &reads));
+        }
+        let graph = Graph::of(&checked(plan(steps)), "");
+        let sizes: Vec<BoxSize> = (graph.steps.iter())
+            .map(|_| BoxSize {
+                width: 20.0 + f64::from(random(&mut seed, 200)),
+                height: 20.0 + f64::from(random(&mut seed, 60)),
+            })
+            .collect();
+        let ends: Vec<(usize, usize)> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, edge.to))
+            .collect();
+        let found = layout(&sizes, &ends, &RowOrder::of(&graph));
+        let boxes: Vec<_> = found.boxes.iter().zip(&sizes).collect();
+        for (index, (place, size)) in boxes.iter().enumerate() {
+            assert!(place.x > -0.01 && place.y >= 0.0, "round {round}");
+            assert!(
+                place.x + size.width <= found.size.width + 0.01,
+                "round {round}"
+            );
+            assert!(
+                place.y + size.height <= found.size.height + 0.01,
+                "round {round}"
+            );
+            for (other, other_size) in boxes.iter().skip(index + 1) {
+                let is_beside = place.x + size.width <= other.x + 0.01
+                    || other.x + other_size.width <= place.x + 0.01;
+                let is_above =
+                    place.y + size.height <= other.y || other.y + other_size.height <= place.y;
+                assert!(is_beside || is_above, "round {round}: two boxes overlap");
+            }
+        }
+        for ((from, to), path) in ends.iter().zip(&found.edges) {
+            let downwards = path.windows(2).all(|pair| pair[0].y <= pair[1].y);
+            assert!(downwards, "round {round}: {path:?}");
+            let (first, last) = (path.first().unwrap(), path.last().unwrap());
+            let (from, to) = (boxes[*from], boxes[*to]);
+            assert!(
+                (first.y - from.0.y - from.1.height).abs() < 0.01,
+                "round {round}"
+            );
+            assert!((last.y - to.0.y).abs() < 0.01, "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_cycle_is_drawn_as_well() {
+    let steps = vec![step("a", "get", &["b"]), step("b", "get", &["a"])];
+    let image = Drawing::of_unchecked(&plan(steps)).svg();
+    assert!(image.contains("<title>a to b</title>") && image.contains("<title>b to a</title>"));
+}
+
+#[test]
+fn a_plan_of_many_long_edges_is_drawn() {
+    let all: Vec<String> = (0..400).map(|index| format!("s{index}")).collect();
+    let steps = (0..400).map(|index| {
+        let reads: Vec<&str> = all[..index].iter().map(String::as_str).collect();
+        step(&all[index], "get", &reads)
+    });
+    let drawing = Drawing::of(&checked(plan(steps.collect())));
+    assert_eq!(
+        drawing.svg().matches("<path class=\"edge").count(),
+        400 * 399 / 2
+    );
+}
+
+#[test]
+fn hostile_texts_are_shown_as_text() {
+    let hostile = "</title><script>alert(1)</script>\u{202e}\u{200b}\"'&";
+    let mut plan = plan(vec![step("a", "get", &[])]);
+    plan.title = Some(hostile.into());
+    plan.steps[0].title = Some(hostile.into());
+    let checked = checked(plan);
+    let drawing = Drawing::of(&checked);
+    let run = DrawnRunV1 {
+        id: RunId::try_from("r1".to_owned()).unwrap(),
+        status: hostile.to_owned(),
+        duration_ms: 1.0,
+    };
+    let output = planwright_core::Value::from(hostile);
+    let page = drawing.html(Some(&RunRecord {
+        run: &run,
+        steps: &[],
+        history: &History::default(),
+        output: Some(&output),
+    }));
+    for text in [drawing.svg(), page] {
+        assert!(!text.contains("<script"), "{text}");
+        assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text}");
+        assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");
+        assert!(text.contains("\\u{202e}\\u{200b}"), "{text}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The timeline of a run as an image: a row for each step, a bar for each call, and behind the bars the whole time of the step.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use planwright_engine::event::Address;
+use planwright_engine::run::{History, StepSummary};
+
+use super::graph::GraphStep;
+use super::layers::BoxSize;
+use super::markup::{escaped, number};
+use super::svg::opening;
+use crate::terminal_text;
+
+/// The width of the time axis, in pixels.
+const AXIS_WIDTH: f64 = 760.0;
+/// The height of a row, in pixels.
+const ROW: f64 = 20.0;
+/// The width of a character of the ids, in pixels.
+const COLUMN: f64 = 7.3;
+/// The most columns of an id.
+const MAX_COLUMNS: usize = 30;
+/// The most bars of a timeline.
+const MAX_BARS: usize = 20_000;
+/// The least width of a bar, in pixels, so that a short call can be seen.
+const MIN_BAR: f64 = 1.5;
+/// The most marks of the time axis.
+const MAX_TICKS: u128 = 8;
+
+/// Draws the calls of a run that took `duration`, in rows for `steps`. Returns `None` if the run has not called anything.
+pub(super) fn draw(
+    steps: &[GraphStep],
+    summaries: &[StepSummary],
+    history: &History,
+    duration: Duration,
+) -> Option<String> {
+    let rows: HashMap<&str, usize> = (steps.iter().enumerate())
+        .map(|(row, step)| (step.id.as_str(), row))
+        .collect();
+    let end = duration.max(Duration::from_micros(1));
+    let columns = steps.iter().map(|step| terminal_text::width(&step.id));
+    let left = real(columns.max().unwrap_or(0).min(MAX_COLUMNS)) * COLUMN + 24.0;
+    let x = |time: Duration| left + AXIS_WIDTH * time.min(end).div_duration_f64(end);
+    let top = |row: usize| ROW * (real(row) + 1.0);
+    let mut bars = String::new();
+    for summary in summaries {
+        let (Some(started), Some(row)) = (summary.started, rows.get(summary.at.step.as_str()))
+        else {
+            continue;
+        };
+        let ended = summary.ended.unwrap_or(end);
+        let _ = writeln!(
+            bars,
+            "<rect class=\"wait\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"4\"/>",
+            number(x(started)),
+            number(top(*row) + 8.0),
+            number((x(ended) - x(started)).max(MIN_BAR))
+        );
+    }
+    let mut drawn = 0_usize;
+    let mut omitted = 0_usize;
+    for (at, past) in history.steps() {
+        let Some(row) = rows.get(outermost(at).step.as_str()) else {
+            continue;
+        };
+        for call in &past.calls {
+            if drawn == MAX_BARS {
+                omitted += 1;
+                continue;
+            }
+            drawn += 1;
+            let ended = call.ended.unwrap_or(end);
+            let (class, result) = match (&call.answer, call.ended) {
+                (Some(Ok(_)), _) => ("", "succeeded"),
+                (Some(Err(_)), _) => (" failed", "failed"),
+                (None, Some(_)) => (" unknown", "without an answer"),
+                (None, None) => (" running", "in flight"),
+            };
+            let title = format!(
+                "{at}, attempt {}: {result} after {}",
+                call.attempt,
+                terminal_text::time(ended.saturating_sub(call.sent))
+            );
+            let _ = writeln!(
+                bars,
+                "<rect class=\"bar{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" rx=\"2\"><title>{}</title></rect>",
+                number(x(call.sent)),
+                number(top(*row) + 4.0),
+                number((x(ended) - x(call.sent)).max(MIN_BAR)),
+                escaped(&title)
+            );
+        }
+    }
+    if drawn == 0 {
+        return None;
+    }
+    let height = top(steps.len());
+    let size = BoxSize {
+        width: left + AXIS_WIDTH + 60.0,
+        height: height + if omitted > 0 { ROW } else { 0.0 } + 8.0,
+    };
+    let mut text = opening(size, "timeline");
+    for tick in ticks(end) {
+        let place = number(x(tick));
+        let label = if tick.is_zero() {
+            "0".to_owned()
+        } else {
+            terminal_text::time(tick)
+        };
+        let _ = writeln!(
+            text,
+            "<line class=\"grid\" x1=\"{place}\" y1=\"{ROW}\" x2=\"{place}\" y2=\"{}\"/><text class=\"note\" x=\"{place}\" y=\"14\">{label}</text>",
+            number(height)
+        );
+    }
+    for (row, step) in steps.iter().enumerate() {
+        let id = planwright_core::text::visible(&step.id);
+        let _ = writeln!(
+            text,
+            "<text class=\"id\" x=\"8\" y=\"{}\">{}</text>",
+            number(top(row) + 14.0),
+            escaped(&terminal_text::shortened(&id, MAX_COLUMNS, "…"))
+        );
+    }
+    text.push_str(&bars);
+    if omitted > 0 {
+        let _ = writeln!(
+            text,
+            "<text class=\"note\" x=\"8\" y=\"{}\">{omitted} more calls are not drawn</text>",
+            number(height + 14.0)
+        );
+    }
+    text.push_str("</svg>\n");
+    Some(text)
+}
+
+/// The step of the run's own plan that an address belongs to.
+fn outermost(at: &Address) -> &Address {
+    at.inside.as_deref().map_or(at, outermost)
+}
+
+/// The times that the axis marks: a round distance apart.
+fn ticks(end: Duration) -> Vec<Duration> {
+    let total = end.as_nanos();
+    // 1, 2, 5, 10, 20, 50, … microseconds.
+    let powers = std::iter::successors(Some(1_000_u128), |power| power.checked_mul(10));
+    let mut distances = powers.flat_map(|power| [power, power * 2, power * 5]);
+    let distance = distances
+        .find(|distance| total / distance <= MAX_TICKS)
+        .unwrap_or(total);
+    let nanoseconds = |tick: u128| u64::try_from(tick * distance).unwrap_or(u64::MAX);
+    (0..=total / distance)
+        .map(|tick| Duration::from_nanos(nanoseconds(tick)))
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of rows are small")]
+fn real(count: usize) -> f64 {
+    count as f64
+}
