@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, ServerNames, Tool, Value};
+use planwright::core::{Catalog, PlanConsent, ServerNames, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::RunId;
@@ -306,7 +306,7 @@ fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest
 /// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
 pub(crate) fn to_plan(
     plan: &CheckedPlan,
-    own: &str,
+    own: &PlanConsent,
     digest: Option<&str>,
     passphrase: &PassphraseCheck,
     printer: Printer,

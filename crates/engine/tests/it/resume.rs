@@ -106,7 +106,7 @@ fn opened(plan: &CheckedPlan) -> Entry {
         turn: 0,
         record: Record::Opened {
             run: None,
-            digest: Arc::from(plan.digest()),
+            digest: plan.digest().clone(),
             header: Value::Null,
         },
     }

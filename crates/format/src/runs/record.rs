@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::Value;
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::schedule::Timer;
@@ -97,7 +97,8 @@ pub struct RecordV1 {
     pub started_ms: Option<f64>,
     /// The plan's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub digest: Option<PlanDigest>,
     /// The number of steps that the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
@@ -197,7 +198,7 @@ impl From<&Record> for RecordV1 {
             Record::Opened { digest, header, .. } => {
                 let process = ProcessV1::from_value(header).ok();
                 Self {
-                    digest: Some(Arc::clone(digest)),
+                    digest: Some(digest.clone()),
                     pid: process.as_ref().map(|process| process.pid),
                     version: process.map(|process| process.version),
                     ..Self::named("opened")
@@ -274,7 +275,7 @@ impl From<&Record> for RecordV1 {
                 }
             }
             Record::Extended { digest, steps } => Self {
-                digest: Some(Arc::clone(digest)),
+                digest: Some(digest.clone()),
                 steps: Some(*steps),
                 ..Self::named("extended")
             },

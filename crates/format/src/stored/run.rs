@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
 use planwright_core::schema::Schema;
-use planwright_core::{Object, Tool, Value};
+use planwright_core::{Object, PlanConsent, Tool, Value};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::Choice;
 use serde::de::DeserializeOwned;
@@ -319,9 +319,9 @@ pub struct ProcessV1 {
     /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowModeV1>,
-    /// The digest of the plan, if a person approved it as a whole.
+    /// The digest of the approval, if a person approved the plan as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approved_plan: Option<String>,
+    pub approved_plan: Option<PlanConsent>,
     /// The number of steps that were known at the start, if the plan was still being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<usize>,

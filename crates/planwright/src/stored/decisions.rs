@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use futures::future::{BoxFuture, pending};
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, Value};
+use planwright_core::{Object, PlanConsent, Value};
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
@@ -290,12 +290,12 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     Ok(questions)
 }
 
-/// The digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
+/// Returns the digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
 /// and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. If secrets are
 /// among what it is given, a keyed digest of them follows behind a dot, for runs with a key to seal it with.
 ///
 /// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
-pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
+pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
     let shown = redacted_inputs(plan, &options.masked_texts());
     let tools = tools_of(plan).into_iter().map(|tool| {
         let assumed = &tool.annotations;
@@ -314,7 +314,7 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
     });
     let parts = [
         Value::from("planwright.plan-consent/1"),
-        Value::from(plan.digest()),
+        Value::from(plan.digest().as_str()),
         Value::from(shown.clone()),
         Value::list(tools),
     ];
@@ -332,7 +332,7 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
         .iter()
         .any(|(name, value)| inputs.get(name) != Some(value));
     match &options.seal_key {
-        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))),
-        _ => hex,
+        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))).into(),
+        _ => hex.into(),
     }
 }

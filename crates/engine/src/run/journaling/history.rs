@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, StepId, Value};
+use planwright_core::{Hashing, PlanDigest, StepId, Value};
 
 use crate::approval::CallSubject;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
@@ -28,7 +28,7 @@ pub struct History {
     /// The run that the journal belongs to, if it is recorded.
     run: Option<RunId>,
     /// The digest of the plan at the end of the latest process.
-    plan_digest: Option<Arc<str>>,
+    plan_digest: Option<PlanDigest>,
     /// The number of entries read.
     entries: usize,
     last: Duration,
@@ -77,9 +77,9 @@ impl History {
                 if run.is_some() {
                     self.run.clone_from(run);
                 }
-                self.plan_digest = Some(Arc::clone(digest));
+                self.plan_digest = Some(digest.clone());
             }
-            Record::Extended { digest, .. } => self.plan_digest = Some(Arc::clone(digest)),
+            Record::Extended { digest, .. } => self.plan_digest = Some(digest.clone()),
             Record::Sent { .. }
             | Record::Answered { .. }
             | Record::Aborted { .. }
@@ -137,7 +137,7 @@ impl History {
 
     /// The [digest](planwright_core::CheckedPlan::digest) of the run's plan, including the steps that were added under
     /// the latest process.
-    pub fn plan_digest(&self) -> Option<&Arc<str>> {
+    pub fn plan_digest(&self) -> Option<&PlanDigest> {
         self.plan_digest.as_ref()
     }
 

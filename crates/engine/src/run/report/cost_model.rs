@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::plan::{Action, Concurrency, Step};
-use planwright_core::{Tool, Value};
+use planwright_core::{PlanDigest, Tool, Value};
 
 use crate::durations::Durations;
 use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_worth_optimizing, optimize_order};
@@ -17,7 +17,7 @@ pub(crate) struct CostModel<'a> {
     /// The duration of an unknown tool: a typical one, or a unit if no tool is known.
     unit: u64,
     /// The durations of inner plans by digest, so a plan used in many places is computed once.
-    plans: HashMap<String, u64>,
+    plans: HashMap<PlanDigest, u64>,
 }
 
 /// The longest paths of the steps of a plan, from some step on.
@@ -95,7 +95,7 @@ impl<'a> CostModel<'a> {
         }
         let paths = self.paths(plan, 0);
         let longest = paths.ranks.into_iter().max().unwrap_or(0);
-        self.plans.insert(plan.digest().to_owned(), longest);
+        self.plans.insert(plan.digest().clone(), longest);
         longest
     }
 
