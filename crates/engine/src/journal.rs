@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use planwright_core::{PlanDigest, Value};
+use planwright_core::{PlanDigest, ServerName, Value};
 
 use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
@@ -50,7 +50,7 @@ pub enum Record {
         /// The step, item or round that called.
         at: Arc<Address>,
         /// The tool's server.
-        server: Arc<str>,
+        server: ServerName,
         /// The tool's name at its server.
         tool: Arc<str>,
         /// The number of the attempt over all processes, from 1.

@@ -121,7 +121,7 @@ impl Approver for PredefinedDecisions {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         let Tool { server, name, .. } = &*request.tool;
         let qualified = request.tool.qualified_name();
-        let by_qualified = self.decisions.get(&qualified);
+        let by_qualified = self.decisions.get(&*qualified);
         let by_name = self.decisions.get(&**name);
         let decision = by_qualified
             .filter(|_| self.servers.own(server, &qualified))
@@ -219,7 +219,7 @@ fn known(
 fn names(catalog: &Catalog) -> BTreeSet<String> {
     catalog
         .tools()
-        .flat_map(|tool| [tool.qualified_name(), tool.name.to_string()])
+        .flat_map(|tool| [tool.qualified_name().to_string(), tool.name.to_string()])
         .collect()
 }
 

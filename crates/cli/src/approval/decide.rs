@@ -321,7 +321,7 @@ impl OpenCall {
             schema: OPEN_CALL_SCHEMA,
             run: self.run.clone(),
             address: self.at.to_string(),
-            server: Arc::clone(&self.subject.server),
+            server: self.subject.server.clone(),
             tool: Arc::clone(&self.subject.tool),
             args: self.subject.args.clone(),
             reason: self.reason.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::place::{PointerSegment, push_pointer_segment};
-use planwright_core::{PlanDigest, Value};
+use planwright_core::{PlanDigest, ServerName, Value};
 use planwright_engine::RunId;
 use planwright_engine::run::{ReplayError, ReplayReport};
 use serde::Serialize;
@@ -108,7 +108,7 @@ pub struct OpenCallV1 {
     /// The calling step, item or round.
     pub address: String,
     /// The tool's server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
     /// All arguments; secrets stand as `[redacted]`.

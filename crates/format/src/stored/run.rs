@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
 use planwright_core::schema::Schema;
-use planwright_core::{Object, PlanConsent, Tool, Value};
+use planwright_core::{Object, PlanConsent, ServerName, Tool, Value};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::Choice;
 use serde::de::DeserializeOwned;
@@ -182,7 +182,7 @@ fn is_false(flag: &bool) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct ToolV1 {
     /// The server.
-    pub server: String,
+    pub server: ServerName,
     /// The tool's name at the server.
     pub name: String,
     /// The schema of its arguments.
@@ -212,7 +212,7 @@ pub struct ToolV1 {
 impl From<&Tool> for ToolV1 {
     fn from(tool: &Tool) -> Self {
         Self {
-            server: tool.server.to_string(),
+            server: tool.server.clone(),
             name: tool.name.to_string(),
             input_schema: tool.input.as_value().clone(),
             output_schema: tool.output.as_value().clone(),
@@ -230,7 +230,7 @@ impl From<&Tool> for ToolV1 {
 
 impl From<&ToolV1> for Tool {
     fn from(stored: &ToolV1) -> Self {
-        let mut tool = Self::new(Arc::from(&*stored.server), Arc::from(&*stored.name));
+        let mut tool = Self::new(stored.server.clone(), Arc::from(&*stored.name));
         tool.input = Schema::from_value(stored.input_schema.clone());
         tool.output = Schema::from_value(stored.output_schema.clone());
         tool.annotations.read_only = stored.read_only;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{PlanConsent, Tool};
+use planwright_core::{PlanConsent, ServerName, Tool};
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
@@ -123,12 +123,12 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
 
 /// The tools that a plan calls, those of the plans that it runs included, by name.
 pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
-    type Tools = BTreeMap<(Arc<str>, Arc<str>), Arc<Tool>>;
+    type Tools = BTreeMap<(ServerName, Arc<str>), Arc<Tool>>;
     fn collect(plan: &CheckedPlan, tools: &mut Tools) {
         for step in plan.steps() {
             if let Some(tool) = &step.tool {
                 tools
-                    .entry((Arc::clone(&tool.server), Arc::clone(&tool.name)))
+                    .entry((tool.server.clone(), Arc::clone(&tool.name)))
                     .or_insert_with(|| tool.listed());
             }
             if let Some(inner) = &step.plan {

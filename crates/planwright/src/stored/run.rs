@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Object, StepId, Tool};
+use planwright_core::{Object, StepId, Tool, ToolName};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
@@ -307,7 +307,7 @@ impl StoredRun {
     }
 
     /// Returns the tools of `plan` that have changed, with their changes.
-    pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(String, String)> {
+    pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(ToolName, String)> {
         let known = self.process.iter().flat_map(|process| &process.tools);
         let before: BTreeMap<(&str, &str), &ToolV1> = known
             .map(|tool| ((&*tool.server, &*tool.name), tool))

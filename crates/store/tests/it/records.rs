@@ -212,7 +212,7 @@ fn record() -> impl Strategy<Value = Record> {
         )
             .prop_map(|(at, server, tool, attempt, args, consent)| Record::Sent {
                 at,
-                server,
+                server: server.into(),
                 tool,
                 attempt,
                 args,
@@ -239,7 +239,7 @@ fn record() -> impl Strategy<Value = Record> {
             .prop_map(
                 |(at, [server, tool], args, [origin, definition, seal, reason, flow])| {
                     let subject = CallSubject {
-                        server,
+                        server: server.into(),
                         tool,
                         origin,
                         definition,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, PlanDigest, StepId, Value};
+use planwright_core::{Hashing, PlanDigest, ServerName, StepId, Value};
 
 use crate::approval::CallSubject;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
@@ -274,12 +274,12 @@ impl History {
     }
 
     /// The calls that count for rates: their servers and times on a clock that includes pauses, by time.
-    pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &Arc<str>)> {
+    pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &ServerName)> {
         // Before a pause of unknown length, no time on this clock is known.
         let first = self.pauses.iter().rposition(Option::is_none);
         let first = first.map_or(0, |unknown| unknown + 1);
         let known = self.steps.values().flat_map(|past| &past.calls);
-        let mut sent: Vec<(Duration, &Arc<str>)> = known
+        let mut sent: Vec<(Duration, &ServerName)> = known
             .chain(self.calls_of_forgotten.iter().map(|(_, call)| call))
             .filter(|call| call.pauses >= first)
             .map(|call| {
@@ -337,7 +337,7 @@ pub struct PastCall {
     /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The tool's server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
     /// The arguments.
@@ -421,7 +421,7 @@ impl StepHistory {
                 }
                 self.calls.push(PastCall {
                     attempt: *attempt,
-                    server: Arc::clone(server),
+                    server: server.clone(),
                     tool: Arc::clone(tool),
                     args: args.clone(),
                     sent: entry.at,

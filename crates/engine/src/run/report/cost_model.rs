@@ -75,7 +75,7 @@ impl<'a> CostModel<'a> {
         let mut most = own.map_or(usize::MAX, |most| most.get() as usize);
         most = most.min(self.limits.total.get());
         if let Some(tool) = &checked.tool {
-            let of_tool = self.limits.tools.get(tool.qualified_name().as_str());
+            let of_tool = self.limits.tools.get(&tool.qualified_name());
             let of_server = self.limits.servers.get(&tool.server);
             for limit in [
                 // A limit for this tool or server replaces the general one, even if it is higher.
