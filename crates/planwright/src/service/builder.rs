@@ -266,6 +266,10 @@ impl Builder {
         if let Some(config) = self.rules.config {
             open.policy = config.restrict(open.policy);
             open.options.guards = config.guards().clone();
+            #[cfg(feature = "store")]
+            {
+                open.requires_passphrase = config.requires_passphrase();
+            }
         }
         Ok(Planwright::with_open(open))
     }

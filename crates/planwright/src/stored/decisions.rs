@@ -18,7 +18,7 @@ use planwright_store::{NewDecision, Store, StoreError};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::{StoredRun, StoredRunError, tools_of};
+use super::{Decider, StoredRun, StoredRunError, tools_of};
 
 /// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call. Calls without
 /// one are left to [another approver](Self::or), or put off.
@@ -221,31 +221,37 @@ pub struct OpenQuestion {
 }
 
 impl OpenQuestion {
+    /// The question about a call of `run` that waits.
+    pub fn new(run: RunId, at: Arc<Address>, subject: CallSubject) -> Self {
+        Self { run, at, subject }
+    }
+
     /// The digest of the call, which a decision has to name.
     pub fn digest(&self) -> String {
         self.subject.digest(&self.run, &self.at)
     }
 
-    /// Stores a decision about the call, for the process that has the run or resumes it. `by` names the person.
+    /// Stores a decision of `decider` about the call, for the process that has the run or resumes it. All front doors decide here.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::decide`].
+    /// [`StoredRunError::Passphrase`] if the store has a passphrase that `decider` has not entered; those of [`Store::decide`].
     pub fn decide(
         &self,
         store: &Store,
         decision: Decision,
-        by: Option<String>,
+        decider: &Decider,
         now: SystemTime,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), StoredRunError> {
+        decider.check(store, false)?;
         let new = NewDecision {
             at: Arc::clone(&self.at),
             digest: self.digest(),
             decision,
-            by,
+            by: decider.name(),
             decided: now,
         };
-        store.decide(self.run.as_str(), &new)
+        Ok(store.decide(self.run.as_str(), &new)?)
     }
 }
 
@@ -279,11 +285,8 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     let mut questions: Vec<OpenQuestion> = history
         .steps()
         .filter_map(|(at, past)| {
-            Some(OpenQuestion {
-                run: run.clone(),
-                at: Arc::clone(at),
-                subject: past.open_question()?.clone(),
-            })
+            let subject = past.open_question()?.clone();
+            Some(OpenQuestion::new(run.clone(), Arc::clone(at), subject))
         })
         .collect();
     questions.sort_by_key(|question| question.at.to_string());

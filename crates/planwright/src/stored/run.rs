@@ -14,7 +14,7 @@ use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::tools_of;
+use super::{PassphraseError, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
@@ -363,6 +363,9 @@ pub enum StoredRunError {
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A decision without the passphrase that it requires.
+    #[error(transparent)]
+    Passphrase(#[from] PassphraseError),
     /// The plan was not read in any dialect, so no process could read it again.
     #[error("the plan cannot be stored: its dialect is not known")]
     NoDialect,
