@@ -109,7 +109,7 @@ fn new(id: &RunId, plan: &CheckedPlan) -> NewRun {
     NewRun {
         id: id.clone(),
         plan: None,
-        digest: plan.digest().to_owned(),
+        digest: plan.digest().clone(),
         dialect: None,
         steps: plan.steps().len(),
         created: SystemTime::UNIX_EPOCH,

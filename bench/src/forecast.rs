@@ -14,7 +14,7 @@ const WIDTH: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 /// Creates `count` jobs that take from 50 to 500 milliseconds each.
 pub fn jobs(shape: Shape, count: u32) -> Jobs {
     let mut jobs = Jobs::new();
-    let lane = jobs.lane(&Arc::from("server"), &Arc::from("tool"));
+    let lane = jobs.lane(&"server".into(), &Arc::from("tool"));
     for (id, waits) in (0_u64..).zip(shape.waits(count)) {
         // Multiples of a number near the golden ratio spread evenly, and no two are equal.
         let takes = 50_000 + id.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 450_000;

@@ -54,7 +54,7 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
 /// Creates a scheduler with a task for each entry of `waits`. Returns it with the lane of the calls and its first commands.
 pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<SchedulerCommand>) {
     let mut scheduler = Scheduler::new(ConcurrencyLimits::default());
-    let lane = scheduler.lane(&Arc::from("server"), &Arc::from("tool"));
+    let lane = scheduler.lane(&"server".into(), &Arc::from("tool"));
     for rank in ranks(&vec![UNIT; waits.len()], waits) {
         scheduler.add(None, rank);
     }

@@ -2,7 +2,7 @@
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::Action;
-use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, Tool};
+use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, PlanDigest, Tool};
 use planwright_dialects::document::ReadLimits;
 use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 
@@ -55,11 +55,11 @@ pub(crate) fn assert_in_place(diagnostics: &Diagnostics, text: &str) {
 }
 
 /// Returns the digest of the plan, if it is valid with the tools that it names.
-fn digest(plan: &Plan) -> Option<String> {
+fn digest(plan: &Plan) -> Option<PlanDigest> {
     let catalog = tools_of(plan);
     let (checked, findings) = check(plan.clone(), &CheckContext::new(&catalog));
     assert_eq!(checked.is_none(), findings.has_errors());
-    checked.map(|checked| checked.digest().to_owned())
+    checked.map(|checked| checked.digest().clone())
 }
 
 /// Returns a catalog of the tools that `plan` names, without schemas.

@@ -28,8 +28,8 @@ pub fn check_plan(input: &[u8]) {
     let (again, same) = check(plan, &context);
     assert_eq!(findings, same);
     assert_eq!(
-        checked.as_ref().map(|plan| plan.digest().to_owned()),
-        again.as_ref().map(|plan| plan.digest().to_owned())
+        checked.as_ref().map(|plan| plan.digest().clone()),
+        again.as_ref().map(|plan| plan.digest().clone())
     );
     if let Some(plan) = checked {
         // A step outside of all instances runs for each of them.

@@ -68,7 +68,7 @@ impl Workflow {
     /// Returns the tasks as jobs of one tool.
     pub fn jobs(&self) -> Jobs {
         let mut jobs = Jobs::new();
-        let lane = Some(jobs.lane(&Arc::from("workflow"), &Arc::from("task")));
+        let lane = Some(jobs.lane(&"workflow".into(), &Arc::from("task")));
         for task in &self.tasks {
             let job = Job {
                 takes: task.micros,

@@ -28,6 +28,9 @@ pub mod value;
 /// Detection and removal of invisible characters in text from other parties.
 pub mod text;
 
+/// The names of servers and tools, the ids of steps, and the digests of plans.
+pub mod name;
+
 /// Source places: spans and JSON pointers.
 pub mod place;
 
@@ -65,7 +68,8 @@ pub use check::{
 };
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
 pub use expression::Expression;
+pub use name::{PlanConsent, PlanDigest, ServerName, StepId, ToolName};
 pub use place::{Place, PointerSegment, SourceText, Sources, Span};
-pub use plan::{Plan, Step, StepId};
+pub use plan::{Plan, Step};
 pub use schema::Schema;
 pub use value::{Hashing, Number, Object, Value};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright_core::place::push_pointer_segment;
-use planwright_core::{Object, PointerSegment, Tool, Value};
+use planwright_core::{Object, PointerSegment, ServerName, Tool, ToolName, Value};
 use sha2::{Digest, Sha256};
 
 use crate::event::Address;
@@ -20,7 +20,7 @@ use crate::run::{MASK, holds_mask};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallSubject {
     /// The tool's server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
     /// The identity of the server, see [`Tool::origin`]. `None` in journals of older versions, which did not record
@@ -41,7 +41,7 @@ impl CallSubject {
     /// The subject of a call of `tool` with arguments that hold no secret.
     pub fn new(tool: &Tool, args: Value) -> Self {
         Self {
-            server: Arc::clone(&tool.server),
+            server: tool.server.clone(),
             tool: Arc::clone(&tool.name),
             origin: Some(Arc::clone(&tool.origin)),
             definition: Some(tool.definition_digest().into()),
@@ -52,8 +52,8 @@ impl CallSubject {
     }
 
     /// `server.tool`
-    pub fn qualified_name(&self) -> String {
-        format!("{}.{}", self.server, self.tool)
+    pub fn qualified_name(&self) -> ToolName {
+        ToolName::new(format!("{}.{}", self.server, self.tool))
     }
 
     /// The digest of this call at one place of one run, as SHA-256 in hexadecimal digits. Decisions are bound to it.

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::Hashing;
+use planwright_core::{Hashing, ServerName};
 
 /// The number of further calls after which an observation counts half.
 pub const HALF_LIFE: u32 = 8;
@@ -23,7 +23,7 @@ const SHARE: u32 = 12;
 /// Call durations by tool. Reads and updates take constant time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
-    servers: HashMap<Arc<str>, HashMap<Arc<str>, LearnedDuration, Hashing>, Hashing>,
+    servers: HashMap<ServerName, HashMap<Arc<str>, LearnedDuration, Hashing>, Hashing>,
     /// The sum of all means, for a typical value in constant time.
     sum: u128,
     tools: u32,
@@ -47,7 +47,7 @@ impl Durations {
     }
 
     /// Records that a call of `tool` at `server` succeeded after `took`.
-    pub fn observe(&mut self, server: &Arc<str>, tool: &Arc<str>, took: Duration) {
+    pub fn observe(&mut self, server: &ServerName, tool: &Arc<str>, took: Duration) {
         // A fast path: nearly always the tool is known, and every call gets here.
         if let Some(learned) = self
             .servers
@@ -65,8 +65,8 @@ impl Durations {
     }
 
     /// Sets what is known about a tool.
-    pub fn insert(&mut self, server: &Arc<str>, tool: &Arc<str>, learned: LearnedDuration) {
-        let tools = self.servers.entry(Arc::clone(server)).or_default();
+    pub fn insert(&mut self, server: &ServerName, tool: &Arc<str>, learned: LearnedDuration) {
+        let tools = self.servers.entry(server.clone()).or_default();
         match tools.insert(Arc::clone(tool), learned) {
             Some(old) => self.sum = self.sum.saturating_sub(old.mean.as_nanos()),
             None => self.tools = self.tools.saturating_add(1),
@@ -96,7 +96,7 @@ impl Durations {
     }
 
     /// All known tools, sorted by server and tool.
-    pub fn tools(&self) -> Vec<(&Arc<str>, &Arc<str>, LearnedDuration)> {
+    pub fn tools(&self) -> Vec<(&ServerName, &Arc<str>, LearnedDuration)> {
         let mut all: Vec<_> = self
             .servers
             .iter()
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     fn learn(seconds: &[u64]) -> LearnedDuration {
-        let (server, tool) = (Arc::from("s"), Arc::from("t"));
+        let (server, tool) = ("s".into(), Arc::from("t"));
         let mut durations = Durations::new();
         for took in seconds {
             durations.observe(&server, &tool, Duration::from_secs(*took));
@@ -196,7 +196,7 @@ mod tests {
     fn a_typical_call_is_the_mean_of_the_known_tools() {
         let mut durations = Durations::new();
         assert_eq!(durations.typical(), None);
-        let server: Arc<str> = Arc::from("s");
+        let server = ServerName::from("s");
         durations.observe(&server, &Arc::from("a"), Duration::from_secs(1));
         durations.observe(&server, &Arc::from("b"), Duration::from_secs(5));
         assert_eq!(durations.typical(), Some(Duration::from_secs(3)));

@@ -283,7 +283,7 @@ impl SpawnRequest {
 
     fn open(self, mut options: RunOptions) -> (RunMachine, Option<JournalGate>) {
         let id = self.run.clone();
-        let digest = Arc::from(self.plan.digest());
+        let digest = self.plan.digest().clone();
         options.plan_state = self.plan_state.unwrap_or(options.plan_state);
         let mut run = RunMachine::new(self.run, self.plan, options);
         let mut turn = 0;

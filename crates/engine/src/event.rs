@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{StepId, Value};
+use planwright_core::{PlanDigest, StepId, Value};
 
 use crate::backend::ToolError;
 use crate::id::RunId;
@@ -176,7 +176,7 @@ pub enum RunEvent {
         /// The plan's name.
         plan: Option<Arc<str>>,
         /// The plan's digest.
-        digest: Arc<str>,
+        digest: PlanDigest,
         /// The number of its steps.
         steps: usize,
     },

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use planwright_core::Value;
+use planwright_core::{PlanDigest, ServerName, Value};
 
 use crate::approval::CallSubject;
 use crate::backend::{ToolError, ToolOutput};
@@ -41,7 +41,7 @@ pub enum Record {
         /// The run's id, if the journal knows it.
         run: Option<RunId>,
         /// The plan's digest.
-        digest: Arc<str>,
+        digest: PlanDigest,
         /// Further data of the caller, for resuming the run.
         header: Value,
     },
@@ -50,7 +50,7 @@ pub enum Record {
         /// The step, item or round that called.
         at: Arc<Address>,
         /// The tool's server.
-        server: Arc<str>,
+        server: ServerName,
         /// The tool's name at its server.
         tool: Arc<str>,
         /// The number of the attempt over all processes, from 1.
@@ -113,7 +113,7 @@ pub enum Record {
     /// Input: the plan has further steps. The owner of the journal stores the plan itself.
     Extended {
         /// The digest of the longer plan.
-        digest: Arc<str>,
+        digest: PlanDigest,
         /// The number of its steps.
         steps: usize,
     },
@@ -427,7 +427,7 @@ mod tests {
             turn: 0,
             record: Record::Opened {
                 run: None,
-                digest: Arc::from("d"),
+                digest: PlanDigest::from("d"),
                 header: Value::from(header),
             },
         };

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use planwright::engine::Decision;
 use planwright::schemars::{self, JsonSchema};
 use planwright::store::Store;
-use planwright::stored::open_questions;
+use planwright::stored::{Decider, open_questions};
 use planwright::{Function, Functions, Planwright, RunSummary, ToolError, parse};
 use serde::Deserialize;
 
@@ -85,7 +85,7 @@ fn approve(store: &Store) -> Result<(), Box<dyn Error>> {
         let tool = question.subject.qualified_name();
         println!("  {tool} {} is approved", question.subject.args);
         let yes = Decision::Approve { args: None };
-        question.decide(store, yes, Some("ada".to_owned()), now)?;
+        question.decide(store, yes, &Decider::new(Some("ada".to_owned())), now)?;
     }
     Ok(())
 }

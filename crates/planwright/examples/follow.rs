@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use planwright::engine::{Decision, ToolOutput};
 use planwright::store::Store;
+use planwright::stored::Decider;
 use planwright::{Function, Functions, Planwright, Value, parse};
 
 const PLAN: &str = r#"{"steps": [
@@ -50,7 +51,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     for question in planwright.questions("order-1")? {
         println!("{} asks: {}", question.at, question.subject.args);
-        planwright.decide(&question, Decision::Approve { args: None }, None)?;
+        planwright.decide(
+            &question,
+            Decision::Approve { args: None },
+            &Decider::default(),
+        )?;
     }
     while watch.view().status.is_none() {
         watch.next().await?;

@@ -328,7 +328,7 @@
 //!
 //! ```
 //! use planwright::engine::Decision;
-//! use planwright::stored::open_questions;
+//! use planwright::stored::{Decider, open_questions};
 //! use planwright::store::Store;
 //! # use std::time::SystemTime;
 //! # use planwright::{Function, Functions, Planwright, parse};
@@ -346,9 +346,10 @@
 //! # assert_eq!(summary.status.as_str(), "waiting");
 //!
 //! // Another process decides:
+//! let ada = Decider::new(Some("ada".to_owned()));
 //! for question in open_questions(&store, "order-1")? {
 //!     println!("{} {}", question.subject.qualified_name(), question.subject.args);
-//!     question.decide(&store, Decision::Approve { args: None }, Some("ada".to_owned()), now)?;
+//!     question.decide(&store, Decision::Approve { args: None }, &ada, now)?;
 //! }
 //!
 //! // This one or another resumes the run:

@@ -26,7 +26,7 @@ pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
         }
     }
     let tools = catalog.tools();
-    names.extend(tools.map(|tool| ("tool", &*tool.name, tool.qualified_name())));
+    names.extend(tools.map(|tool| ("tool", &*tool.name, tool.qualified_name().to_string())));
     let mut first: HashMap<(&str, String), (&str, &str)> = HashMap::new();
     let mut warnings = Vec::new();
     for (what, name, whole) in &names {

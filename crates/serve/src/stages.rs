@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright::config::Stage;
 use planwright_core::check::{Policy, StageRule};
-use planwright_core::{Catalog, Object, Tool, Value};
+use planwright_core::{Catalog, Object, Tool, ToolName, Value};
 use planwright_dialects::document::nearest;
 
 /// The current stage of one client, and its known values.
@@ -175,7 +175,7 @@ fn has(stage: &Stage, tool: &Tool) -> bool {
 #[error("the stage `{stage}` does not have the tool `{tool}`")]
 pub struct NotInStage {
     /// The tool.
-    pub tool: String,
+    pub tool: ToolName,
     /// The current stage.
     pub stage: Arc<str>,
     /// The stages that have it.
@@ -260,7 +260,7 @@ fn quoted(names: &[Arc<str>]) -> Vec<String> {
 mod tests {
     use planwright::config::{Config, ConfigSource, Origin};
     use planwright_core::check::Policy;
-    use planwright_core::{Catalog, CheckContext, Tool, Value, check};
+    use planwright_core::{Catalog, CheckContext, Tool, ToolName, Value, check};
 
     use super::Stages;
 
@@ -299,7 +299,7 @@ tools = []
     }
 
     /// The names of the tools that are there.
-    fn tools(stages: &Stages) -> Vec<String> {
+    fn tools(stages: &Stages) -> Vec<ToolName> {
         let catalog = stages.tools(&catalog());
         catalog.tools().map(|tool| tool.qualified_name()).collect()
     }

@@ -35,7 +35,7 @@ impl Store {
             .filter_map(|(server, tool, learned)| {
                 let before = before.of(server, tool).unwrap_or_default();
                 let is_new = before != learned && 0 < learned.calls;
-                is_new.then(|| (Arc::clone(server), Arc::clone(tool), before, learned))
+                is_new.then(|| (server.clone(), Arc::clone(tool), before, learned))
             })
             .collect();
         if learned.is_empty() {

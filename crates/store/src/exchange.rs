@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use planwright_core::Value;
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 use planwright_format::journal::{
     Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
@@ -62,7 +62,7 @@ struct ExportHeaderV1 {
 struct ExportedRunV1 {
     id: String,
     plan: Option<String>,
-    digest: String,
+    digest: PlanDigest,
     dialect: Option<String>,
     created_ns: i64,
     steps: i64,
@@ -307,7 +307,7 @@ fn read_header(
             let known = ExportedRunV1 {
                 id: row.get(0)?,
                 plan: row.get(1)?,
-                digest: row.get(2)?,
+                digest: row.get::<_, String>(2)?.into(),
                 dialect: row.get(3)?,
                 created_ns: row.get(4)?,
                 steps: row.get(5)?,

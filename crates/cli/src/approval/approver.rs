@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, ServerNames, Tool, Value};
+use planwright::core::{Catalog, PlanConsent, ServerNames, Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::RunId;
@@ -121,7 +121,7 @@ impl Approver for PredefinedDecisions {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         let Tool { server, name, .. } = &*request.tool;
         let qualified = request.tool.qualified_name();
-        let by_qualified = self.decisions.get(&qualified);
+        let by_qualified = self.decisions.get(&*qualified);
         let by_name = self.decisions.get(&**name);
         let decision = by_qualified
             .filter(|_| self.servers.own(server, &qualified))
@@ -219,7 +219,7 @@ fn known(
 fn names(catalog: &Catalog) -> BTreeSet<String> {
     catalog
         .tools()
-        .flat_map(|tool| [tool.qualified_name(), tool.name.to_string()])
+        .flat_map(|tool| [tool.qualified_name().to_string(), tool.name.to_string()])
         .collect()
 }
 
@@ -306,7 +306,7 @@ fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest
 /// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
 pub(crate) fn to_plan(
     plan: &CheckedPlan,
-    own: &str,
+    own: &PlanConsent,
     digest: Option<&str>,
     passphrase: &PassphraseCheck,
     printer: Printer,

@@ -16,9 +16,9 @@ use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, MASK, holds_mask};
 use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1, WaitingV1};
-use planwright::stored::StoredRun;
+use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError};
 use planwright::terminal_text;
-use planwright_store::{NewDecision, Store, StoreError};
+use planwright_store::{Store, StoreError};
 
 use super::passphrase::PassphraseCheck;
 use crate::args::{
@@ -27,7 +27,6 @@ use crate::args::{
 use crate::error::{CommandError, Exit};
 use crate::runs::selector::find_run;
 use crate::runs::store;
-use crate::system::environment;
 use crate::view::output;
 use crate::view::printer::{Printer, terminal};
 
@@ -68,14 +67,12 @@ pub(crate) fn approve(
         printer.status("nothing was decided");
         return Ok(Exit::Waiting);
     }
-    PassphraseCheck::open(Some(&questions.store))?.confirm()?;
     decide(&questions, &Decision::Approve { args }, "approved", printer)
 }
 
 /// `planwright reject RUN STEP`
 pub(crate) fn reject(arguments: &RejectArguments, printer: Printer) -> Result<Exit, CommandError> {
     let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
-    PassphraseCheck::open(Some(&questions.store))?.confirm()?;
     let because = arguments.because.clone();
     decide(
         &questions,
@@ -219,8 +216,9 @@ fn decide(
     done: &str,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    let decider = PassphraseCheck::open(Some(&questions.store))?.decider()?;
     for question in &questions.open {
-        questions.decide(question, decision.clone())?;
+        questions.decide(question, decision.clone(), &decider)?;
         let call = &question.call;
         printer.quote(&format!(
             "`{}` is {done}: {}",
@@ -321,7 +319,7 @@ impl OpenCall {
             schema: OPEN_CALL_SCHEMA,
             run: self.run.clone(),
             address: self.at.to_string(),
-            server: Arc::clone(&self.subject.server),
+            server: self.subject.server.clone(),
             tool: Arc::clone(&self.subject.tool),
             args: self.subject.args.clone(),
             reason: self.reason.clone(),
@@ -394,20 +392,20 @@ impl Questions {
     }
 
     /// Stores the decision about a call that was shown.
-    fn decide(&self, question: &Question, decision: Decision) -> Result<(), CommandError> {
-        let new = NewDecision {
-            at: Arc::clone(&question.call.at),
-            digest: question.call.digest.clone(),
-            decision,
-            by: environment::variable("USER"),
-            decided: store::now(),
-        };
-        let decided = self.store.decide(self.run.as_str(), &new);
+    fn decide(
+        &self,
+        question: &Question,
+        decision: Decision,
+        decider: &Decider,
+    ) -> Result<(), CommandError> {
+        let OpenCall { at, subject, .. } = &question.call;
+        let asked = OpenQuestion::new(self.run.clone(), Arc::clone(at), subject.clone());
+        let decided = asked.decide(&self.store, decision, decider, store::now());
         decided.map_err(|error| match error {
-            StoreError::Decided { .. } => {
+            StoredRunError::Store(StoreError::Decided { .. }) => {
                 CommandError::new(error.to_string()).hint("a decision stands once it is made")
             }
-            other => store::explain(other),
+            other => other.into(),
         })
     }
 }

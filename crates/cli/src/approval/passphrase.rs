@@ -2,33 +2,26 @@
 //!
 //! A program that runs as the same user could start `planwright` in a pseudo-terminal and approve its own calls, but it does not know the passphrase.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use argon2::Argon2;
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use planwright::stored::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 use planwright_store::Store;
 
 use crate::args::{PassphraseArguments, StoreArguments};
 use crate::error::{CommandError, Exit, reason};
 use crate::runs::store;
 use crate::setup::settings;
+use crate::system::environment;
 use crate::view::printer::Printer;
-
-/// The minimum length of a passphrase, in characters.
-const MIN_CHARS: usize = 8;
 
 /// The hint if `planwright passphrase` cannot ask.
 const AT_TERMINAL: &str = "run it at a terminal";
 
-/// The passphrase that decisions from the command line require, if one is set.
+/// The question for the passphrase that decisions from the command line require, asked at most once by a process.
 #[derive(Clone, Debug)]
 pub(crate) struct PassphraseCheck {
-    /// The hashes of the required passphrases. One passphrase has to match them all.
-    hashes: Vec<String>,
-    /// True if it was entered in this process.
-    is_confirmed: Arc<AtomicBool>,
+    passphrase: Passphrase,
+    confirmed: Arc<OnceLock<ConfirmedPassphrase>>,
 }
 
 impl PassphraseCheck {
@@ -37,44 +30,62 @@ impl PassphraseCheck {
     /// The passphrase of the store is always required. With `[approvals] passphrase`, that of the user's own store is required as well, so
     /// a decision cannot avoid it by naming another store.
     pub(crate) fn open(store: Option<&Store>) -> Result<Self, CommandError> {
-        let hash = |store: &Store| store.passphrase().map_err(store::explain);
-        let mut hashes: Vec<String> = Vec::new();
-        if let Some(store) = store {
-            hashes.extend(hash(store)?);
+        let is_demanded = settings::own()?.requires_passphrase();
+        let own = if is_demanded {
+            store::open_if_there(&StoreArguments::default())?
+        } else {
+            None
+        };
+        let stores = store.into_iter().chain(&own);
+        let passphrase = Passphrase::of(stores).map_err(store::explain)?;
+        if is_demanded && !passphrase.is_set() {
+            return Err(
+                CommandError::new("decisions require a passphrase, and none is set")
+                    .hint("set one: `planwright passphrase`"),
+            );
         }
-        if settings::own()?.requires_passphrase() {
-            if let Some(own) = store::open_if_there(&StoreArguments::default())? {
-                hashes.extend(hash(&own)?);
-            }
-            if hashes.is_empty() {
-                return Err(
-                    CommandError::new("decisions require a passphrase, and none is set")
-                        .hint("set one: `planwright passphrase`"),
-                );
-            }
-        }
-        // Both may be the same store.
-        hashes.dedup();
         Ok(Self {
-            hashes,
-            is_confirmed: Arc::default(),
+            passphrase,
+            confirmed: Arc::default(),
         })
     }
 
     /// Asks for the passphrase, if one is set and was not entered before in this process. Blocks.
     pub(crate) fn confirm(&self) -> Result<(), CommandError> {
-        if self.hashes.is_empty() || self.is_confirmed.load(Ordering::Relaxed) {
+        if !self.passphrase.is_set() || self.confirmed.get().is_some() {
             return Ok(());
         }
         let entered = prompt(
             "passphrase for decisions: ",
             "decide at a terminal, or in the form of an MCP client",
         )?;
-        for hash in &self.hashes {
-            verify(hash, &entered)?;
-        }
-        self.is_confirmed.store(true, Ordering::Relaxed);
+        let confirmed = self.passphrase.confirm(&entered)?;
+        // Another thread may have asked as well; either proof holds.
+        let _ = self.confirmed.set(confirmed);
         Ok(())
+    }
+
+    /// The user as the one who decides about a call of a stored run, after [`confirm`](Self::confirm).
+    pub(crate) fn decider(&self) -> Result<Decider, CommandError> {
+        self.confirm()?;
+        let user = Decider::new(environment::variable("USER"));
+        Ok(match self.confirmed.get() {
+            Some(confirmed) => user.confirmed(confirmed.clone()),
+            None => user,
+        })
+    }
+}
+
+impl From<PassphraseError> for CommandError {
+    fn from(error: PassphraseError) -> Self {
+        match error {
+            PassphraseError::Store(error) => store::explain(error),
+            PassphraseError::Required
+            | PassphraseError::Wrong
+            | PassphraseError::TooShort
+            | PassphraseError::Damaged(_)
+            | PassphraseError::Unhashable(_) => Self::new(error.to_string()),
+        }
     }
 }
 
@@ -84,42 +95,27 @@ pub(crate) fn passphrase(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    if let Some(hash) = store.passphrase().map_err(store::explain)? {
-        verify(&hash, &prompt("current passphrase: ", AT_TERMINAL)?)?;
+    let current = Passphrase::of([&store]).map_err(store::explain)?;
+    if current.is_set() {
+        current.confirm(&prompt("current passphrase: ", AT_TERMINAL)?)?;
     } else if arguments.remove {
         return Err(CommandError::new("no passphrase is set"));
     }
     if arguments.remove {
-        store.set_passphrase(None).map_err(store::explain)?;
+        Passphrase::set(&store, None)?;
         printer.status("decisions no longer require a passphrase");
         return Ok(Exit::Success);
     }
     let new = prompt("new passphrase: ", AT_TERMINAL)?;
-    if new.chars().count() < MIN_CHARS {
-        return Err(CommandError::new(format!(
-            "a passphrase has at least {MIN_CHARS} characters"
-        )));
-    }
+    Passphrase::check_new(&new)?;
     if prompt("repeat the new passphrase: ", AT_TERMINAL)? != new {
         return Err(CommandError::new(
             "the passphrases differ; nothing was changed",
         ));
     }
-    let hash = Argon2::default()
-        .hash_password(new.as_bytes())
-        .map_err(|error| CommandError::new(format!("the passphrase cannot be hashed: {error}")))?;
-    store
-        .set_passphrase(Some(&hash.to_string()))
-        .map_err(store::explain)?;
+    Passphrase::set(&store, Some(&new))?;
     printer.status("decisions from the command line now require the passphrase");
     Ok(Exit::Success)
-}
-
-fn verify(hash: &str, entered: &str) -> Result<(), CommandError> {
-    let parsed = PasswordHash::new(hash)
-        .map_err(|error| CommandError::new(format!("the stored passphrase is damaged: {error}")))?;
-    let verified = Argon2::default().verify_password(entered.as_bytes(), &parsed);
-    verified.map_err(|_| CommandError::new("the passphrase is wrong; nothing was changed"))
 }
 
 /// Reads a line from the terminal without showing it.

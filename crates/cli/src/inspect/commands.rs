@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use indexmap::IndexSet;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, Diagnostic, ServerNames, Tool, Value};
+use planwright::core::{Catalog, Diagnostic, ServerName, ServerNames, Tool, Value};
 use planwright::drawing::Drawing;
 use planwright::engine::Durations;
 use planwright::engine::run::estimate;
@@ -211,12 +210,12 @@ fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandEr
 }
 
 /// Returns the server of a tool that a plan names without one, as recorded in earlier runs.
-fn server_of(tool: &str, stored: &Durations) -> Arc<str> {
+fn server_of(tool: &str, stored: &Durations) -> ServerName {
     let tools = stored.tools().into_iter();
     let mut servers = tools.filter(|(_, name, _)| &***name == tool);
     match (servers.next(), servers.next()) {
-        (Some((server, ..)), None) => Arc::clone(server),
-        _ => Arc::from("unknown"),
+        (Some((server, ..)), None) => server.clone(),
+        _ => "unknown".into(),
     }
 }
 
@@ -286,7 +285,7 @@ pub(crate) async fn tools(
         }
         Format::Text => {
             // A server has a single heading, even if its tools are not listed consecutively.
-            let servers: IndexSet<&Arc<str>> = found.iter().map(|tool| &tool.server).collect();
+            let servers: IndexSet<&ServerName> = found.iter().map(|tool| &tool.server).collect();
             found.sort_by_key(|tool| servers.get_index_of(&tool.server));
             let mut server = None;
             for tool in &found {

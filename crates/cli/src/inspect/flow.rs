@@ -214,7 +214,7 @@ async fn of_tools(
         .catalog
         .tools()
         .map(|tool| FlowToolV1 {
-            tool: tool.qualified_name(),
+            tool: tool.qualified_name().to_string(),
             outputs: output_fields(policy, tool),
             parameters: parameter_rules(policy, tool),
         })

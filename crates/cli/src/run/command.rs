@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use planwright::config::Config;
-use planwright::core::Catalog;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Mode;
+use planwright::core::{Catalog, PlanConsent};
 use planwright::engine::RunId;
 use planwright::engine::SecretValues;
 use planwright::engine::options::{FailurePolicy, RunOptions};
@@ -63,7 +63,7 @@ struct PreparedRun {
     options: RunOptions,
     store: Option<Store>,
     /// The digest of the plan if a person approved it as a whole.
-    approved: Option<String>,
+    approved: Option<PlanConsent>,
 }
 
 impl<'a> PlanCommand<'a> {

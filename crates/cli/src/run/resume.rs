@@ -429,7 +429,7 @@ mod tests {
         };
         let written = Record::Sent {
             at: Arc::new(at),
-            server: Arc::from("bank"),
+            server: "bank".into(),
             tool: Arc::from("pay"),
             attempt: 1,
             args: Value::from("\u{1b}"),

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::config::Config;
+use planwright::core::PlanConsent;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::RunId;
 use planwright::engine::journal::{Journal, MemoryJournal};
@@ -44,7 +45,7 @@ pub(crate) fn approved(
     options: &RunOptions,
     store: Option<&Store>,
     printer: Printer,
-) -> Result<Option<Option<String>>, CommandError> {
+) -> Result<Option<Option<PlanConsent>>, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
         return Ok(Some(None));
     };
@@ -191,7 +192,7 @@ impl RunSession<'_> {
         &self,
         tools: &ToolArguments,
         options: RunOptions,
-        approved: Option<String>,
+        approved: Option<PlanConsent>,
     ) -> Result<RunSegment, CommandError> {
         let is_approved = approved.is_some();
         let storage = match (self.store, &self.adapting) {

@@ -126,6 +126,7 @@ impl From<StoredRunError> for CommandError {
         let explained = Self::new(error.to_string());
         match error {
             StoredRunError::Store(error) => explain(error),
+            StoredRunError::Passphrase(error) => error.into(),
             StoredRunError::Unreadable(_) => {
                 explained.hint("use the version of the program that wrote it")
             }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use planwright::core::ServerName;
 use planwright::mcp::{
     ConnectOptions, Connections, Consent, HttpConfig, ServerConfig, ServerTransport, ServersConfig,
 };
@@ -147,7 +148,7 @@ fn find(arguments: &LoginArguments, printer: Printer) -> Result<ServerConfig, Co
             let help = error.help.clone();
             CommandError::new(error.to_string()).hint(help)
         })?;
-    let is_it = |server: &Option<Arc<str>>| server.as_deref() == Some(name);
+    let is_it = |server: &Option<ServerName>| server.as_deref() == Some(name);
     if let Some(problem) = config
         .unusable
         .iter()

@@ -1,10 +1,11 @@
 //! Budgets and limits of concurrent calls, as written in options.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
 use planwright::config::Config;
+use planwright::core::{ServerName, ToolName};
 use planwright::dialects::document::nearest;
 use planwright::engine::RunOptions;
 use planwright::engine::schedule::ConcurrencyLimits;
@@ -15,10 +16,13 @@ use crate::args::GuardArguments;
 use crate::error::CommandError;
 
 /// A limit for all, and limits by name.
-type Parsed = (Option<NonZeroUsize>, HashMap<Arc<str>, NonZeroUsize>);
+type Parsed<N> = (Option<NonZeroUsize>, HashMap<N, NonZeroUsize>);
 
 /// Reads the values of `flag`.
-pub(crate) fn parse(flag: &str, values: &[String]) -> Result<Parsed, CommandError> {
+pub(crate) fn parse<N: for<'a> From<&'a str> + Eq + Hash>(
+    flag: &str,
+    values: &[String],
+) -> Result<Parsed<N>, CommandError> {
     let mut for_all = None;
     let mut named = HashMap::new();
     for value in values {
@@ -32,7 +36,7 @@ pub(crate) fn parse(flag: &str, values: &[String]) -> Result<Parsed, CommandErro
         })?;
         match name {
             Some(name) => {
-                named.insert(Arc::from(name.trim()), number);
+                named.insert(N::from(name.trim()), number);
             }
             None => for_all = Some(number),
         }
@@ -45,19 +49,20 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
     let tools: BTreeSet<String> = toolbox
         .catalog
         .tools()
-        .map(|tool| tool.qualified_name())
+        .map(|tool| tool.qualified_name().to_string())
         .collect();
     let servers: BTreeSet<String> = toolbox
         .catalog
         .tools()
         .map(|tool| tool.server.to_string())
         .collect();
-    for (flag, what, named, known) in [
-        ("--max-per-server", "server", &limits.servers, &servers),
-        ("--max-per-tool", "tool", &limits.tools, &tools),
+    let of_servers: Vec<&str> = limits.servers.keys().map(ServerName::as_str).collect();
+    let of_tools: Vec<&str> = limits.tools.keys().map(ToolName::as_str).collect();
+    for (flag, what, mut unknown, known) in [
+        ("--max-per-server", "server", of_servers, &servers),
+        ("--max-per-tool", "tool", of_tools, &tools),
     ] {
-        let mut unknown: Vec<&Arc<str>> = named.keys().collect();
-        unknown.retain(|name| !known.contains(&***name));
+        unknown.retain(|name| !known.contains(*name));
         unknown.sort();
         for name in unknown {
             let error = CommandError::new(format!(
@@ -65,7 +70,7 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
             ));
             let whole = known.iter().find(|known| {
                 let tool = known.split_once('.').map(|(_, tool)| tool);
-                tool == Some(&**name)
+                tool == Some(name)
             });
             let near = nearest(name, known.iter().map(String::as_str));
             return Err(match whole.map(String::as_str).or(near) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool, Value};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, ServerName, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
 use planwright::mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig, Supervisor};
@@ -380,7 +380,7 @@ impl Toolbox {
             let mut servers = config.servers.iter();
             servers.any(|server| !needed.contains(&*server.name))
         });
-        let is_needed = |name: &&Arc<str>| {
+        let is_needed = |name: &&ServerName| {
             options
                 .only
                 .as_ref()

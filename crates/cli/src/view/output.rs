@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use planwright::core::PlanConsent;
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
 use planwright::drawing;
@@ -65,7 +66,7 @@ pub(crate) fn report(
 /// Prints a dry run. `consent` is the digest that approves the plan as a whole.
 pub(crate) fn dry_run(
     plan: &CheckedPlan,
-    consent: &str,
+    consent: &PlanConsent,
     loaded: &LoadedPlan,
     format: RunFormat,
     printer: Printer,
@@ -87,7 +88,7 @@ pub(crate) fn dry_run(
         loaded.diagnostics.iter().cloned(),
     );
     report.plan.name.clone_from(&plan.plan().name);
-    report.plan.digest = Some(consent.into());
+    report.plan.digest = Some(consent.text().clone());
     report.steps = steps.iter().map(StepV1::from).collect();
     json(&report, format, printer)?;
     Ok(Exit::Success)

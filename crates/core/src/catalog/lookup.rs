@@ -7,15 +7,15 @@ use indexmap::IndexMap;
 
 use super::tool::{EXTRACTION, is_extraction_name};
 use super::{ServerNames, Tool};
-use crate::Hashing;
+use crate::{Hashing, ServerName, ToolName};
 
 /// The tools that a plan may call, in the order in which the servers list them, and the names of all servers.
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
-    tools: IndexMap<(Arc<str>, Arc<str>), Arc<Tool>, Hashing>,
+    tools: IndexMap<(ServerName, Arc<str>), Arc<Tool>, Hashing>,
     servers: ServerNames,
     by_name: HashMap<Arc<str>, Vec<usize>, Hashing>,
-    by_qualified_name: HashMap<String, Vec<usize>, Hashing>,
+    by_qualified_name: HashMap<ToolName, Vec<usize>, Hashing>,
     by_model_name: HashMap<String, Vec<usize>, Hashing>,
     extraction: Option<Arc<Tool>>,
 }
@@ -41,7 +41,7 @@ impl Catalog {
     pub fn add(&mut self, tool: Tool) {
         let tool = Arc::new(tool);
         self.servers.add(&tool.server);
-        let key = (Arc::clone(&tool.server), Arc::clone(&tool.name));
+        let key = (tool.server.clone(), Arc::clone(&tool.name));
         let (index, old) = self.tools.insert_full(key, Arc::clone(&tool));
         // A replaced tool keeps its index, so its names are listed already.
         if old.is_none() {
@@ -71,13 +71,13 @@ impl Catalog {
     /// a simulated one, or the extraction tool.
     pub fn extraction(&self) -> Option<&Arc<Tool>> {
         let (server, name) = EXTRACTION.split_once('.')?;
-        let own = self.tools.get(&(Arc::from(server), Arc::from(name)));
+        let own = self.tools.get(&(ServerName::from(server), Arc::from(name)));
         own.filter(|tool| tool.is_extraction())
             .or(self.extraction.as_ref())
     }
 
     /// Reserves the names `server.…` and `server__…` for a server whose tools are not known yet.
-    pub fn reserve(&mut self, server: &Arc<str>) {
+    pub fn reserve(&mut self, server: &ServerName) {
         self.servers.add(server);
     }
 
@@ -112,7 +112,7 @@ impl Catalog {
         {
             return Some(tool);
         }
-        self.tools.get(&(Arc::from(server), Arc::from(name)))
+        self.tools.get(&(ServerName::from(server), Arc::from(name)))
     }
 
     /// Finds a tool by the name that a plan uses: `server.tool`, then
@@ -125,8 +125,12 @@ impl Catalog {
             return tool.map_or(Lookup::Unknown, Lookup::Found);
         }
         // Qualified names take precedence, so that a bare name with a dot never hides one.
-        for names in [&self.by_qualified_name, &self.by_model_name] {
-            let found = self.at(names.get(name));
+        let named = [
+            self.by_qualified_name.get(name),
+            self.by_model_name.get(name),
+        ];
+        for indices in named {
+            let found = self.at(indices);
             let is_owned = |tool: &Arc<Tool>| self.servers.own(&tool.server, name);
             match found.as_slice() {
                 [] => {}
@@ -158,14 +162,14 @@ impl Catalog {
     pub fn unambiguous_name(&self, tool: &Tool) -> String {
         let qualified = tool.qualified_name();
         if self.leads_to(&qualified, tool) {
-            return qualified;
+            return qualified.to_string();
         }
         // Another server may own the qualified name, as with a server `a.b` beside `a`.
         let others = [tool.model_name(), tool.name.to_string()];
         let mut others = others.into_iter();
         others
             .find(|name| self.leads_to(name, tool))
-            .unwrap_or(qualified)
+            .unwrap_or_else(|| qualified.to_string())
     }
 
     /// Describes each tool that cannot be called by the name that its server gives it, one clause each.
@@ -179,7 +183,7 @@ impl Catalog {
                 )
             };
             let qualified = tool.qualified_name();
-            if name != qualified {
+            if qualified != *name {
                 let owner = self.servers.owner(&qualified).unwrap_or(&tool.server);
                 return Some(clause(&qualified, owner));
             }
@@ -191,7 +195,7 @@ impl Catalog {
 
     /// Explains why `name` finds none of `tools` unambiguously, as one clause.
     pub fn ambiguity(&self, name: &str, tools: &[Arc<Tool>]) -> String {
-        let mut servers: Vec<&Arc<str>> = tools.iter().map(|tool| &tool.server).collect();
+        let mut servers: Vec<&ServerName> = tools.iter().map(|tool| &tool.server).collect();
         servers.dedup();
         match (tools, servers.as_slice()) {
             ([tool], _) => match self.servers.owner(name) {
@@ -254,7 +258,7 @@ mod tests {
             .map(|(server, name)| Tool::new(*server, *name))
             .collect();
         for server in servers {
-            catalog.reserve(&Arc::from(*server));
+            catalog.reserve(&ServerName::from(*server));
         }
         catalog
     }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use crate::plan::{Node, NodeKind, Step};
-use crate::{Hashing, Object, Schema, Value};
+use crate::{Hashing, Object, Schema, ServerName, ToolName, Value};
 
 /// A tool of a server.
 #[derive(Clone, Debug)]
 pub struct Tool {
     /// The server that offers it.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The identity of the server: its command line or address. Empty for tools in this process.
     pub origin: Arc<str>,
     /// The name of the tool on its server.
@@ -106,7 +106,7 @@ impl Default for Annotations {
 
 impl Tool {
     /// Creates a tool with a name and no other properties.
-    pub fn new(server: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+    pub fn new(server: impl Into<ServerName>, name: impl Into<Arc<str>>) -> Self {
         Self {
             server: server.into(),
             origin: Arc::from(""),
@@ -123,8 +123,8 @@ impl Tool {
     }
 
     /// Returns the name `server.tool`.
-    pub fn qualified_name(&self) -> String {
-        format!("{}.{}", self.server, self.name)
+    pub fn qualified_name(&self) -> ToolName {
+        ToolName::new(format!("{}.{}", self.server, self.name))
     }
 
     /// Returns the name `server__tool`, limited to the letters, digits, `_` and `-` that model APIs allow.
@@ -150,7 +150,7 @@ impl Tool {
     pub fn definition(&self) -> Value {
         let text = |text: &Option<Arc<str>>| text.clone().map_or(Value::Null, Value::Text);
         let fields = [
-            ("server", Value::Text(self.server.clone())),
+            ("server", Value::Text(Arc::clone(self.server.text()))),
             ("origin", Value::Text(self.origin.clone())),
             ("name", Value::Text(self.name.clone())),
             ("title", text(&self.title)),
@@ -210,17 +210,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 /// The names of servers. A server `files` owns the names `files.…` and `files__…`, whether it offers such tools or not.
 #[derive(Clone, Debug, Default)]
 pub struct ServerNames {
-    names: HashSet<Arc<str>, Hashing>,
+    names: HashSet<ServerName, Hashing>,
     /// The names in the form that model APIs allow, each with the servers that share it.
-    for_models: HashMap<String, Vec<Arc<str>>, Hashing>,
+    for_models: HashMap<String, Vec<ServerName>, Hashing>,
 }
 
 impl ServerNames {
     /// Adds a server.
-    pub fn add(&mut self, server: &Arc<str>) {
-        if !server.is_empty() && self.names.insert(Arc::clone(server)) {
+    pub fn add(&mut self, server: &ServerName) {
+        if !server.is_empty() && self.names.insert(server.clone()) {
             let same = self.for_models.entry(for_models(server)).or_default();
-            same.push(Arc::clone(server));
+            same.push(server.clone());
         }
     }
 
@@ -231,7 +231,10 @@ impl ServerNames {
 
     /// Returns the servers that may own a name such as `server.tool` or `server__tool`, with the
     /// length of the server part and whether it is the exact server name.
-    fn claims<'a>(&'a self, name: &'a str) -> impl Iterator<Item = ((usize, bool), &'a Arc<str>)> {
+    fn claims<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = ((usize, bool), &'a ServerName)> {
         let signs = name.char_indices().map(|(at, _)| at);
         // Server names may contain dots and underscores, so any separator may end one.
         signs.flat_map(move |at| {
@@ -242,7 +245,7 @@ impl ServerNames {
             let for_models = is_alias.then(|| self.for_models.get(server));
             let for_models = for_models.flatten().into_iter().flatten();
             // An exact server name that is already valid for models is in both maps.
-            let for_models = for_models.filter(move |other| &***other != server);
+            let for_models = for_models.filter(move |other| **other != *server);
             named
                 .map(move |server| ((at, true), server))
                 .chain(for_models.map(move |server| ((at, false), server)))
@@ -250,7 +253,7 @@ impl ServerNames {
     }
 
     /// Returns the server that owns `name`: the one with the longest matching name.
-    pub fn owner<'a>(&'a self, name: &'a str) -> Option<&'a Arc<str>> {
+    pub fn owner<'a>(&'a self, name: &'a str) -> Option<&'a ServerName> {
         let nearest = self.claims(name).max_by_key(|(rank, _)| *rank);
         nearest.map(|(_, server)| server)
     }
@@ -259,7 +262,7 @@ impl ServerNames {
     pub fn own(&self, server: &str, name: &str) -> bool {
         let (own, others): (Vec<_>, Vec<_>) = self
             .claims(name)
-            .partition(|(_, claimant)| ***claimant == *server);
+            .partition(|(_, claimant)| **claimant == *server);
         let nearest = own.iter().map(|(rank, _)| *rank).max();
         // A longer server name is the more specific claim.
         others.iter().all(|(rank, _)| Some(*rank) < nearest)
@@ -267,7 +270,7 @@ impl ServerNames {
 
     /// Returns true if no other server than `server` owns `name`, so that it can serve as a bare tool name.
     pub fn allows_bare_name(&self, name: &str, server: &str) -> bool {
-        self.claims(name).all(|(_, claimant)| **claimant == *server)
+        self.claims(name).all(|(_, claimant)| *claimant == *server)
     }
 }
 

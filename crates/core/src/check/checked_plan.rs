@@ -7,7 +7,7 @@ use super::dependencies::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::schema::Type;
-use crate::{Diagnostics, Hashing, Object, Plan, Step, StepId, Tool};
+use crate::{Diagnostics, Hashing, Object, Plan, PlanDigest, Step, StepId, Tool};
 
 /// A plan without errors, with the results of its check. Only [`check()`](crate::check()) creates one. Cloning is
 /// cheap.
@@ -25,7 +25,7 @@ pub(super) struct CheckedData {
     pub(super) steps: Vec<CheckedStep>,
     pub(super) ids: HashMap<StepId, u32, Hashing>,
     pub(super) writers: SlotWriters,
-    pub(super) digest: String,
+    pub(super) digest: PlanDigest,
     pub(super) inputs: Object,
     /// The type of the output of a sub-plan as its caller can rely on it; [`Type::Any`] for a main plan.
     pub(super) output_type: Type,
@@ -181,7 +181,7 @@ impl CheckedPlan {
 
     /// Returns the digest of the plan's meaning, SHA-256 in hexadecimal digits. Plans that differ only in layout,
     /// titles and notes share it.
-    pub fn digest(&self) -> &str {
+    pub fn digest(&self) -> &PlanDigest {
         &self.data.digest
     }
 

@@ -10,15 +10,15 @@ use crate::plan::{
     Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
     Segment, Sharing, SlotPath, Source, Targets, TextPart,
 };
-use crate::{Plan, Step, Value};
+use crate::{Plan, PlanDigest, Step, Value};
 
 /// Computes the digest of `plan` in hexadecimal digits. `sub_plans` holds the checked plans that its steps run, whose
 /// digests are part of the result.
-pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> String {
+pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> PlanDigest {
     let mut writer = DigestWriter(Sha256::new());
     writer.word("planwright.plan/1");
     writer.plan(plan, sub_plans);
-    writer.finish()
+    writer.finish().into()
 }
 
 fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
@@ -157,7 +157,7 @@ impl DigestWriter {
                     // The digest of an inline plan follows and identifies it.
                     PlanTarget::Inline(_) => self.word(""),
                 }
-                self.word(sub_plan.map_or("", CheckedPlan::digest));
+                self.word(sub_plan.map_or("", |plan| plan.digest()));
                 self.list(call.scopes.iter(), |writer, kind| {
                     writer.word(kind.as_str());
                 });

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::checked_plan::CheckedPlan;
 use super::context::CheckContext;
 use crate::plan::{ExternalValue, Source};
-use crate::{Catalog, Tool};
+use crate::{Catalog, Tool, ToolName};
 
 /// A tool that differs between the check and the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolMismatch {
     /// The tool, as `server.tool`.
-    pub tool: Arc<str>,
+    pub tool: ToolName,
     /// The difference, as one clause.
     pub reason: String,
 }
@@ -73,7 +73,7 @@ struct Comparison {
 impl Comparison {
     fn add(&mut self, tool: &Tool, reason: String) {
         let mismatch = ToolMismatch {
-            tool: tool.qualified_name().into(),
+            tool: tool.qualified_name(),
             reason,
         };
         if !self.mismatches.contains(&mismatch) {

@@ -518,7 +518,7 @@ impl<'a> Analysis<'a> {
                     self.parameters.push(StepParameter {
                         step: Arc::clone(&path),
                         tool,
-                        tool_name: Arc::clone(&tool_name),
+                        tool_name: tool_name.clone(),
                         parameter,
                         guard,
                         leaves,

@@ -69,7 +69,7 @@ fn uncovered(list: &str, rule: &FlowRule, tools: &[&Arc<Tool>], part: Part) -> O
         .filter(|tool| pattern.covers_tool(tool))
         .peekable();
     if covered.peek().is_none() {
-        let names = tools.iter().map(|tool| tool.qualified_name());
+        let names = tools.iter().map(|tool| tool.qualified_name().to_string());
         let wanted = pattern.tool().as_str();
         return Some(warning(
             list,

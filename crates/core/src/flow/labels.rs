@@ -17,7 +17,7 @@ use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
 use super::report::ValueLabels;
 use crate::schema::{Additional, Type};
-use crate::{Hashing, Schema, Tool, Value};
+use crate::{Hashing, Schema, Tool, ToolName, Value};
 
 /// Maximum nesting of labels; deeper values get one label. A plan may pass a value through thousands of steps.
 const MAX_NESTING: u16 = 500;
@@ -320,9 +320,9 @@ impl<'a> LabelStore<'a> {
     }
 
     /// Returns the name of the tool `id`, as `server.tool`.
-    pub(super) fn tool_name(&self, id: ToolId) -> Arc<str> {
+    pub(super) fn tool_name(&self, id: ToolId) -> ToolName {
         let outputs = self.tool_outputs(id);
-        outputs.map_or_else(|| Arc::from(""), |outputs| Arc::clone(&outputs.name))
+        outputs.map_or_else(ToolName::default, |outputs| outputs.name.clone())
     }
 
     /// Returns the labels of the output of `tool`, which `step` calls.
@@ -605,7 +605,7 @@ impl<'a> LabelStore<'a> {
                     flags.add(stated);
                     let origin = LabelOrigin::Output {
                         step: Arc::clone(&call.step),
-                        tool: Arc::clone(&tool.name),
+                        tool: Arc::clone(tool.name.text()),
                         field: Arc::clone(field),
                     };
                     self.pending.push(self.graph.origin(origin, flags));

@@ -12,7 +12,7 @@ use super::graph::Flags;
 use super::policy::{FlowPolicy, FlowRule};
 use super::report::{Confidentiality, Integrity};
 use crate::schema::{Additional, PathLookup, Type};
-use crate::{Hashing, Tool, Value};
+use crate::{Hashing, Tool, ToolName, Value};
 
 /// Maximum number of fields of an output that are labelled apart. Larger outputs get the join over all rules.
 const MAX_FIELDS: usize = 1_000;
@@ -133,7 +133,7 @@ impl PartId {
 pub(super) struct ToolOutputs<'a> {
     pub(super) tool: &'a Tool,
     /// The tool, as `server.tool`.
-    pub(super) name: Arc<str>,
+    pub(super) name: ToolName,
     pub(super) rules: OutputRules<'a>,
     parts: Vec<Part>,
     fields: HashMap<(PartId, Arc<str>), PartId, Hashing>,
@@ -153,7 +153,7 @@ impl<'a> ToolOutputs<'a> {
     pub(super) fn of(policy: &'a FlowPolicy, tool: &'a Tool) -> Self {
         Self {
             tool,
-            name: tool.qualified_name().into(),
+            name: tool.qualified_name(),
             rules: OutputRules::of(policy, tool),
             parts: vec![Part {
                 path: Vec::new(),

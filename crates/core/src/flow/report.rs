@@ -13,7 +13,7 @@ use super::graph::Flags;
 use super::labels::is_position;
 use super::traces::{ShownTraces, Traces};
 use super::{OnViolation, PlannerLabel};
-use crate::{Code, Diagnostics, Value};
+use crate::{Code, Diagnostics, ToolName, Value};
 
 pub use crate::diagnostic::FlowHop;
 
@@ -88,8 +88,8 @@ pub struct FlowOrigin {
 pub struct FlowParameter {
     /// The step, with the path of inner plans before it.
     pub step: Arc<str>,
-    /// The tool, as `server.tool`.
-    pub tool: Arc<str>,
+    /// The tool.
+    pub tool: ToolName,
     /// The path of the parameter, with dots; empty for all arguments together.
     pub parameter: Arc<str>,
     /// The rule that guards the parameter.

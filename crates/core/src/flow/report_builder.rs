@@ -11,7 +11,7 @@ use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces}
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
-use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Tool};
+use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Tool, ToolName};
 
 /// Maximum number of sources that a message names.
 const MAX_NAMED_ORIGINS: usize = 3;
@@ -21,7 +21,7 @@ pub(super) struct StepParameter<'a> {
     pub(super) step: Arc<str>,
     pub(super) tool: &'a Tool,
     /// The tool, as `server.tool`.
-    pub(super) tool_name: Arc<str>,
+    pub(super) tool_name: ToolName,
     pub(super) parameter: Arc<str>,
     pub(super) guard: Option<Arc<str>>,
     pub(super) leaves: Option<Arc<str>>,

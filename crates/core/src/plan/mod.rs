@@ -22,5 +22,5 @@ pub use reference::{
 pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,
-    Repeat, Retry, Step, StepId,
+    Repeat, Retry, Step,
 };

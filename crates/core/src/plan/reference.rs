@@ -6,8 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::StepId;
-use crate::{Expression, Place, Value};
+use crate::{Expression, Place, StepId, Value};
 
 /// Maximum number of characters of a reference that a message shows.
 const MAX_SHOWN: usize = 120;

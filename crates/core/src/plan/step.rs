@@ -1,53 +1,11 @@
 //! A step: its action and arguments, its conditions and loops, and the handling of its output.
 
-use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::{Node, Plan, SlotKind, Writes};
-use crate::{Place, Value};
-
-/// The id of a step: any non-blank text, unique within its plan.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct StepId(Arc<str>);
-
-impl StepId {
-    /// Creates an id from its text.
-    pub fn new(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
-    }
-
-    /// Returns the text of the id.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the text of the id, shared.
-    pub fn text(&self) -> &Arc<str> {
-        &self.0
-    }
-}
-
-impl fmt::Display for StepId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<&str> for StepId {
-    fn from(text: &str) -> Self {
-        Self::new(text)
-    }
-}
-
-impl std::borrow::Borrow<str> for StepId {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
+use crate::{Place, StepId, Value};
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq)]

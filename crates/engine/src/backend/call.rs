@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::{Hashing, StepId, Tool, Value};
+use planwright_core::{Hashing, ServerName, StepId, Tool, Value};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -111,7 +111,7 @@ impl CallContext {
 /// Backends by server name; a backend itself.
 #[derive(Clone, Default)]
 pub struct Backends {
-    by_server: HashMap<Arc<str>, Arc<dyn ToolBackend>, Hashing>,
+    by_server: HashMap<ServerName, Arc<dyn ToolBackend>, Hashing>,
     extraction: Option<Arc<dyn ToolBackend>>,
 }
 
@@ -122,13 +122,13 @@ impl Backends {
     }
 
     /// Routes the calls of `server` to `backend`.
-    pub fn with(mut self, server: impl Into<Arc<str>>, backend: impl ToolBackend) -> Self {
+    pub fn with(mut self, server: impl Into<ServerName>, backend: impl ToolBackend) -> Self {
         self.add(server, Arc::new(backend));
         self
     }
 
     /// Routes the calls of `server` to `backend`.
-    pub fn add(&mut self, server: impl Into<Arc<str>>, backend: Arc<dyn ToolBackend>) {
+    pub fn add(&mut self, server: impl Into<ServerName>, backend: Arc<dyn ToolBackend>) {
         self.by_server.insert(server.into(), backend);
     }
 

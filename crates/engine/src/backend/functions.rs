@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
-use planwright_core::{Annotations, Hashing, Hints, Schema, Tool, Value};
+use planwright_core::{Annotations, Hashing, Hints, Schema, ServerName, Tool, Value};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -38,7 +38,7 @@ use super::{CallContext, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolErro
 /// ```
 #[derive(Clone)]
 pub struct Functions {
-    name: Arc<str>,
+    name: ServerName,
     by_name: IndexMap<Arc<str>, (Tool, Body), Hashing>,
     duplicates: Vec<Arc<str>>,
 }
@@ -53,7 +53,7 @@ impl Functions {
     }
 
     /// Creates a server `name` without any function.
-    pub fn named(name: impl Into<Arc<str>>) -> Self {
+    pub fn named(name: impl Into<ServerName>) -> Self {
         Self {
             name: name.into(),
             by_name: IndexMap::default(),
@@ -82,7 +82,7 @@ impl Functions {
     }
 
     /// The server's name, as plans write it before the dot.
-    pub fn name(&self) -> &Arc<str> {
+    pub fn name(&self) -> &ServerName {
         &self.name
     }
 
@@ -393,10 +393,10 @@ impl Function {
         self
     }
 
-    fn into_parts(self, server: &Arc<str>) -> (Tool, Body) {
+    fn into_parts(self, server: &ServerName) -> (Tool, Body) {
         let annotations = self.tool.annotations;
         let tool = Tool {
-            server: Arc::clone(server),
+            server: server.clone(),
             hints: Hints {
                 read_only: Some(annotations.read_only),
                 destructive: Some(annotations.destructive),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::place::push_pointer_segment;
-use planwright_core::{Hints, Object, PointerSegment, Schema, Tool, Value};
+use planwright_core::{Hints, Object, PointerSegment, Schema, ServerName, Tool, ToolName, Value};
 
 use super::{ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use crate::durations::{Durations, LearnedDuration};
@@ -20,7 +20,7 @@ const SERVER: &str = "simulated";
 #[derive(Debug)]
 pub struct Simulated {
     tools: Vec<Tool>,
-    behaviours: HashMap<String, Behaviour>,
+    behaviours: HashMap<ToolName, Behaviour>,
 }
 
 impl Simulated {
@@ -69,12 +69,9 @@ impl Simulated {
     }
 
     /// The servers of the tools, sorted.
-    pub fn servers(&self) -> Vec<Arc<str>> {
-        let mut servers: Vec<Arc<str>> = self
-            .tools
-            .iter()
-            .map(|tool| Arc::clone(&tool.server))
-            .collect();
+    pub fn servers(&self) -> Vec<ServerName> {
+        let mut servers: Vec<ServerName> =
+            self.tools.iter().map(|tool| tool.server.clone()).collect();
         servers.sort();
         servers.dedup();
         servers

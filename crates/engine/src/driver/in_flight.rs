@@ -101,10 +101,11 @@ impl InFlightCalls {
         clock.restart();
         clock.notify_on_resume(Arc::clone(&self.question_closed));
         // Created here, within the span of the run: the call may be polled in a task of its own.
+        let name = call.tool.qualified_name();
         let span = tracing::info_span!(
             "call",
             step = %call.context.step,
-            tool = call.tool.qualified_name(),
+            tool = name.as_str(),
             attempt
         );
         let called = call_tool(Arc::clone(&self.backend), call);

@@ -9,6 +9,7 @@ use crate::schedule::{
     AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
     TaskId,
 };
+use planwright_core::ServerName;
 
 /// The position of a job.
 pub type JobId = u32;
@@ -29,7 +30,7 @@ pub struct Job {
 pub struct Jobs {
     all: Vec<Job>,
     waits: Vec<Vec<JobId>>,
-    lanes: Vec<(Arc<str>, Arc<str>)>,
+    lanes: Vec<(ServerName, Arc<str>)>,
 }
 
 impl Jobs {
@@ -39,13 +40,13 @@ impl Jobs {
     }
 
     /// The lane for calls of `tool` at `server`. Limits refer to these names.
-    pub fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> u32 {
+    pub fn lane(&mut self, server: &ServerName, tool: &Arc<str>) -> u32 {
         let known = self
             .lanes
             .iter()
             .position(|(of, name)| of == server && name == tool);
         let index = known.unwrap_or_else(|| {
-            self.lanes.push((Arc::clone(server), Arc::clone(tool)));
+            self.lanes.push((server.clone(), Arc::clone(tool)));
             self.lanes.len() - 1
         });
         u32::try_from(index).unwrap_or(u32::MAX)
@@ -85,7 +86,7 @@ impl Jobs {
     }
 
     /// The server and the tool of each lane.
-    pub fn lanes(&self) -> &[(Arc<str>, Arc<str>)] {
+    pub fn lanes(&self) -> &[(ServerName, Arc<str>)] {
         &self.lanes
     }
 

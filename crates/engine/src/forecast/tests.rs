@@ -10,7 +10,7 @@ use crate::schedule::ConcurrencyLimits;
 
 fn jobs(times: &[u64], waits: &[&[JobId]]) -> Jobs {
     let mut jobs = Jobs::new();
-    let lane = jobs.lane(&Arc::from("s"), &Arc::from("t"));
+    let lane = jobs.lane(&"s".into(), &Arc::from("t"));
     for (index, takes) in times.iter().enumerate() {
         let job = Job {
             takes: *takes,
@@ -138,7 +138,7 @@ prop_compose! {
         }
         let mut jobs = Jobs::new();
         for ((takes, tool), waits) in times.into_iter().zip(tools).zip(waits) {
-            let lane = jobs.lane(&Arc::from("s"), &Arc::from(tool.to_string()));
+            let lane = jobs.lane(&"s".into(), &Arc::from(tool.to_string()));
             jobs.add(Job { takes, lane: Some(lane), alone: false }, waits);
         }
         jobs

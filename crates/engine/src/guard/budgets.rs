@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, Tool, Value};
+use planwright_core::{Hashing, ServerName, Tool, Value};
 
 use super::guards::{Bound, GuardKind, Guards, RateLimiter, guard_error, output_size};
 use crate::backend::{ToolError, ToolOutput};
@@ -22,7 +21,7 @@ pub(crate) struct Guard {
     failures: u64,
     fingerprints: CallHasher,
     repeated_calls: HashMap<CallDigest, u64, Hashing>,
-    rate_limiters: HashMap<Arc<str>, RateLimiter, Hashing>,
+    rate_limiters: HashMap<ServerName, RateLimiter, Hashing>,
     /// The time by which the clock of the rate limits is ahead of the run's clock, which stands still while no process
     /// drives the run.
     paused: Duration,
@@ -43,7 +42,7 @@ impl Guard {
             fingerprints: CallHasher::default(),
             repeated_calls: HashMap::default(),
             rate_limiters: rates
-                .map(|(server, rate)| (Arc::clone(server), RateLimiter::new(rate.most)))
+                .map(|(server, rate)| (server.clone(), RateLimiter::new(rate.most)))
                 .collect(),
             paused: Duration::ZERO,
             closed: None,
@@ -130,7 +129,7 @@ impl Guard {
     pub(crate) fn restore_rates<'a>(
         &mut self,
         paused: Duration,
-        calls: impl IntoIterator<Item = (Duration, &'a Arc<str>)>,
+        calls: impl IntoIterator<Item = (Duration, &'a ServerName)>,
     ) {
         self.paused = paused;
         for (sent, server) in calls {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use planwright_core::{ToolPattern, Value};
+use planwright_core::{ServerName, ToolPattern, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 
@@ -122,7 +122,7 @@ pub struct Guards {
     /// The maximum number of calls of all tools together that match a pattern.
     pub tools: Vec<(ToolPattern, Bound)>,
     /// The maximum number of calls of one server.
-    pub servers: Vec<(Arc<str>, Bound)>,
+    pub servers: Vec<(ServerName, Bound)>,
     /// The maximum total size of all outputs, in bytes of JSON.
     pub output_bytes: Option<Bound>,
     /// The maximum total size of all written values, in bytes of JSON: computed values, arguments with their step and
@@ -138,7 +138,7 @@ pub struct Guards {
     /// The maximum number of consecutive `repeat` rounds with the same output.
     pub same_rounds: Option<Bound>,
     /// Rate limits by server name.
-    pub rates: Vec<(Arc<str>, Bound<Rate>)>,
+    pub rates: Vec<(ServerName, Bound<Rate>)>,
 }
 
 impl Guards {
@@ -171,7 +171,7 @@ impl Guards {
 
     /// Bounds the number of calls of the server `name`.
     #[must_use]
-    pub fn calls_of_server(mut self, name: impl Into<Arc<str>>, most: impl Into<Bound>) -> Self {
+    pub fn calls_of_server(mut self, name: impl Into<ServerName>, most: impl Into<Bound>) -> Self {
         self.servers.push((name.into(), most.into()));
         self
     }
@@ -220,7 +220,7 @@ impl Guards {
 
     /// Sets a rate limit for the server `name`.
     #[must_use]
-    pub fn rate(mut self, name: impl Into<Arc<str>>, rate: impl Into<Bound<Rate>>) -> Self {
+    pub fn rate(mut self, name: impl Into<ServerName>, rate: impl Into<Bound<Rate>>) -> Self {
         self.rates.push((name.into(), rate.into()));
         self
     }

@@ -1,10 +1,9 @@
 //! Tests of the guard alone: admitted calls, and the errors of refused ones.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Tool, Value};
+use planwright_core::{ServerName, Tool, Value};
 use proptest::prelude::*;
 
 use super::guards::RateLimiter;
@@ -190,7 +189,7 @@ fn only_servers_with_a_rate_wait() {
 
 #[test]
 fn a_rate_counts_calls_of_earlier_processes() {
-    let server: Arc<str> = Arc::from("s");
+    let server = ServerName::from("s");
     let mut guard = Guard::new(Guards::new().rate("s", rate(2, 1000)));
     // The run's clock stood still for ten seconds.
     let sent = [100, 10_200].map(|at| (Duration::from_millis(at), &server));

@@ -175,7 +175,7 @@ impl RunMachine {
             self.emit(effects, || RunEvent::RunStarted {
                 run: self.id.clone(),
                 plan: plan.plan().name.clone(),
-                digest: Arc::from(plan.digest()),
+                digest: plan.digest().clone(),
                 steps: plan.steps().len(),
             });
         }
@@ -205,7 +205,7 @@ impl RunMachine {
             RunInput::Extend(plan) => {
                 self.record(effects, || {
                     Some(Record::Extended {
-                        digest: Arc::from(plan.digest()),
+                        digest: plan.digest().clone(),
                         steps: plan.steps().len(),
                     })
                 });

@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 
-use planwright_core::Hashing;
+use planwright_core::{Hashing, ServerName, ToolName};
 
 use super::queue::ReadyQueue;
 use super::task::TaskId;
@@ -30,11 +30,11 @@ pub struct ConcurrencyLimits {
     /// The limit of each server that is not listed, if any.
     pub per_server: Option<NonZeroUsize>,
     /// Limits by server.
-    pub servers: HashMap<Arc<str>, NonZeroUsize>,
+    pub servers: HashMap<ServerName, NonZeroUsize>,
     /// The limit of each tool that is not listed, if any.
     pub per_tool: Option<NonZeroUsize>,
     /// Limits by `server.tool`.
-    pub tools: HashMap<Arc<str>, NonZeroUsize>,
+    pub tools: HashMap<ToolName, NonZeroUsize>,
 }
 
 impl Default for ConcurrencyLimits {
@@ -99,8 +99,8 @@ pub(super) struct ReadySet {
     free: ReadyQueue,
     lanes: Vec<ToolLane>,
     servers: Vec<ServerLimit>,
-    lane_ids: HashMap<(Arc<str>, Arc<str>), LaneId, Hashing>,
-    server_ids: HashMap<Arc<str>, usize>,
+    lane_ids: HashMap<(ServerName, Arc<str>), LaneId, Hashing>,
+    server_ids: HashMap<ServerName, usize>,
     startable: RankedIndices,
     alone: BinaryHeap<Reverse<PriorityKey>>,
     running: usize,
@@ -117,8 +117,8 @@ impl ReadySet {
     }
 
     /// The lane of `tool` at `server`.
-    pub(super) fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> LaneId {
-        let key = (Arc::clone(server), Arc::clone(tool));
+    pub(super) fn lane(&mut self, server: &ServerName, tool: &Arc<str>) -> LaneId {
+        let key = (server.clone(), Arc::clone(tool));
         if let Some(lane) = self.lane_ids.get(&key) {
             return *lane;
         }
@@ -149,7 +149,7 @@ impl ReadySet {
         lane
     }
 
-    fn server(&mut self, name: &Arc<str>, limit: usize) -> usize {
+    fn server(&mut self, name: &ServerName, limit: usize) -> usize {
         if let Some(index) = self.server_ids.get(name) {
             return *index;
         }
@@ -160,7 +160,7 @@ impl ReadySet {
             listed: None,
         });
         let index = self.servers.len() - 1;
-        self.server_ids.insert(Arc::clone(name), index);
+        self.server_ids.insert(name.clone(), index);
         index
     }
 

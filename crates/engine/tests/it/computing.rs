@@ -121,7 +121,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
     let plan = short();
     let opened = Record::Opened {
         run: None,
-        digest: Arc::from(plan.digest()),
+        digest: plan.digest().clone(),
         header: Value::Null,
     };
     let mut run = RunMachine::new("run".parse().unwrap(), plan.clone(), options())

@@ -64,7 +64,7 @@ fn known(t: u64, u: u64) -> Durations {
     let mut durations = Durations::new();
     for (tool, seconds) in [("t", t), ("u", u)] {
         let took = Duration::from_secs(seconds);
-        durations.observe(&Arc::from("s"), &Arc::from(tool), took);
+        durations.observe(&"s".into(), &Arc::from(tool), took);
     }
     durations
 }
@@ -257,7 +257,7 @@ fn what_is_not_known_is_named() {
         &EvaluationLimits::default(),
     );
     let assumption = Assumption::Unknown {
-        tool: "s.t".to_owned(),
+        tool: "s.t".into(),
         takes: SECOND,
     };
     assert_eq!(estimate.assumptions, BTreeSet::from([assumption]));

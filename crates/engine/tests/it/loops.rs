@@ -280,7 +280,7 @@ fn a_whole_is_as_unknown_as_a_part_that_may_have_happened() {
             turn: 0,
             record: Record::Sent {
                 at: Arc::new(part),
-                server: Arc::from("s"),
+                server: "s".into(),
                 tool: Arc::from("t"),
                 attempt: 1,
                 args: Value::empty_object(),

@@ -188,7 +188,7 @@ proptest! {
         options.limits.total = NonZeroUsize::new(total).unwrap();
         for (tool, millis) in ["t", "u"].into_iter().zip(known) {
             let took = Duration::from_millis(millis);
-            options.durations.observe(&Arc::from("s"), &Arc::from(tool), took);
+            options.durations.observe(&"s".into(), &Arc::from(tool), took);
         }
         let mut choices = choices.iter().cycle();
         let any_order = drive(plan.clone(), options, &failing, &mut |open| {

@@ -106,7 +106,7 @@ fn opened(plan: &CheckedPlan) -> Entry {
         turn: 0,
         record: Record::Opened {
             run: None,
-            digest: Arc::from(plan.digest()),
+            digest: plan.digest().clone(),
             header: Value::Null,
         },
     }
@@ -283,7 +283,7 @@ fn attempts(words: &str) -> Vec<Entry> {
             attempt += 1;
             Record::Sent {
                 at: Arc::clone(&at),
-                server: Arc::from("s"),
+                server: "s".into(),
                 tool: Arc::from("t"),
                 attempt,
                 args: Value::empty_object(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::flow::{Confidentiality, Integrity, ValueLabels};
-use planwright_core::{StepId, Value};
+use planwright_core::{PlanDigest, ServerName, StepId, Value};
 use planwright_engine::backend::RetryAdvice;
 use planwright_engine::event::Address;
 use planwright_engine::run::{Choice, RunStatus, SkipKind, SkipReason, StepStatus};
@@ -21,7 +21,7 @@ pub type BlobLoader<'a> = &'a mut dyn FnMut(BlobRef) -> Result<Value, String>;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenedEntryV1 {
-    pub(super) digest: Arc<str>,
+    pub(super) digest: PlanDigest,
     pub(super) header: StoredValueV1,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct OpenedEntryV1 {
 #[serde(deny_unknown_fields)]
 pub(super) struct CallEntryV1 {
     pub(super) at: AddressV1,
-    pub(super) server: Arc<str>,
+    pub(super) server: ServerName,
     pub(super) tool: Arc<str>,
     /// `None` if the call needs approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,7 +164,7 @@ pub(super) enum TimerV1 {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExtendedEntryV1 {
-    pub(super) digest: Arc<str>,
+    pub(super) digest: PlanDigest,
     pub(super) steps: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::Value;
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::{RunEvent, StampedEvent};
@@ -80,7 +80,8 @@ pub struct EventV1 {
     pub plan: Option<Arc<str>>,
     /// The plan's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub digest: Option<PlanDigest>,
     /// The number of steps of the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
@@ -115,7 +116,7 @@ impl From<&StampedEvent> for EventV1 {
             } => Self {
                 run: Some(run.clone()),
                 plan: plan.clone(),
-                digest: Some(Arc::clone(digest)),
+                digest: Some(digest.clone()),
                 steps: Some(*steps),
                 ..Self::named("run_started")
             },

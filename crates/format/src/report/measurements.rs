@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::{ServerName, ToolName};
 use planwright_engine::Durations;
 use planwright_engine::durations::LearnedDuration;
 use planwright_engine::run::{Assumption, Estimate};
@@ -28,7 +29,7 @@ pub struct DurationsV1 {
 #[serde(deny_unknown_fields)]
 pub struct ToolDurationV1 {
     /// The server.
-    pub server: String,
+    pub server: ServerName,
     /// The tool.
     pub tool: String,
     /// The decaying mean, in nanoseconds.
@@ -58,7 +59,7 @@ impl From<&Durations> for DurationsV1 {
             schema: DURATIONS_SCHEMA.to_owned(),
             tools: tools
                 .map(|(server, tool, learned)| ToolDurationV1 {
-                    server: server.to_string(),
+                    server: server.clone(),
                     tool: tool.to_string(),
                     mean_ns: nanos(learned.mean),
                     spread_ns: nanos(learned.spread),
@@ -78,8 +79,7 @@ impl From<&DurationsV1> for Durations {
                 spread: Duration::from_nanos(tool.spread_ns),
                 calls: tool.calls,
             };
-            let (server, name) = (Arc::from(&*tool.server), Arc::from(&*tool.tool));
-            durations.insert(&server, &name, learned);
+            durations.insert(&tool.server, &Arc::from(&*tool.tool), learned);
         }
         durations
     }
@@ -116,8 +116,8 @@ pub struct EstimateV1 {
 pub struct EstimatedCallV1 {
     /// The calling step.
     pub at: String,
-    /// The tool, `server.tool`.
-    pub tool: String,
+    /// The tool.
+    pub tool: ToolName,
     /// The duration.
     pub takes_s: f64,
 }

@@ -327,7 +327,7 @@ impl ReportV1 {
             run: Some(summary.run.clone()),
             plan: PlanV1 {
                 name: summary.plan.clone(),
-                digest: Some(Arc::clone(&summary.digest)),
+                digest: Some(summary.digest.text().clone()),
             },
             status: summary.status.into(),
             duration_ms: milliseconds(summary.duration),

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use planwright_core::Value;
 use planwright_core::place::{PointerSegment, push_pointer_segment};
+use planwright_core::{PlanDigest, ServerName, Value};
 use planwright_engine::RunId;
 use planwright_engine::run::{ReplayError, ReplayReport};
 use serde::Serialize;
@@ -50,7 +50,8 @@ pub struct RunListingV1 {
     /// The plan's name.
     pub plan: Option<String>,
     /// The plan's digest, as the run began.
-    pub digest: String,
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub digest: PlanDigest,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
     /// The number of steps of the plan.
@@ -84,7 +85,7 @@ impl RunListingV1 {
             pid: None,
             host: None,
             plan: None,
-            digest: String::new(),
+            digest: PlanDigest::from(""),
             dialect: None,
             steps: 0,
             done: 0,
@@ -107,7 +108,7 @@ pub struct OpenCallV1 {
     /// The calling step, item or round.
     pub address: String,
     /// The tool's server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
     /// All arguments; secrets stand as `[redacted]`.

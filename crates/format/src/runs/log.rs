@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use planwright_core::Value;
+use planwright_core::{ServerName, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use serde::Serialize;
@@ -46,7 +46,8 @@ pub struct LogLineV1 {
     pub address: Option<String>,
     /// The tool's server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub server: Option<ServerName>,
     /// The tool's name at its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
@@ -284,7 +285,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
             args,
             ..
         } => LogLineV1 {
-            server: Some(Arc::clone(server)),
+            server: Some(server.clone()),
             tool: Some(Arc::clone(tool)),
             attempt: Some(*attempt),
             args: Some(args.clone()),
@@ -295,7 +296,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
             subject,
             ..
         } => LogLineV1 {
-            server: Some(Arc::clone(&subject.server)),
+            server: Some(subject.server.clone()),
             tool: Some(Arc::clone(&subject.tool)),
             args: Some(subject.args.clone()),
             ..at("asked", address)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::Value;
+use planwright_core::{PlanDigest, ServerName, Value};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::schedule::Timer;
@@ -48,7 +48,8 @@ pub struct RecordV1 {
     pub address: Option<String>,
     /// The tool's server.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub server: Option<ServerName>,
     /// The tool's name at its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Arc<str>>,
@@ -97,7 +98,8 @@ pub struct RecordV1 {
     pub started_ms: Option<f64>,
     /// The plan's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Arc<str>>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
+    pub digest: Option<PlanDigest>,
     /// The number of steps that the plan has now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
@@ -197,7 +199,7 @@ impl From<&Record> for RecordV1 {
             Record::Opened { digest, header, .. } => {
                 let process = ProcessV1::from_value(header).ok();
                 Self {
-                    digest: Some(Arc::clone(digest)),
+                    digest: Some(digest.clone()),
                     pid: process.as_ref().map(|process| process.pid),
                     version: process.map(|process| process.version),
                     ..Self::named("opened")
@@ -211,7 +213,7 @@ impl From<&Record> for RecordV1 {
                 args,
                 ..
             } => Self {
-                server: Some(Arc::clone(server)),
+                server: Some(server.clone()),
                 tool: Some(Arc::clone(tool)),
                 attempt: Some(*attempt),
                 args: Some(args.clone()),
@@ -236,7 +238,7 @@ impl From<&Record> for RecordV1 {
                 ..Self::at("given_up", at)
             },
             Record::Asked { at, subject, .. } => Self {
-                server: Some(Arc::clone(&subject.server)),
+                server: Some(subject.server.clone()),
                 tool: Some(Arc::clone(&subject.tool)),
                 args: Some(subject.args.clone()),
                 ..Self::at("asked", at)
@@ -274,7 +276,7 @@ impl From<&Record> for RecordV1 {
                 }
             }
             Record::Extended { digest, steps } => Self {
-                digest: Some(Arc::clone(digest)),
+                digest: Some(digest.clone()),
                 steps: Some(*steps),
                 ..Self::named("extended")
             },

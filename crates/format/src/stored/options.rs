@@ -1,8 +1,9 @@
 //! The options of a stored run: limits, retries, budgets.
 
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::hash::Hash;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
@@ -61,20 +62,28 @@ pub struct LimitV1 {
     pub max: NonZeroUsize,
 }
 
+/// Returns the limits of servers or tools, sorted by their names.
+fn limits_to_stored<N: Display>(limits: &HashMap<N, NonZeroUsize>) -> Vec<LimitV1> {
+    let listed = limits.iter().map(|(of, max)| LimitV1 {
+        of: of.to_string(),
+        max: *max,
+    });
+    let mut listed: Vec<LimitV1> = listed.collect();
+    listed.sort();
+    listed
+}
+
+/// Returns the stored limits of servers or tools by name.
+fn stored_limits<N: From<String> + Eq + Hash>(limits: &[LimitV1]) -> HashMap<N, NonZeroUsize> {
+    let limits = limits.iter();
+    limits
+        .map(|limit| (N::from(limit.of.clone()), limit.max))
+        .collect()
+}
+
 impl From<&RunOptions> for OptionsV1 {
     fn from(options: &RunOptions) -> Self {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let listed = |limits: &HashMap<Arc<str>, NonZeroUsize>| {
-            let mut listed: Vec<LimitV1> = limits
-                .iter()
-                .map(|(of, max)| LimitV1 {
-                    of: of.to_string(),
-                    max: *max,
-                })
-                .collect();
-            listed.sort();
-            listed
-        };
         // All fields are named, so that a new option cannot be forgotten here.
         let RunOptions {
             limits,
@@ -104,9 +113,9 @@ impl From<&RunOptions> for OptionsV1 {
         Self {
             max_parallel: limits.total,
             max_per_server: limits.per_server,
-            servers: listed(&limits.servers),
+            servers: limits_to_stored(&limits.servers),
             max_per_tool: limits.per_tool,
-            tools: listed(&limits.tools),
+            tools: limits_to_stored(&limits.tools),
             attempts: *attempts,
             retry_delay_ns: nanos(*retry_delay),
             attempt_timeout_ns: attempt_timeout.map(nanos),
@@ -123,19 +132,13 @@ impl From<&RunOptions> for OptionsV1 {
 
 impl From<&OptionsV1> for RunOptions {
     fn from(stored: &OptionsV1) -> Self {
-        let listed = |limits: &[LimitV1]| {
-            limits
-                .iter()
-                .map(|limit| (Arc::from(&*limit.of), limit.max))
-                .collect()
-        };
         Self {
             limits: ConcurrencyLimits {
                 total: stored.max_parallel,
                 per_server: stored.max_per_server,
-                servers: listed(&stored.servers),
+                servers: stored_limits(&stored.servers),
                 per_tool: stored.max_per_tool,
-                tools: listed(&stored.tools),
+                tools: stored_limits(&stored.tools),
             },
             attempts: stored.attempts,
             retry_delay: Duration::from_nanos(stored.retry_delay_ns),
@@ -301,7 +304,7 @@ impl From<&GuardsV1> for Guards {
         }
         for server in &stored.servers {
             let most = Bound::set_in(server.most, server.set_in.as_str());
-            guards = guards.calls_of_server(Arc::from(&*server.of), most);
+            guards = guards.calls_of_server(server.of.as_str(), most);
         }
         if let Some(time) = &stored.wall_time_ns {
             let most = Duration::from_nanos(time.most);
@@ -312,10 +315,7 @@ impl From<&GuardsV1> for Guards {
                 calls: rate.calls,
                 per: Duration::from_nanos(rate.per_ns),
             };
-            guards = guards.rate(
-                Arc::from(&*rate.of),
-                Bound::set_in(most, rate.set_in.as_str()),
-            );
+            guards = guards.rate(rate.of.as_str(), Bound::set_in(most, rate.set_in.as_str()));
         }
         guards
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
 use planwright_core::schema::Schema;
-use planwright_core::{Object, Tool, Value};
+use planwright_core::{Object, PlanConsent, ServerName, Tool, Value};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::Choice;
 use serde::de::DeserializeOwned;
@@ -182,7 +182,7 @@ fn is_false(flag: &bool) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct ToolV1 {
     /// The server.
-    pub server: String,
+    pub server: ServerName,
     /// The tool's name at the server.
     pub name: String,
     /// The schema of its arguments.
@@ -212,7 +212,7 @@ pub struct ToolV1 {
 impl From<&Tool> for ToolV1 {
     fn from(tool: &Tool) -> Self {
         Self {
-            server: tool.server.to_string(),
+            server: tool.server.clone(),
             name: tool.name.to_string(),
             input_schema: tool.input.as_value().clone(),
             output_schema: tool.output.as_value().clone(),
@@ -230,7 +230,7 @@ impl From<&Tool> for ToolV1 {
 
 impl From<&ToolV1> for Tool {
     fn from(stored: &ToolV1) -> Self {
-        let mut tool = Self::new(Arc::from(&*stored.server), Arc::from(&*stored.name));
+        let mut tool = Self::new(stored.server.clone(), Arc::from(&*stored.name));
         tool.input = Schema::from_value(stored.input_schema.clone());
         tool.output = Schema::from_value(stored.output_schema.clone());
         tool.annotations.read_only = stored.read_only;
@@ -319,9 +319,9 @@ pub struct ProcessV1 {
     /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowModeV1>,
-    /// The digest of the plan, if a person approved it as a whole.
+    /// The digest of the approval, if a person approved the plan as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approved_plan: Option<String>,
+    pub approved_plan: Option<PlanConsent>,
     /// The number of steps that were known at the start, if the plan was still being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<usize>,

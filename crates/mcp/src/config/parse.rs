@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
+use planwright_core::ServerName;
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
@@ -107,9 +108,9 @@ impl ConfigReader<'_> {
 
     /// Warns about servers whose qualified tool names may collide.
     fn warn_about_colliding_names(&mut self) {
-        let names: Vec<Arc<str>> = self.config.names().cloned().collect();
+        let names: Vec<ServerName> = self.config.names().cloned().collect();
         for longer in &names {
-            let begins = |shorter: &&Arc<str>| {
+            let begins = |shorter: &&ServerName| {
                 // Tools are called `server.tool` or `server__tool`, so the longer name may read as a tool of the
                 // shorter one.
                 let rest = longer.strip_prefix(&***shorter);
@@ -118,7 +119,7 @@ impl ConfigReader<'_> {
             for shorter in names.iter().filter(begins) {
                 self.warnings.push(ConfigProblem {
                     file: Arc::clone(&self.file),
-                    server: Some(Arc::clone(longer)),
+                    server: Some(longer.clone()),
                     pointer: String::new(),
                     message: format!(
                         "the names of tools of the servers `{shorter}` and `{longer}` may be the same"
@@ -129,14 +130,14 @@ impl ConfigReader<'_> {
         }
     }
 
-    fn read_server(&mut self, name: Arc<str>, pointer: String, value: Value) {
+    fn read_server(&mut self, name: ServerName, pointer: String, value: Value) {
         // The last one counts, as in most JSON parsers.
         if self.config.servers.iter().any(|known| known.name == name) {
             let message = format!("the server `{name}` stands twice: the later one counts");
             self.warn(Some(&name), pointer.clone(), message);
             self.config.servers.retain(|known| known.name != name);
         }
-        let mut server = ServerReader::new(Arc::clone(&name), pointer.clone(), self.lookup);
+        let mut server = ServerReader::new(name.clone(), pointer.clone(), self.lookup);
         let is_enabled = server.read(value);
         // Names that differ only in invisible characters look the same to people.
         if !is_visible(&name) {
@@ -174,7 +175,7 @@ impl ConfigReader<'_> {
             .into_iter()
             .map(|(pointer, message, help)| ConfigProblem {
                 file: Arc::clone(file),
-                server: Some(Arc::clone(&name)),
+                server: Some(name.clone()),
                 pointer,
                 message: format!(
                     "the server `{}` cannot be started: {message}",
@@ -185,7 +186,7 @@ impl ConfigReader<'_> {
         self.config.unusable.extend(problems);
     }
 
-    fn warn(&mut self, server: Option<&Arc<str>>, pointer: String, message: String) {
+    fn warn(&mut self, server: Option<&ServerName>, pointer: String, message: String) {
         self.warnings.push(ConfigProblem {
             file: Arc::clone(&self.file),
             server: server.cloned(),
@@ -228,7 +229,7 @@ pub struct ConfigProblem {
     /// The file.
     pub file: Arc<str>,
     /// The server, if the problem concerns a single one.
-    pub server: Option<Arc<str>>,
+    pub server: Option<ServerName>,
     /// The JSON pointer to the field.
     pub pointer: String,
     /// The error, as one clause.

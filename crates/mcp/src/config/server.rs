@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::ServerName;
 use sha2::{Digest, Sha256};
 
 use super::ConfigProblem;
@@ -15,14 +16,14 @@ pub struct ServersConfig {
     /// The valid servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
     /// The names of the servers that the file disables.
-    pub disabled: Vec<Arc<str>>,
+    pub disabled: Vec<ServerName>,
     /// The problems of servers that cannot be started. They do not affect the other servers.
     pub unusable: Vec<ConfigProblem>,
 }
 
 impl ServersConfig {
     /// Returns the names of all servers, including invalid and disabled ones.
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn names(&self) -> impl Iterator<Item = &ServerName> {
         let servers = self.servers.iter().map(|server| &server.name);
         let unusable = self
             .unusable
@@ -36,7 +37,7 @@ impl ServersConfig {
 #[derive(Clone)]
 pub struct ServerConfig {
     /// The name of the server in plans.
-    pub name: Arc<str>,
+    pub name: ServerName,
     /// The transport of the server.
     pub reach: ServerTransport,
     /// True if the server's annotations about the effects of its tools are trusted.
@@ -125,7 +126,7 @@ pub enum Grant {
 impl ServerConfig {
     /// Creates a server `name` that runs `command` with `args`.
     pub fn new<A: Into<String>>(
-        name: impl Into<Arc<str>>,
+        name: impl Into<ServerName>,
         command: impl Into<String>,
         args: impl IntoIterator<Item = A>,
     ) -> Self {
@@ -138,16 +139,16 @@ impl ServerConfig {
     }
 
     /// Creates a server `name` that runs `program`.
-    pub fn program(name: impl Into<Arc<str>>, program: ProgramConfig) -> Self {
+    pub fn program(name: impl Into<ServerName>, program: ProgramConfig) -> Self {
         Self::reached(name.into(), ServerTransport::Program(program))
     }
 
     /// Creates a server `name` that is reached over Streamable HTTP.
-    pub fn http(name: impl Into<Arc<str>>, http: HttpConfig) -> Self {
+    pub fn http(name: impl Into<ServerName>, http: HttpConfig) -> Self {
         Self::reached(name.into(), ServerTransport::Http(http))
     }
 
-    fn reached(name: Arc<str>, reach: ServerTransport) -> Self {
+    fn reached(name: ServerName, reach: ServerTransport) -> Self {
         Self {
             name,
             reach,

@@ -1,9 +1,9 @@
 //! Parses one server of an `mcp.json`, and expands `${NAME}` in its commands, arguments and environment values.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::ServerName;
 use rmcp::model::ProtocolVersion;
 use serde_json::{Map, Value};
 
@@ -28,7 +28,7 @@ pub(super) struct ServerReader<'a> {
 
 impl<'a> ServerReader<'a> {
     pub(super) fn new(
-        name: Arc<str>,
+        name: ServerName,
         pointer: String,
         lookup: &'a dyn Fn(&str) -> Option<String>,
     ) -> Self {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use planwright_core::{ServerNames, Tool, Value};
+use planwright_core::{ServerName, ServerNames, Tool, Value};
 use sha2::{Digest, Sha256};
 
 use crate::object::text_field;
@@ -24,14 +24,14 @@ pub(super) struct OfferListing {
     prompts_by_name: HashMap<Arc<str>, usize>,
     /// Warnings about renamed offers, one clause each.
     pub(super) collisions: Vec<String>,
-    addresses: HashMap<Arc<str>, Arc<str>>,
-    templates: Vec<(String, Arc<str>)>,
-    with_resources: Vec<Arc<str>>,
+    addresses: HashMap<Arc<str>, ServerName>,
+    templates: Vec<(String, ServerName)>,
+    with_resources: Vec<ServerName>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Offer<T> {
-    pub(super) server: Arc<str>,
+    pub(super) server: ServerName,
     /// The server's own name of it.
     pub(super) name: Arc<str>,
     /// The server's list entry, with the name that clients use.
@@ -72,16 +72,16 @@ impl OfferListing {
     }
 
     /// Returns the server that lists the resource at `address`.
-    pub(super) fn owner(&self, address: &str) -> Option<Arc<str>> {
+    pub(super) fn owner(&self, address: &str) -> Option<ServerName> {
         self.addresses.get(address).cloned()
     }
 
     /// Returns the servers that may have the resource at `address`, the most likely first.
-    pub(super) fn candidate_servers(&self, address: &str) -> Vec<Arc<str>> {
+    pub(super) fn candidate_servers(&self, address: &str) -> Vec<ServerName> {
         if let Some(server) = self.owner(address) {
             return vec![server];
         }
-        let mut templates: Vec<&(String, Arc<str>)> = self
+        let mut templates: Vec<&(String, ServerName)> = self
             .templates
             .iter()
             .filter(|(start, _)| address.starts_with(start.as_str()))
@@ -92,8 +92,8 @@ impl OfferListing {
         let mut seen = HashSet::new();
         likely
             .chain(&self.with_resources)
-            .filter(|server| seen.insert(Arc::clone(server)))
             .cloned()
+            .filter(|server| seen.insert(server.clone()))
             .collect()
     }
 
@@ -150,7 +150,7 @@ impl OfferListing {
                 continue;
             };
             if let Entry::Vacant(place) = self.addresses.entry(address) {
-                place.insert(Arc::clone(&server.name));
+                place.insert(server.name.clone());
                 self.resources.push(entry.clone());
             }
         }
@@ -158,12 +158,12 @@ impl OfferListing {
             if let Some(template) = text_field(entry, "uriTemplate") {
                 // Only the literal prefix is matched, which suffices to order the candidates.
                 let start = template.split('{').next().unwrap_or_default().to_owned();
-                self.templates.push((start, Arc::clone(&server.name)));
+                self.templates.push((start, server.name.clone()));
                 self.resource_templates.push(entry.clone());
             }
         }
         if server.capabilities.get("resources").is_some() {
-            self.with_resources.push(Arc::clone(&server.name));
+            self.with_resources.push(server.name.clone());
         }
     }
 }
@@ -184,14 +184,14 @@ impl std::fmt::Display for AmbiguousName {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OfferName {
-    pub(super) server: Arc<str>,
+    pub(super) server: ServerName,
     pub(super) name: Arc<str>,
 }
 
 impl OfferName {
-    pub(super) fn new(server: &Arc<str>, name: &Arc<str>) -> Self {
+    pub(super) fn new(server: &ServerName, name: &Arc<str>) -> Self {
         Self {
-            server: Arc::clone(server),
+            server: server.clone(),
             name: Arc::clone(name),
         }
     }
@@ -334,7 +334,11 @@ fn offers<T>(offered: Vec<(OfferName, &Value, T)>, naming: &NamingScheme<'_>) ->
 }
 
 /// Returns an entry with another name. `origin` is the server and its own name, if the description must mention them.
-fn renamed(entry: &Value, client_name: Arc<str>, origin: Option<(&Arc<str>, &Arc<str>)>) -> Value {
+fn renamed(
+    entry: &Value,
+    client_name: Arc<str>,
+    origin: Option<(&ServerName, &Arc<str>)>,
+) -> Value {
     let mut fields = entry.as_object().cloned().unwrap_or_default();
     fields.insert("name".into(), Value::Text(client_name));
     if let Some((server, name)) = origin {
@@ -387,7 +391,7 @@ fn is_named(entry: &Value, name: &str) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use planwright_core::ServerNames;
+    use planwright_core::{ServerName, ServerNames};
 
     use super::{NamingScheme, OfferName};
 
@@ -401,8 +405,8 @@ mod tests {
             })
             .collect();
         let mut known = ServerNames::default();
-        let own = claims.iter().map(|claim| Arc::clone(&claim.server));
-        for server in own.chain(servers.iter().map(|server| Arc::from(*server))) {
+        let own = claims.iter().map(|claim| claim.server.clone());
+        for server in own.chain(servers.iter().map(|server| ServerName::from(*server))) {
             known.add(&server);
         }
         let naming = NamingScheme {

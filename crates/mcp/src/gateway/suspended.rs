@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use planwright_core::Value;
+use planwright_core::{ServerName, Value};
 use planwright_engine::id::random_id;
 
 use super::call::InFlightCall;
@@ -46,7 +46,7 @@ pub(crate) struct RequestKey {
     pub(crate) name: String,
     pub(crate) arguments: Value,
     /// The upstream server that answers the request; `None` if the host does.
-    pub(crate) server: Option<Arc<str>>,
+    pub(crate) server: Option<ServerName>,
 }
 
 impl RequestKey {
@@ -59,9 +59,9 @@ impl RequestKey {
         }
     }
 
-    pub(crate) fn at(self, server: &Arc<str>) -> Self {
+    pub(crate) fn at(self, server: &ServerName) -> Self {
         Self {
-            server: Some(Arc::clone(server)),
+            server: Some(server.clone()),
             ..self
         }
     }

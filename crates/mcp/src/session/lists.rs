@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use planwright_core::text::{is_visible, visible, without_hidden_texts};
-use planwright_core::{Hints, Schema, Tool, Value};
+use planwright_core::{Hints, Schema, ServerName, Tool, Value};
 
 use super::caller::UpstreamError;
 use super::open_session::{ServerStartError, Session};
@@ -18,7 +18,7 @@ use crate::transport::stdio::process::truncate_message;
 pub(crate) fn remove_hidden_names(
     entries: &mut Vec<Value>,
     (what, key): (&str, &str),
-    server: &Arc<str>,
+    server: &ServerName,
     warnings: &mut Vec<String>,
 ) {
     entries.retain(|entry| {
@@ -39,7 +39,7 @@ pub(crate) fn remove_hidden_names(
 pub(crate) fn strip_hidden_text(
     entries: &mut [Value],
     (what, key): (&str, &str),
-    server: &Arc<str>,
+    server: &ServerName,
     warnings: &mut Vec<String>,
 ) {
     for entry in entries {
@@ -195,7 +195,7 @@ pub(crate) struct ToolList {
 ///
 /// `origin` is the identity of the server, see [`ServerConfig::origin`](crate::ServerConfig::origin).
 fn read_tools(
-    (server, origin): (&Arc<str>, &Arc<str>),
+    (server, origin): (&ServerName, &Arc<str>),
     trusted: bool,
     entries: &[Value],
     warnings: &mut Vec<String>,
@@ -262,7 +262,7 @@ fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
     })
 }
 
-fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
+fn tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
     let stated = entry.get("annotations");
     // Revisions before 2025-06-18 have the title in the annotations.
     let title = text_field(entry, "title").or_else(|| text_field(stated?, "title"));
@@ -279,7 +279,7 @@ fn tool(server: &Arc<str>, trusted: bool, name: &Arc<str>, entry: &Value) -> Too
         approval_reason: hints
             .is_stated_destructive()
             .then(|| Arc::from("its server says that it may destroy something")),
-        ..Tool::new(Arc::clone(server), Arc::clone(name))
+        ..Tool::new(server.clone(), Arc::clone(name))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use planwright_core::Tool;
+use planwright_core::{ServerName, Tool};
 use planwright_engine::{Backends, ToolBackend};
 
 use super::backend::ServerBackend;
@@ -103,7 +103,7 @@ pub struct Connections {
 #[non_exhaustive]
 pub struct ServerFailure {
     /// The server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The error, as one clause.
     pub message: String,
     /// A hint how to fix it.
@@ -116,7 +116,7 @@ impl ServerFailure {
     /// Converts a configuration problem of a single server.
     pub(crate) fn unusable(problem: &ConfigProblem) -> Option<Self> {
         Some(Self {
-            server: Arc::clone(problem.server.as_ref()?),
+            server: problem.server.clone()?,
             message: problem.message.clone(),
             help: problem.help.clone(),
             stderr: String::new(),
@@ -184,7 +184,7 @@ impl Connections {
     }
 
     /// Returns the names of the running servers.
-    pub fn servers(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn servers(&self) -> impl Iterator<Item = &ServerName> {
         self.servers.iter().map(|server| &server.config.name)
     }
 
@@ -194,7 +194,7 @@ impl Connections {
         for server in &self.servers {
             let backend: Arc<dyn ToolBackend> =
                 Arc::new(ServerBackend::new(Arc::clone(server), None));
-            backends.add(Arc::clone(&server.config.name), backend);
+            backends.add(server.config.name.clone(), backend);
         }
         backends
     }

@@ -195,7 +195,7 @@ impl ServerObserver for Upstream {
 
     fn on_notification(&self, method: &str, params: Value) {
         self.publisher.notify(UpstreamNotification {
-            server: Arc::clone(&self.server.config.name),
+            server: self.server.config.name.clone(),
             method: Arc::from(method),
             params,
         });

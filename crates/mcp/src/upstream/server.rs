@@ -160,7 +160,7 @@ impl Server {
     pub(crate) fn failure(&self, error: ServerStartError) -> ServerFailure {
         let name = &self.config.name;
         ServerFailure {
-            server: Arc::clone(name),
+            server: name.clone(),
             message: format!("the server `{name}` did not start: {}", error.message),
             help: error.help,
             stderr: self.log.tail(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use planwright_core::{Tool, Value};
+use planwright_core::{ServerName, Tool, Value};
 use planwright_engine::{Backends, ToolBackend};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
@@ -51,18 +51,18 @@ impl Upstreams {
             .filter(|server| options.needs(&server.name))
             .map(|server| Server::new(server, Arc::clone(&options)))
             .collect();
-        let startable = servers.iter().map(|server| {
-            UpstreamServer::new(Arc::clone(&server.config.name), UpstreamState::Idle)
-        });
+        let startable = servers
+            .iter()
+            .map(|server| UpstreamServer::new(server.config.name.clone(), UpstreamState::Idle));
         let unusable = config.unusable.iter().filter_map(|problem| {
             let failure = ServerFailure::unusable(problem)?;
             options.needs(&failure.server).then(|| {
-                UpstreamServer::new(Arc::clone(&failure.server), UpstreamState::Failed(failure))
+                UpstreamServer::new(failure.server.clone(), UpstreamState::Failed(failure))
             })
         });
         // Startable servers come first, since each of them finds its snapshot by its index below.
         let snapshots: Vec<UpstreamServer> = startable.chain(unusable).collect();
-        let has_snapshot = |name: &Arc<str>| snapshots.iter().any(|server| server.name == *name);
+        let has_snapshot = |name: &ServerName| snapshots.iter().any(|server| server.name == *name);
         let absent = names
             .into_iter()
             .filter(|name| !has_snapshot(name))
@@ -157,7 +157,7 @@ impl Upstreams {
                 Arc::clone(&self.inner.client),
                 caller.clone(),
             ));
-            backends.add(Arc::clone(&upstream.server.config.name), backend);
+            backends.add(upstream.server.config.name.clone(), backend);
         }
         backends
     }
@@ -265,7 +265,7 @@ pub struct UpstreamView {
     /// The servers, in the order of the configuration, followed by the invalid ones.
     pub servers: Vec<Arc<UpstreamServer>>,
     /// The names of servers that are never started, because they are disabled or not required.
-    pub absent: Arc<[Arc<str>]>,
+    pub absent: Arc<[ServerName]>,
     /// The change counters, by which a holder of an earlier view sees which lists have changed.
     pub changes: ChangeCounts,
 }
@@ -288,7 +288,7 @@ pub struct ChangeCounts {
 #[non_exhaustive]
 pub struct UpstreamServer {
     /// The name in the configuration.
-    pub name: Arc<str>,
+    pub name: ServerName,
     /// The state of its process or connection.
     pub state: UpstreamState,
     /// True once the first start attempt has finished, successfully or not.
@@ -335,13 +335,13 @@ impl UpstreamView {
     }
 
     /// Returns the names of all servers, including those that are never started.
-    pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn names(&self) -> impl Iterator<Item = &ServerName> {
         let servers = self.servers.iter().map(|server| &server.name);
         servers.chain(self.absent.iter())
     }
 
     /// Returns the names of the servers whose first start has not finished.
-    pub fn starting(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub fn starting(&self) -> impl Iterator<Item = &ServerName> {
         let starting = self
             .servers
             .iter()
@@ -372,7 +372,7 @@ impl UpstreamView {
 
 impl UpstreamServer {
     /// Creates a snapshot that has only a state.
-    pub(crate) fn new(name: Arc<str>, state: UpstreamState) -> Self {
+    pub(crate) fn new(name: ServerName, state: UpstreamState) -> Self {
         Self {
             name,
             first_start_finished: state.is_settled(),
@@ -405,7 +405,7 @@ const NOTIFICATION_CAPACITY: usize = 256;
 #[derive(Clone, Debug)]
 pub struct UpstreamNotification {
     /// The server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The method, such as `notifications/resources/updated`.
     pub method: Arc<str>,
     /// The parameters, unchanged.
@@ -422,7 +422,7 @@ pub(crate) struct ViewPublisher {
 }
 
 impl ViewPublisher {
-    pub(crate) fn new(servers: Vec<UpstreamServer>, absent: Vec<Arc<str>>) -> Self {
+    pub(crate) fn new(servers: Vec<UpstreamServer>, absent: Vec<ServerName>) -> Self {
         let view = UpstreamView {
             servers: servers.into_iter().map(Arc::new).collect(),
             absent: absent.into(),

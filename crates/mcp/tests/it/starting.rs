@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use planwright_core::Tool;
+use planwright_core::{Tool, ToolName};
 use planwright_mcp::{ConnectOptions, Connections, ProgramConfig, ServerConfig, ServersConfig};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
@@ -216,7 +216,7 @@ async fn lists_all_pages_of_tools() {
         .map(|index| json!({"name": format!("t{index}")}))
         .collect();
     let connections = connect_fake(json!({"page_size": 3, "tools": tools})).await;
-    let names: Vec<String> = connections
+    let names: Vec<ToolName> = connections
         .tools()
         .iter()
         .map(Tool::qualified_name)

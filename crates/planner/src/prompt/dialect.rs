@@ -273,7 +273,7 @@ fn tool_schema(catalog: &Catalog) -> Json {
     for tool_schema in catalog.tools() {
         let spellings = [
             tool_schema.name.to_string(),
-            tool_schema.qualified_name(),
+            tool_schema.qualified_name().to_string(),
             tool_schema.model_name(),
         ];
         for name in spellings {

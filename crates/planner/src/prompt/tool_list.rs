@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use planwright_core::{Catalog, Tool};
+use planwright_core::{Catalog, Tool, ToolName};
 
 use crate::tools::search::SearchIndex;
 use crate::tools::signatures::{estimate_tokens, notes, signature};
@@ -105,7 +105,7 @@ impl ToolList {
 
 /// The texts about a tool.
 struct ToolEntry {
-    name: String,
+    name: ToolName,
     signature: String,
     notes: Option<String>,
 }

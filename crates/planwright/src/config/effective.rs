@@ -231,9 +231,7 @@ impl Config {
             guards.tools.push((pattern, count(most)));
         }
         for (server, most) in &budgets.servers {
-            guards
-                .servers
-                .push((Arc::from(server.as_str()), count(most)));
+            guards.servers.push((server.as_str().into(), count(most)));
         }
         for (server, rate) in &source.file.rates {
             let rate = bound(source, rate, rate.get_ref().0);
@@ -252,7 +250,7 @@ impl Config {
         match known {
             Some((_, known)) if gap(rate.most) > gap(known.most) => *known = rate,
             Some(_) => {}
-            None => rates.push((Arc::from(server), rate)),
+            None => rates.push((server.into(), rate)),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use indexmap::IndexMap;
-use planwright_core::{Catalog, Tool};
+use planwright_core::{Catalog, ServerName, Tool};
 use planwright_store::{
     ListedServer, ListedTool, PinnedServer, PinnedTool, ServerIdentity, Store, StoreError,
 };
@@ -50,7 +50,7 @@ pub struct Pinning<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
     /// The reasons why tools ask, by server and name.
-    asks: HashMap<Arc<str>, HashMap<Arc<str>, Arc<str>>>,
+    asks: HashMap<ServerName, HashMap<Arc<str>, Arc<str>>>,
     notices: Vec<Notice>,
 }
 
@@ -343,7 +343,7 @@ impl Verdicts {
     }
 
     fn ask(&mut self, tool: &Tool, reason: &Arc<str>) {
-        let server = self.asks.entry(Arc::clone(&tool.server)).or_default();
+        let server = self.asks.entry(tool.server.clone()).or_default();
         server.insert(Arc::clone(&tool.name), Arc::clone(reason));
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use planwright_core::check::{Library, Policy};
-use planwright_core::{Catalog, Plan, Tool};
+use planwright_core::{Catalog, Plan, ServerName, Tool};
 use planwright_engine::approval::Always;
 use planwright_engine::backend::{Functions, Simulated};
 use planwright_engine::{Approver, Decision, RunOptions, ToolBackend};
@@ -69,7 +69,7 @@ impl Builder {
     /// Adds a server that `backend` implements, with its tools. They are tools of `server`, whichever server they name.
     pub fn backend(
         mut self,
-        server: impl Into<Arc<str>>,
+        server: impl Into<ServerName>,
         tools: impl IntoIterator<Item = Tool>,
         backend: impl ToolBackend,
     ) -> Self {
@@ -77,7 +77,7 @@ impl Builder {
         let tools = tools
             .into_iter()
             .map(|tool| Tool {
-                server: Arc::clone(&server),
+                server: server.clone(),
                 ..tool
             })
             .collect();
@@ -133,7 +133,7 @@ impl Builder {
     #[cfg(feature = "mcp")]
     pub fn server<A: Into<String>>(
         self,
-        name: impl Into<Arc<str>>,
+        name: impl Into<ServerName>,
         command: impl Into<String>,
         arguments: impl IntoIterator<Item = A>,
     ) -> Self {
@@ -266,6 +266,10 @@ impl Builder {
         if let Some(config) = self.rules.config {
             open.policy = config.restrict(open.policy);
             open.options.guards = config.guards().clone();
+            #[cfg(feature = "store")]
+            {
+                open.requires_passphrase = config.requires_passphrase();
+            }
         }
         Ok(Planwright::with_open(open))
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fmt, io};
 
-use planwright_core::Diagnostics;
 use planwright_core::check::ToolMismatch;
+use planwright_core::{Diagnostics, ToolName};
 use planwright_engine::RunId;
 use planwright_engine::StartError;
 use planwright_engine::id::InvalidRunId;
@@ -53,10 +53,10 @@ pub enum Error {
     },
     /// Two tools have one name, as `server.tool`.
     #[error("two tools are called `{0}`")]
-    SameTool(Arc<str>),
+    SameTool(ToolName),
     /// The parameters of a function are not the fields of an object, so that no plan could name its arguments.
     #[error("the parameters of `{0}` are not the fields of an object")]
-    NoParameters(Arc<str>),
+    NoParameters(ToolName),
     /// The plan was checked with other tools or rules than those that it is to run with. Nothing was called.
     #[error("the plan was checked with other tools: {}", mismatches(.0))]
     OtherTools(Vec<ToolMismatch>),

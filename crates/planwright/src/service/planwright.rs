@@ -70,6 +70,9 @@ pub(super) struct Open {
     pub(super) observers: Vec<Arc<dyn RunObserver>>,
     #[cfg(feature = "store")]
     pub(super) store: Option<Store>,
+    /// True if the configuration demands a passphrase for decisions, also with a store that has none.
+    #[cfg(feature = "store")]
+    pub(super) requires_passphrase: bool,
 }
 
 impl Open {
@@ -89,6 +92,8 @@ impl Open {
             observers: Vec::new(),
             #[cfg(feature = "store")]
             store: None,
+            #[cfg(feature = "store")]
+            requires_passphrase: false,
         }
     }
 }

@@ -201,8 +201,7 @@ impl Resume {
         options.secret_values = secret_values;
         options.guards = guards.unwrap_or(options.guards);
         let before = stored.history()?;
-        let is_new =
-            is_given && before.plan_digest().map(|digest| &**digest) != Some(plan.digest());
+        let is_new = is_given && before.plan_digest() != Some(plan.digest());
         let request = ResumeRequest {
             id: &id,
             plan: &plan,

@@ -223,7 +223,7 @@ impl RunBuilder {
     /// awaits it.
     pub fn start(self) -> Result<Run, Error> {
         let known = self.history.as_ref().and_then(History::plan_digest);
-        if known.is_some_and(|digest| **digest != *self.plan.digest()) {
+        if known.is_some_and(|digest| digest != self.plan.digest()) {
             return Err(Error::OtherPlan);
         }
         let of_history = self.history.as_ref().and_then(History::run);

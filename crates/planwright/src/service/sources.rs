@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use planwright_core::schema::Type;
-use planwright_core::{Catalog, Tool, Value};
+use planwright_core::{Catalog, ServerName, Tool, Value};
 use planwright_engine::backend::Functions;
 use planwright_engine::{Backends, ToolBackend};
 #[cfg(feature = "mcp")]
@@ -27,7 +27,7 @@ pub(super) type VariableLookup = Box<dyn Fn(&str) -> Option<String> + Send + Syn
 pub(super) struct ToolSources(Vec<Source>);
 
 enum Source {
-    Backend(Arc<str>, Vec<Tool>, Arc<dyn ToolBackend>),
+    Backend(ServerName, Vec<Tool>, Arc<dyn ToolBackend>),
     Functions(Functions),
     #[cfg(feature = "workspace")]
     Workspace(PathBuf),
@@ -56,7 +56,7 @@ impl ToolSources {
 
     pub(super) fn add_backend(
         &mut self,
-        server: Arc<str>,
+        server: ServerName,
         tools: Vec<Tool>,
         backend: Arc<dyn ToolBackend>,
     ) {
@@ -103,7 +103,7 @@ impl ToolSources {
                     tools.add(names.claim_own(server)?, listed, backend)?;
                 }
                 Source::Functions(functions) => {
-                    let server = names.claim_own(Arc::clone(functions.name()))?;
+                    let server = names.claim_own(functions.name().clone())?;
                     if let Some(name) = functions.duplicates().first() {
                         return Err(Error::SameTool(format!("{server}.{name}").into()));
                     }
@@ -173,7 +173,7 @@ impl Servers {
 
     fn add(&mut self, more: ServersConfig, names: &mut Names) -> Result<(), Error> {
         for server in &more.servers {
-            names.claim(Arc::clone(&server.name))?;
+            names.claim(server.name.clone())?;
         }
         self.config.servers.extend(more.servers);
         self.config.disabled.extend(more.disabled);
@@ -186,14 +186,14 @@ impl OpenedTools {
     /// Adds the tools of a server of the program.
     fn add(
         &mut self,
-        server: Arc<str>,
+        server: ServerName,
         listed: Vec<Tool>,
         backend: Arc<dyn ToolBackend>,
     ) -> Result<(), Error> {
         let mut seen = HashSet::new();
         for tool in listed {
             if !seen.insert(Arc::clone(&tool.name)) {
-                return Err(Error::SameTool(tool.qualified_name().into()));
+                return Err(Error::SameTool(tool.qualified_name()));
             }
             if !is_own_name(&tool.name, &['_', '-', '.', '/']) {
                 return Err(Error::BadName {
@@ -202,7 +202,7 @@ impl OpenedTools {
                 });
             }
             if !takes_objects(&tool) {
-                return Err(Error::NoParameters(tool.qualified_name().into()));
+                return Err(Error::NoParameters(tool.qualified_name()));
             }
             self.add_tool(tool)?;
         }
@@ -217,7 +217,7 @@ impl OpenedTools {
         match self.catalog.find(&name) {
             planwright_core::Lookup::Found(_) => Ok(()),
             planwright_core::Lookup::Ambiguous(_) | planwright_core::Lookup::Unknown => {
-                Err(Error::SameTool(name.into()))
+                Err(Error::SameTool(name))
             }
         }
     }
@@ -272,32 +272,32 @@ impl Default for OpenedTools {
 
 /// The names of servers so far.
 #[derive(Default)]
-struct Names(HashSet<Arc<str>>);
+struct Names(HashSet<ServerName>);
 
 impl Names {
     /// Claims the name of a server of the program, as plans can write it.
-    fn claim_own(&mut self, name: Arc<str>) -> Result<Arc<str>, Error> {
+    fn claim_own(&mut self, name: ServerName) -> Result<ServerName, Error> {
         if is_own_name(&name, &['_', '-']) {
             self.claim(name)
         } else {
             Err(Error::BadName {
                 what: "server",
-                name,
+                name: name.into(),
             })
         }
     }
 
-    fn claim(&mut self, name: Arc<str>) -> Result<Arc<str>, Error> {
+    fn claim(&mut self, name: ServerName) -> Result<ServerName, Error> {
         if name.is_empty() {
             return Err(Error::BadName {
                 what: "server",
-                name,
+                name: name.into(),
             });
         }
-        if self.0.insert(Arc::clone(&name)) {
+        if self.0.insert(name.clone()) {
             Ok(name)
         } else {
-            Err(Error::SameName(name))
+            Err(Error::SameName(name.into()))
         }
     }
 }

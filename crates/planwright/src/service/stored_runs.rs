@@ -16,7 +16,9 @@ use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, Sto
 use super::{Error, Planwright, RunStorage, RunView};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
-use crate::stored::{NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions};
+use crate::stored::{
+    Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions,
+};
 
 impl Planwright {
     /// The same service with a store: its runs can be listed, followed and decided about, no matter which process runs them.
@@ -76,19 +78,22 @@ impl Planwright {
     }
 
     /// Stores a decision about a call that waits, for the process that runs or resumes the run. The decision is about exactly the call of
-    /// `question` and counts once. `by` names the decider.
+    /// `question` and counts once.
     ///
     /// # Errors
     ///
-    /// [`Error::NoStore`], or an error of the store.
+    /// [`Error::NoStore`], an error of the store, or [`StoredRunError::Passphrase`] if the store or the configuration requires a
+    /// passphrase that `decider` has not entered.
     pub fn decide(
         &self,
         question: &OpenQuestion,
         decision: Decision,
-        by: Option<String>,
+        decider: &Decider,
     ) -> Result<(), Error> {
-        let stored = question.decide(self.store()?, decision, by, now());
-        Ok(stored.map_err(StoredRunError::from)?)
+        let store = self.store()?;
+        let checked = decider.check(store, self.open().requires_passphrase);
+        checked.map_err(StoredRunError::from)?;
+        Ok(question.decide(store, decision, decider, now())?)
     }
 
     fn store(&self) -> Result<&Store, Error> {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use futures::future::{BoxFuture, pending};
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, Value};
+use planwright_core::{Object, PlanConsent, Value};
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
@@ -18,7 +18,7 @@ use planwright_store::{NewDecision, Store, StoreError};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::{StoredRun, StoredRunError, tools_of};
+use super::{Decider, StoredRun, StoredRunError, tools_of};
 
 /// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call. Calls without
 /// one are left to [another approver](Self::or), or put off.
@@ -221,31 +221,37 @@ pub struct OpenQuestion {
 }
 
 impl OpenQuestion {
+    /// The question about a call of `run` that waits.
+    pub fn new(run: RunId, at: Arc<Address>, subject: CallSubject) -> Self {
+        Self { run, at, subject }
+    }
+
     /// The digest of the call, which a decision has to name.
     pub fn digest(&self) -> String {
         self.subject.digest(&self.run, &self.at)
     }
 
-    /// Stores a decision about the call, for the process that has the run or resumes it. `by` names the person.
+    /// Stores a decision of `decider` about the call, for the process that has the run or resumes it. All front doors decide here.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::decide`].
+    /// [`StoredRunError::Passphrase`] if the store has a passphrase that `decider` has not entered; those of [`Store::decide`].
     pub fn decide(
         &self,
         store: &Store,
         decision: Decision,
-        by: Option<String>,
+        decider: &Decider,
         now: SystemTime,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), StoredRunError> {
+        decider.check(store, false)?;
         let new = NewDecision {
             at: Arc::clone(&self.at),
             digest: self.digest(),
             decision,
-            by,
+            by: decider.name(),
             decided: now,
         };
-        store.decide(self.run.as_str(), &new)
+        Ok(store.decide(self.run.as_str(), &new)?)
     }
 }
 
@@ -279,23 +285,20 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
     let mut questions: Vec<OpenQuestion> = history
         .steps()
         .filter_map(|(at, past)| {
-            Some(OpenQuestion {
-                run: run.clone(),
-                at: Arc::clone(at),
-                subject: past.open_question()?.clone(),
-            })
+            let subject = past.open_question()?.clone();
+            Some(OpenQuestion::new(run.clone(), Arc::clone(at), subject))
         })
         .collect();
     questions.sort_by_key(|question| question.at.to_string());
     Ok(questions)
 }
 
-/// The digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
+/// Returns the digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
 /// and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. If secrets are
 /// among what it is given, a keyed digest of them follows behind a dot, for runs with a key to seal it with.
 ///
 /// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
-pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
+pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
     let shown = redacted_inputs(plan, &options.masked_texts());
     let tools = tools_of(plan).into_iter().map(|tool| {
         let assumed = &tool.annotations;
@@ -314,7 +317,7 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
     });
     let parts = [
         Value::from("planwright.plan-consent/1"),
-        Value::from(plan.digest()),
+        Value::from(plan.digest().as_str()),
         Value::from(shown.clone()),
         Value::list(tools),
     ];
@@ -332,7 +335,7 @@ pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> String {
         .iter()
         .any(|(name, value)| inputs.get(name) != Some(value));
     match &options.seal_key {
-        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))),
-        _ => hex,
+        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))).into(),
+        _ => hex.into(),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod decisions;
 mod new_run;
+mod passphrase;
 mod replayed;
 mod resume;
 mod run;
@@ -11,6 +12,7 @@ mod streamed;
 
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use new_run::{NewStoredRun, process, tools_of};
+pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use resume::{
     CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
     named_steps, resolve_choices, stale_steps,

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::Tool;
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
+use planwright_core::{PlanConsent, ServerName, Tool};
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
@@ -28,8 +28,8 @@ pub struct NewStoredRun {
     pub tools: ToolSourcesV1,
     /// The client that it belongs to, if a gateway has several.
     pub client: Option<String>,
-    /// The digest of the plan that a person approved as a whole.
-    pub approved_plan: Option<String>,
+    /// The digest of the approval, if a person approved the plan as a whole.
+    pub approved_plan: Option<PlanConsent>,
     /// The number of steps of a plan that is still being written.
     pub beginning: Option<usize>,
     /// The current time.
@@ -73,7 +73,7 @@ impl NewStoredRun {
         let new = NewRun {
             id: id.clone(),
             plan: plan.plan().name.as_deref().map(str::to_owned),
-            digest: plan.digest().to_owned(),
+            digest: plan.digest().clone(),
             dialect: Some(dialect),
             steps: plan.steps().len(),
             created: self.now,
@@ -123,12 +123,12 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
 
 /// The tools that a plan calls, those of the plans that it runs included, by name.
 pub fn tools_of(plan: &CheckedPlan) -> Vec<Arc<Tool>> {
-    type Tools = BTreeMap<(Arc<str>, Arc<str>), Arc<Tool>>;
+    type Tools = BTreeMap<(ServerName, Arc<str>), Arc<Tool>>;
     fn collect(plan: &CheckedPlan, tools: &mut Tools) {
         for step in plan.steps() {
             if let Some(tool) = &step.tool {
                 tools
-                    .entry((Arc::clone(&tool.server), Arc::clone(&tool.name)))
+                    .entry((tool.server.clone(), Arc::clone(&tool.name)))
                     .or_insert_with(|| tool.listed());
             }
             if let Some(inner) = &step.plan {

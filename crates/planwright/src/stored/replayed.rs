@@ -1,10 +1,9 @@
 //! Replay of a stored run's journal, without calls.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use planwright_core::check::{CheckedPlan, Policy};
-use planwright_core::{Catalog, Object, StepId, Tool, Value};
+use planwright_core::{Catalog, Object, PlanDigest, StepId, Tool, Value};
 use planwright_engine::RunId;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::{PlanState, RunOptions};
@@ -48,18 +47,18 @@ struct Opener {
     plan: PlanTextV1,
     vars: Object,
     /// For each process, how the plan grew: its digest and its steps, each time.
-    extensions: VecDeque<Vec<(Arc<str>, usize)>>,
+    extensions: VecDeque<Vec<(PlanDigest, usize)>>,
 }
 
 /// For each process, how the plan grew under it.
-fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
+fn extensions(entries: &[Entry]) -> VecDeque<Vec<(PlanDigest, usize)>> {
     let mut processes: VecDeque<Vec<_>> = VecDeque::new();
     for entry in entries {
         match &entry.record {
             Record::Opened { .. } => processes.push_back(Vec::new()),
             Record::Extended { digest, steps } => {
                 if let Some(process) = processes.back_mut() {
-                    process.push((Arc::clone(digest), *steps));
+                    process.push((digest.clone(), *steps));
                 }
             }
             Record::Sent { .. }
@@ -83,7 +82,11 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(Arc<str>, usize)>> {
 
 impl Opener {
     /// Returns the starting state of the next process.
-    fn open(&mut self, digest: &str, header: &Value) -> Result<ReplayHeader, StoredRunError> {
+    fn open(
+        &mut self,
+        digest: &PlanDigest,
+        header: &Value,
+    ) -> Result<ReplayHeader, StoredRunError> {
         let process = ProcessV1::from_value(header)?;
         let idle = process.idle();
         let options = process.run_options();
@@ -137,7 +140,7 @@ impl Opener {
     /// The plan as it was when it had so many steps.
     fn as_far_as(
         &self,
-        digest: &str,
+        digest: &PlanDigest,
         steps: usize,
         whole: &CheckedPlan,
         catalog: &Catalog,

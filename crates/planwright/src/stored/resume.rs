@@ -128,7 +128,7 @@ impl ResumeRequest<'_> {
 fn is_plan_of(plan: &CheckedPlan, stored: &StoredRun, history: &History) -> bool {
     let process = stored.process.as_ref();
     let was_beginning = process.is_some_and(|process| process.beginning.is_some());
-    let is_last = |digest: &Arc<str>| **digest == *plan.digest();
+    let is_last = |digest| digest == plan.digest();
     was_beginning
         || history.plan_digest().is_none_or(is_last)
         || stored

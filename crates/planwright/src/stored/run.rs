@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Object, StepId, Tool};
+use planwright_core::{Object, StepId, Tool, ToolName};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
@@ -14,7 +14,7 @@ use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::tools_of;
+use super::{PassphraseError, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
@@ -307,7 +307,7 @@ impl StoredRun {
     }
 
     /// Returns the tools of `plan` that have changed, with their changes.
-    pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(String, String)> {
+    pub fn changed_tools(&self, plan: &CheckedPlan) -> Vec<(ToolName, String)> {
         let known = self.process.iter().flat_map(|process| &process.tools);
         let before: BTreeMap<(&str, &str), &ToolV1> = known
             .map(|tool| ((&*tool.server, &*tool.name), tool))
@@ -363,6 +363,9 @@ pub enum StoredRunError {
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A decision without the passphrase that it requires.
+    #[error(transparent)]
+    Passphrase(#[from] PassphraseError),
     /// The plan was not read in any dialect, so no process could read it again.
     #[error("the plan cannot be stored: its dialect is not known")]
     NoDialect,

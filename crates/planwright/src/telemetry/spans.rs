@@ -11,7 +11,7 @@ use opentelemetry::trace::{
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{SdkTracer, Span};
-use planwright_core::Value;
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 use planwright_engine::backend::{ErrorKind, ToolError};
 use planwright_engine::event::Address;
@@ -132,7 +132,7 @@ impl Open {
         }
     }
 
-    fn run_started(&mut self, run: &RunId, plan: Option<&str>, digest: &Arc<str>, steps: usize) {
+    fn run_started(&mut self, run: &RunId, plan: Option<&str>, digest: &PlanDigest, steps: usize) {
         if let Some(name) = plan {
             self.plan.update_name(format!("{INVOKE_WORKFLOW} {name}"));
             self.plan
@@ -141,7 +141,7 @@ impl Open {
         let steps = i64::try_from(steps).unwrap_or(i64::MAX);
         self.plan.set_attributes([
             KeyValue::new(RUN, Arc::<str>::from(run.clone())),
-            KeyValue::new(DIGEST, Arc::clone(digest)),
+            KeyValue::new(DIGEST, Arc::clone(digest.text())),
             KeyValue::new(STEPS, steps),
         ]);
     }

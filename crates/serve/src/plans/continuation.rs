@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use planwright::stored::StoredRun;
+use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError};
 use planwright_core::Value;
 use planwright_engine::RunId;
 use planwright_engine::approval::SealKey;
-use planwright_engine::event::Address;
 use planwright_engine::id::random_id;
 use planwright_engine::{Decision, RunStatus};
 use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{GatewayClient, HostCall, SuspendedCall};
-use planwright_store::{NewDecision, RunInfo, Store, StoreError};
+use planwright_store::{RunInfo, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::host::PlanHost;
@@ -82,13 +81,14 @@ fn seconds(time: SystemTime) -> u64 {
 fn open_questions(
     run: &RunId,
     stored: &StoredRun,
-) -> Result<BTreeMap<String, Arc<Address>>, BadRequest> {
+) -> Result<BTreeMap<String, OpenQuestion>, BadRequest> {
     let history = stored
         .history()
         .map_err(|error| BadRequest(error.to_string()))?;
     let open = history.steps().filter_map(|(at, past)| {
         let subject = past.open_question()?;
-        Some((subject.digest(run, at), Arc::clone(at)))
+        let question = OpenQuestion::new(run.clone(), Arc::clone(at), subject.clone());
+        Some((question.digest(), question))
     });
     Ok(open.collect())
 }
@@ -191,21 +191,18 @@ impl PlanHost {
         let mut is_put_off = false;
         let mut is_open = false;
         for (key, digest) in &state.questions {
-            let Some((digest, at)) = digest
-                .as_ref()
-                .and_then(|digest| open.get_key_value(digest))
-            else {
+            let Some(question) = digest.as_ref().and_then(|digest| open.get(digest)) else {
                 continue;
             };
             is_open = true;
             match answers.get(key).map(resume::read) {
                 None => {}
                 Some(Decision::Later) => is_put_off = true,
-                Some(decision) => decisions.push(self.decision(at, digest, decision)),
+                Some(decision) => decisions.push((question.clone(), decision)),
             }
         }
         let is_decided = !decisions.is_empty();
-        self.store_decisions(&info.id, decisions).await?;
+        self.store_decisions(decisions).await?;
         // An interrupted run resumes unless a person put off the only answers. A run that ended as waiting resumes only for an
         // open question of this state: the state of a question that was answered is used up.
         let is_waiting = stored.status() == Some(RunStatus::Waiting);
@@ -219,42 +216,33 @@ impl PlanHost {
         answers: &Value,
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
-        for (digest, at) in &open_questions(&info.id, stored)? {
-            match answers.get(&registry::key(digest)).map(resume::read) {
+        for (digest, question) in open_questions(&info.id, stored)? {
+            match answers.get(&registry::key(&digest)).map(resume::read) {
                 None | Some(Decision::Later) => {}
-                Some(decision) => decisions.push(self.decision(at, digest, decision)),
+                Some(decision) => decisions.push((question, decision)),
             }
         }
-        self.store_decisions(&info.id, decisions).await
-    }
-
-    fn decision(&self, at: &Arc<Address>, digest: &str, decision: Decision) -> NewDecision {
-        NewDecision {
-            at: Arc::clone(at),
-            digest: digest.to_owned(),
-            decision,
-            by: None,
-            decided: (self.settings.now)(),
-        }
+        self.store_decisions(decisions).await
     }
 
     /// Stores decisions for the process that resumes the run. An earlier decision about the same call stays valid.
     pub(crate) async fn store_decisions(
         &self,
-        run: &RunId,
-        decisions: Vec<NewDecision>,
+        decisions: Vec<(OpenQuestion, Decision)>,
     ) -> Result<(), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Ok(());
         };
-        let run = run.clone();
+        let now = (self.settings.now)();
         let stored = spawn_blocking_limited(move || {
-            decisions
-                .iter()
-                .try_for_each(|decision| match store.decide(run.as_str(), decision) {
-                    Err(StoreError::Decided { .. }) => Ok(()),
+            // Only the answers of forms get here.
+            let decider = Decider::client_form();
+            decisions.into_iter().try_for_each(|(question, decision)| {
+                match question.decide(&store, decision, &decider, now) {
+                    Err(StoredRunError::Store(StoreError::Decided { .. })) => Ok(()),
                     other => other,
-                })
+                }
+            })
         });
         let stored = stored
             .await

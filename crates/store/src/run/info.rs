@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use planwright_core::Value;
+use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -26,7 +26,7 @@ pub struct NewRun {
     /// The name of the plan.
     pub plan: Option<String>,
     /// The digest of the plan.
-    pub digest: String,
+    pub digest: PlanDigest,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
     /// The number of steps of the plan.
@@ -45,7 +45,7 @@ pub struct RunInfo {
     /// The name of the plan.
     pub plan: Option<String>,
     /// The digest of the plan that the run began with.
-    pub digest: String,
+    pub digest: PlanDigest,
     /// The dialect that the plan is written in.
     pub dialect: Option<String>,
     /// The time of creation.
@@ -215,7 +215,7 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Query
             new.id.as_str(),
             JOURNAL_FORMAT,
             new.plan,
-            new.digest,
+            new.digest.as_str(),
             new.dialect,
             to_nanos(new.created),
             to_i64(new.steps),
@@ -288,7 +288,7 @@ fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         info: RunInfo {
             id: run_id(row, 1)?,
             plan: row.get(2)?,
-            digest: row.get(3)?,
+            digest: row.get::<_, String>(3)?.into(),
             dialect: row.get(4)?,
             created: from_nanos(row.get(5)?),
             state: RunState::Open,

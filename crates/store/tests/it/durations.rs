@@ -10,11 +10,7 @@ use crate::support::scene;
 fn observe(durations: &Durations, tool: &str, seconds: &[u64]) -> Durations {
     let mut durations = durations.clone();
     for took in seconds {
-        durations.observe(
-            &Arc::from("s"),
-            &Arc::from(tool),
-            Duration::from_secs(*took),
-        );
+        durations.observe(&"s".into(), &Arc::from(tool), Duration::from_secs(*took));
     }
     durations
 }

@@ -199,7 +199,7 @@ fn record() -> impl Strategy<Value = Record> {
     prop_oneof![
         (text(), value()).prop_map(|(digest, header)| Record::Opened {
             run: Some("r".parse().unwrap()),
-            digest,
+            digest: digest.into(),
             header
         }),
         (
@@ -212,7 +212,7 @@ fn record() -> impl Strategy<Value = Record> {
         )
             .prop_map(|(at, server, tool, attempt, args, consent)| Record::Sent {
                 at,
-                server,
+                server: server.into(),
                 tool,
                 attempt,
                 args,
@@ -239,7 +239,7 @@ fn record() -> impl Strategy<Value = Record> {
             .prop_map(
                 |(at, [server, tool], args, [origin, definition, seal, reason, flow])| {
                     let subject = CallSubject {
-                        server,
+                        server: server.into(),
                         tool,
                         origin,
                         definition,
@@ -269,7 +269,7 @@ fn record() -> impl Strategy<Value = Record> {
         (address(), choice).prop_map(|(at, choice)| Record::Chosen { at, choice }),
         (address(), timer).prop_map(|(at, timer)| Record::TimerFired { at, timer }),
         (text(), any::<u32>()).prop_map(|(digest, steps)| Record::Extended {
-            digest,
+            digest: digest.into(),
             steps: steps as usize
         }),
         Just(Record::Closed),

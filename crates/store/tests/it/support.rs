@@ -35,7 +35,7 @@ pub(crate) fn new_run(id: &str) -> NewRun {
     NewRun {
         id: id.parse().unwrap(),
         plan: Some("weather".to_owned()),
-        digest: "d1".to_owned(),
+        digest: "d1".into(),
         dialect: Some("native".to_owned()),
         steps: 3,
         created: time(1000),

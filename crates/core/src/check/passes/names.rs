@@ -8,7 +8,9 @@ use crate::check::reporter::{Reporter, name_list};
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::expression::function::foreign_word;
 use crate::plan::{Action, Name, Output, Step};
-use crate::{Catalog, Code, Diagnostic, EXTRACTION, Lookup, Place, Severity, StepId, Tool};
+use crate::{
+    Catalog, Code, Diagnostic, EXTRACTION, Lookup, Place, Severity, StepId, Tool, ToolName,
+};
 
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
@@ -208,12 +210,12 @@ fn suggest_tools(
     let is_free = |tool: &&Arc<Tool>| catalog.servers().allows_bare_name(&tool.name, &tool.server);
     let bare = candidates().filter(is_free).map(|tool| &*tool.name);
     // Qualified names are compared only if the name looks like one.
-    let qualified: Vec<String> = if name.text.contains('.') {
+    let qualified: Vec<ToolName> = if name.text.contains('.') {
         candidates().map(|tool| tool.qualified_name()).collect()
     } else {
         Vec::new()
     };
-    let known = bare.chain(qualified.iter().map(String::as_str));
+    let known = bare.chain(qualified.iter().map(ToolName::as_str));
     let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
         let names: Vec<String> = candidates()
             .map(|tool| catalog.shortest_name(tool))

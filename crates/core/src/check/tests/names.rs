@@ -77,7 +77,7 @@ fn names_that_models_know() {
         r#"{"one.search": {}, "two.search": {}, "a b.get.it": {}, "a_b.get_it": {}, "one.x__y": {}, "one__x.y": {}}"#,
     );
     let found = |name: &str| match fixture.catalog.find(name) {
-        Lookup::Found(tool) => tool.qualified_name(),
+        Lookup::Found(tool) => tool.qualified_name().to_string(),
         Lookup::Ambiguous(tools) => format!("{} tools", tools.len()),
         Lookup::Unknown => "none".to_owned(),
     };

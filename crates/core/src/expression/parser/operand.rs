@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::cursor::{name_length, plain_name};
 use super::grammar::Parser;
 use super::time;
+use crate::StepId;
 use crate::Value;
 use crate::expression::ExpressionError;
 use crate::expression::function;
 use crate::expression::operator::whole_index;
 use crate::expression::program::ROOTS;
 use crate::expression::tree::{Accessor, Tree, add};
-use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::plan::{ExternalValue, Missing, Path, Read, Segment, SlotKind, Source};
 use crate::value::Object;
 
 impl Parser<'_> {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use crate::StepId;
 use crate::expression::{parse_form, print_form};
-use crate::plan::{Alternative, Form, Missing, Path, Read, Segment, SlotKind, Source, StepId};
+use crate::plan::{Alternative, Form, Missing, Path, Read, Segment, SlotKind, Source};
 use crate::{Number, Value};
 
 fn key() -> impl Strategy<Value = Arc<str>> {

@@ -430,7 +430,7 @@ impl<'a> Analysis<'a> {
             self.parameters.push(StepParameter {
                 step: scope.step_path(step),
                 tool,
-                tool_name: Arc::clone(&tool_name),
+                tool_name: tool_name.clone(),
                 parameter: argument.parameter,
                 guard: None,
                 leaves: argument.leaves,

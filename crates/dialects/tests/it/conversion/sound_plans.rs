@@ -9,10 +9,10 @@ use planwright_core::plan::{
     Action, Name, Node, NodeKind, OnError, Output, PlanTarget, Read, Reference, Segment, Sharing,
     SlotKind, Source, Step, TextPart,
 };
-use planwright_core::{Catalog, Lookup, Place, Plan, Tool, Value};
+use planwright_core::{Catalog, Lookup, Place, Plan, PlanDigest, Tool, Value};
 
 /// The digest of `plan`, if it is sound for some catalog. All parameters may be shared.
-pub(super) fn digest(plan: &Plan) -> Option<String> {
+pub(super) fn digest(plan: &Plan) -> Option<PlanDigest> {
     let mut plan = plan.clone();
     let mut catalog = Catalog::new();
     open(&mut plan, &mut catalog);

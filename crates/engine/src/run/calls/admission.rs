@@ -29,7 +29,7 @@ impl RunMachine {
         let known = history.steps().flat_map(|(_, past)| &past.calls);
         let forgotten = history.forgotten_calls().map(|(_, call)| call);
         for call in known.chain(forgotten) {
-            let tool = Tool::new(Arc::clone(&call.server), Arc::clone(&call.tool));
+            let tool = Tool::new(call.server.clone(), Arc::clone(&call.tool));
             let output = call.answer.as_ref().and_then(|answer| answer.as_ref().ok());
             self.budgets
                 .guard

@@ -242,7 +242,7 @@ impl RunMachine {
             None => Arc::from(UNSEALED),
         });
         CallSubject {
-            server: Arc::clone(&tool.server),
+            server: tool.server.clone(),
             tool: Arc::clone(&tool.name),
             origin: Some(Arc::clone(&tool.origin)),
             definition: Some(self.definitions.digest(tool)),

@@ -74,7 +74,7 @@ impl RunMachine {
         self.record(effects, || {
             Some(Record::Sent {
                 at: Arc::clone(&at),
-                server: Arc::clone(&tool.server),
+                server: tool.server.clone(),
                 tool: Arc::clone(&tool.name),
                 attempt: number,
                 args: args.clone(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{Hashing, StepId, Value};
+use planwright_core::{Hashing, PlanDigest, ServerName, StepId, Value};
 
 use crate::approval::CallSubject;
 use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
@@ -28,7 +28,7 @@ pub struct History {
     /// The run that the journal belongs to, if it is recorded.
     run: Option<RunId>,
     /// The digest of the plan at the end of the latest process.
-    plan_digest: Option<Arc<str>>,
+    plan_digest: Option<PlanDigest>,
     /// The number of entries read.
     entries: usize,
     last: Duration,
@@ -77,9 +77,9 @@ impl History {
                 if run.is_some() {
                     self.run.clone_from(run);
                 }
-                self.plan_digest = Some(Arc::clone(digest));
+                self.plan_digest = Some(digest.clone());
             }
-            Record::Extended { digest, .. } => self.plan_digest = Some(Arc::clone(digest)),
+            Record::Extended { digest, .. } => self.plan_digest = Some(digest.clone()),
             Record::Sent { .. }
             | Record::Answered { .. }
             | Record::Aborted { .. }
@@ -137,7 +137,7 @@ impl History {
 
     /// The [digest](planwright_core::CheckedPlan::digest) of the run's plan, including the steps that were added under
     /// the latest process.
-    pub fn plan_digest(&self) -> Option<&Arc<str>> {
+    pub fn plan_digest(&self) -> Option<&PlanDigest> {
         self.plan_digest.as_ref()
     }
 
@@ -274,12 +274,12 @@ impl History {
     }
 
     /// The calls that count for rates: their servers and times on a clock that includes pauses, by time.
-    pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &Arc<str>)> {
+    pub(in crate::run) fn sent_calls(&self) -> Vec<(Duration, &ServerName)> {
         // Before a pause of unknown length, no time on this clock is known.
         let first = self.pauses.iter().rposition(Option::is_none);
         let first = first.map_or(0, |unknown| unknown + 1);
         let known = self.steps.values().flat_map(|past| &past.calls);
-        let mut sent: Vec<(Duration, &Arc<str>)> = known
+        let mut sent: Vec<(Duration, &ServerName)> = known
             .chain(self.calls_of_forgotten.iter().map(|(_, call)| call))
             .filter(|call| call.pauses >= first)
             .map(|call| {
@@ -337,7 +337,7 @@ pub struct PastCall {
     /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The tool's server.
-    pub server: Arc<str>,
+    pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
     /// The arguments.
@@ -421,7 +421,7 @@ impl StepHistory {
                 }
                 self.calls.push(PastCall {
                     attempt: *attempt,
-                    server: Arc::clone(server),
+                    server: server.clone(),
                     tool: Arc::clone(tool),
                     args: args.clone(),
                     sent: entry.at,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::{Hashing, StepId, Value};
+use planwright_core::{Hashing, PlanDigest, StepId, Value};
 
 use crate::approval::Decision;
 use crate::event::Address;
@@ -94,7 +94,7 @@ pub enum ReplayError<E> {
 pub fn replay<E>(
     run: &RunId,
     entries: &[Entry],
-    mut open: impl FnMut(&str, &Value) -> Result<ReplayHeader, E>,
+    mut open: impl FnMut(&PlanDigest, &Value) -> Result<ReplayHeader, E>,
 ) -> Result<ReplayReport, ReplayError<E>> {
     let mut history = History::default();
     let mut decisions = 0;

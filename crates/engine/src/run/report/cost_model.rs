@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use planwright_core::check::{CheckedPlan, CheckedStep};
 use planwright_core::plan::{Action, Concurrency, Step};
-use planwright_core::{Tool, Value};
+use planwright_core::{PlanDigest, Tool, Value};
 
 use crate::durations::Durations;
 use crate::forecast::{Job, Jobs, MAX_OPTIMIZED_JOBS, is_worth_optimizing, optimize_order};
@@ -17,7 +17,7 @@ pub(crate) struct CostModel<'a> {
     /// The duration of an unknown tool: a typical one, or a unit if no tool is known.
     unit: u64,
     /// The durations of inner plans by digest, so a plan used in many places is computed once.
-    plans: HashMap<String, u64>,
+    plans: HashMap<PlanDigest, u64>,
 }
 
 /// The longest paths of the steps of a plan, from some step on.
@@ -75,7 +75,7 @@ impl<'a> CostModel<'a> {
         let mut most = own.map_or(usize::MAX, |most| most.get() as usize);
         most = most.min(self.limits.total.get());
         if let Some(tool) = &checked.tool {
-            let of_tool = self.limits.tools.get(tool.qualified_name().as_str());
+            let of_tool = self.limits.tools.get(&tool.qualified_name());
             let of_server = self.limits.servers.get(&tool.server);
             for limit in [
                 // A limit for this tool or server replaces the general one, even if it is higher.
@@ -95,7 +95,7 @@ impl<'a> CostModel<'a> {
         }
         let paths = self.paths(plan, 0);
         let longest = paths.ranks.into_iter().max().unwrap_or(0);
-        self.plans.insert(plan.digest().to_owned(), longest);
+        self.plans.insert(plan.digest().clone(), longest);
         longest
     }
 

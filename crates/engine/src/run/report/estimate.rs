@@ -10,7 +10,7 @@ use planwright_core::expression::EvaluationLimits;
 use planwright_core::plan::{
     Action, Alternative, Approval, Concurrency, Form, Node, NodeKind, Read, Source, Step,
 };
-use planwright_core::{Object, StepId, Tool, Value};
+use planwright_core::{Object, StepId, Tool, ToolName, Value};
 
 use super::cost_model::{CostModel, in_order};
 use crate::durations::Durations;
@@ -59,7 +59,7 @@ pub enum Assumption {
     /// The duration of this tool is unknown: a typical one is assumed.
     Unknown {
         /// `server.tool`.
-        tool: String,
+        tool: ToolName,
         /// The assumed duration.
         takes: Duration,
     },

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use planwright_core::flow::{FlowReport, ValueLabels};
 use planwright_core::plan::{Output, SlotKind};
-use planwright_core::{Code, Diagnostic, Object, Value};
+use planwright_core::{Code, Diagnostic, Object, PlanDigest, Value};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -66,7 +66,7 @@ pub struct RunSummary {
     /// The plan's name.
     pub plan: Option<Arc<str>>,
     /// The plan's digest.
-    pub digest: Arc<str>,
+    pub digest: PlanDigest,
     /// The status.
     pub status: RunStatus,
     /// The duration.
@@ -176,9 +176,9 @@ impl RunMachine {
             let tasks = frame.tasks.iter().flatten();
             steps.extend(tasks.filter_map(|task| self.step_summary(*task)));
         }
-        let (plan, digest) = roots.first().map_or((None, Arc::from("")), |frame| {
+        let (plan, digest) = roots.first().map_or((None, PlanDigest::from("")), |frame| {
             let plan = &frame.plan;
-            (plan.plan().name.clone(), Arc::from(plan.digest()))
+            (plan.plan().name.clone(), plan.digest().clone())
         });
         let mut warnings = self.warnings.to_vec();
         let mut output_error = None;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexSet;
-use planwright_core::Hashing;
+use planwright_core::{Hashing, ServerName};
 
 use super::tasks::TaskFlag;
 use super::tasks::{Task, Tasks};
@@ -39,7 +39,7 @@ impl Scheduler {
     }
 
     /// The lane for calls of `tool` at `server`.
-    pub fn lane(&mut self, server: &Arc<str>, tool: &Arc<str>) -> LaneId {
+    pub fn lane(&mut self, server: &ServerName, tool: &Arc<str>) -> LaneId {
         self.ready.lane(server, tool)
     }
 

@@ -100,7 +100,7 @@ impl Drill {
         CallTerms {
             lane: self
                 .scheduler
-                .lane(&Arc::from("s"), &Arc::from(tool.to_string())),
+                .lane(&"s".into(), &Arc::from(tool.to_string())),
             alone: tool == 9,
             approval: false,
             attempts: 1,
@@ -189,7 +189,7 @@ fn of_many_thousands_the_best_that_may_start_is_started() {
 fn a_full_tool_does_not_delay_others() {
     let waits = vec![vec![]; 4];
     let mut limits = limits(4, None);
-    limits.tools = HashMap::from([(Arc::from("s.0"), NonZeroUsize::MIN)]);
+    limits.tools = HashMap::from([("s.0".into(), NonZeroUsize::MIN)]);
     let drill = Drill::new(limits, &waits, vec![0, 0, 0, 1]);
     assert_eq!(drill.log, ["+0", "+3"]);
 }

@@ -144,7 +144,7 @@ fn event(scheduler: &mut Scheduler, words: &[&str]) -> Event {
 fn terms(scheduler: &mut Scheduler, tool: &str, words: &[&str]) -> CallTerms {
     let (server, tool) = tool.split_once('.').unwrap_or(("s", tool));
     CallTerms {
-        lane: scheduler.lane(&Arc::from(server), &Arc::from(tool)),
+        lane: scheduler.lane(&server.into(), &Arc::from(tool)),
         alone: words.contains(&"alone"),
         approval: words.contains(&"asks"),
         attempts: option(words, "attempts").unwrap_or(1),

@@ -194,7 +194,7 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
                 item: None,
                 round: None,
             }),
-            server: Arc::from("s"),
+            server: "s".into(),
             tool: Arc::from("t"),
             attempt: 1,
             args: Value::empty_object(),

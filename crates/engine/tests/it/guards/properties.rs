@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::plan::{Action, Name};
-use planwright_core::{Place, Plan, Value};
+use planwright_core::{Place, Plan, ToolName, Value};
 use planwright_engine::backend::{ToolCall, ToolError, ToolOutput};
 use planwright_engine::run::{Effect, RunInput, RunMachine};
 use planwright_engine::schedule::{TaskId, Timer};
@@ -24,7 +24,7 @@ pub(super) struct Hand {
     now: Duration,
     calls: Vec<(TaskId, ToolCall)>,
     timers: BTreeMap<(Duration, TaskId), Timer>,
-    sent: Vec<(Duration, String)>,
+    sent: Vec<(Duration, ToolName)>,
 }
 
 impl Hand {
@@ -33,7 +33,7 @@ impl Hand {
         options: RunOptions,
         answer: &mut dyn FnMut(&ToolCall) -> Result<ToolOutput, ToolError>,
         choose: &mut dyn FnMut(usize) -> usize,
-    ) -> (RunSummary, Vec<(Duration, String)>) {
+    ) -> (RunSummary, Vec<(Duration, ToolName)>) {
         let mut hand = Self {
             run: RunMachine::new("run".parse().unwrap(), sound(plan), options),
             now: Duration::ZERO,
@@ -171,7 +171,7 @@ proptest! {
         }, &mut |open| choices.next().unwrap().index(open));
 
         let all = sent.len() as u64;
-        let all_t = sent.iter().filter(|(_, tool)| tool == "s.t").count() as u64;
+        let all_t = sent.iter().filter(|(_, tool)| *tool == "s.t").count() as u64;
         prop_assert!(all <= most.min(of_server) && all_t <= of_t);
         prop_assert_eq!(summary.calls.len() as u64, all);
         // Nothing new was called once a bound had closed the run: calls that ended later were in flight then.

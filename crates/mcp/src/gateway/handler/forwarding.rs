@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright_core::{Object, Value};
+use planwright_core::{Object, ServerName, Value};
 use rmcp::model::ErrorData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,7 +26,7 @@ const MAX_ROUNDS: usize = 10;
 /// result become requests to the client.
 pub(crate) fn pass_request(
     upstreams: &Upstreams,
-    server: Arc<str>,
+    server: ServerName,
     method: &'static str,
     params: Value,
     client: GatewayClient,
@@ -202,7 +202,11 @@ impl GatewayHandler {
         entries: Vec<Value>,
     ) -> Result<T, ErrorData> {
         let mut fields = vec![(field, Value::from(entries))];
-        let starting: Vec<Value> = self.starting().into_iter().map(Value::Text).collect();
+        let starting: Vec<Value> = self
+            .starting()
+            .into_iter()
+            .map(|server| Value::Text(server.into()))
+            .collect();
         if !starting.is_empty() {
             fields.push((
                 "_meta",
@@ -215,7 +219,7 @@ impl GatewayHandler {
     }
 
     /// Returns the servers in passthrough mode that were never ready.
-    fn starting(&self) -> Vec<Arc<str>> {
+    fn starting(&self) -> Vec<ServerName> {
         if !self.gateway.passes_through() {
             return Vec::new();
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use planwright_core::ServerName;
 use reqwest::Url;
 use rmcp::transport::auth::{AuthorizationCallback, OAuthClientConfig};
 use rmcp::transport::{
@@ -19,7 +20,7 @@ use crate::upstream::ConnectOptions;
 
 /// Obtains and refreshes the OAuth tokens of one server.
 pub(crate) struct Authorizer {
-    server: Arc<str>,
+    server: ServerName,
     url: Url,
     oauth: OauthConfig,
     credential_store: ServerCredentialStore,
@@ -45,7 +46,7 @@ impl fmt::Debug for Authorizer {
 impl Authorizer {
     /// Creates an authorizer for `server`. Returns `None` if the configuration has an `authorization` header.
     pub(crate) fn new(
-        server: &Arc<str>,
+        server: &ServerName,
         url: &Url,
         config: &HttpConfig,
         options: &ConnectOptions,
@@ -55,7 +56,7 @@ impl Authorizer {
             return None;
         }
         Some(Self {
-            server: Arc::clone(server),
+            server: server.clone(),
             url: url.clone(),
             oauth: config.oauth.clone(),
             credential_store: ServerCredentialStore::new(options.tokens.clone(), &config.url),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use planwright_core::ServerName;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
@@ -97,7 +98,7 @@ impl HttpConnectionState {
 
 impl HttpClient {
     pub(super) fn new(
-        server: &Arc<str>,
+        server: &ServerName,
         config: &HttpConfig,
         options: &ConnectOptions,
         connection: Arc<HttpConnectionState>,

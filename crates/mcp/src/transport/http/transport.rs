@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
+use planwright_core::ServerName;
 use reqwest::StatusCode;
 use rmcp::RoleClient;
 use rmcp::model::JsonRpcMessage;
@@ -185,7 +186,7 @@ pub(crate) struct HttpHandle {
 
 /// Creates a connection to a server without sending a request.
 pub(crate) fn open(
-    server: &Arc<str>,
+    server: &ServerName,
     config: &HttpConfig,
     router: Arc<ResponseRouter>,
     options: &ConnectOptions,

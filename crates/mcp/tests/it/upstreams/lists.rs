@@ -1,7 +1,7 @@
 //! Tests of the lists of servers and their changes.
 
 use insta::assert_snapshot;
-use planwright_core::{Tool, Value};
+use planwright_core::{Tool, ToolName, Value};
 use planwright_mcp::{ChangeCounts, UpstreamNotification, UpstreamState, UpstreamView, Upstreams};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::json;
@@ -32,7 +32,8 @@ fn json_lines(entries: &[Value]) -> String {
 /// Describes the snapshot of the only server.
 fn describe(view: &UpstreamView) -> String {
     let server = &view.servers[0];
-    let names: Vec<String> = server.tools.iter().map(Tool::qualified_name).collect();
+    let names = server.tools.iter().map(Tool::qualified_name);
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
     format!(
         "{} {} {} {}\n{names:?}\n{}\n{}\n{}\n{}",
         server.info,
@@ -125,7 +126,7 @@ async fn lists_that_change_are_listed_again() {
         assert_eq!(server.resource_templates, []);
         raw_call(&upstreams, "tools", None).await.unwrap();
         let view = view_when(&upstreams, |view| view.changes.tools == 2).await;
-        let names: Vec<String> = view.tools().map(Tool::qualified_name).collect();
+        let names: Vec<ToolName> = view.tools().map(Tool::qualified_name).collect();
         assert_eq!(names, ["fake.new"]);
         let expected = ChangeCounts {
             tools: 2,

@@ -179,7 +179,7 @@ fn as_float(count: usize) -> f32 {
 impl IndexedTool {
     fn name_match(&self, query: &str, query_words: &[String]) -> NameMatch {
         let tool = &self.tool;
-        if *query == *tool.name || query == tool.qualified_name() || query == tool.model_name() {
+        if *query == *tool.name || tool.qualified_name() == *query || query == tool.model_name() {
             NameMatch::Exact
         } else if !query_words.is_empty() && self.names.iter().any(|name| name == query_words) {
             NameMatch::SameWords
@@ -272,7 +272,7 @@ fn add_parameters(schema: &Value, depth: usize, left: &mut usize, add: &mut impl
 mod tests {
     use std::sync::Arc;
 
-    use planwright_core::{Catalog, Schema, Tool, Value};
+    use planwright_core::{Catalog, Schema, Tool, ToolName, Value};
     use proptest::prelude::*;
 
     use super::SearchIndex;
@@ -324,7 +324,7 @@ mod tests {
         ])
     }
 
-    fn names(server: Option<&str>, query: &str, limit: usize) -> Vec<String> {
+    fn names(server: Option<&str>, query: &str, limit: usize) -> Vec<ToolName> {
         let index = SearchIndex::new(catalog().tools());
         let hits = index.search_in_server(server, query, limit);
         hits.iter().map(|hit| hit.tool.qualified_name()).collect()

@@ -170,7 +170,7 @@ const MAX_DETAILED_PARAMETERS: usize = 200;
 
 /// Describes `tool` in full: its description, its parameters, its output, and its effects.
 pub fn details(tool: &Tool) -> String {
-    let mut text = tool.qualified_name();
+    let mut text = tool.qualified_name().to_string();
     if let Some(title) = tool
         .title
         .as_deref()

@@ -142,7 +142,7 @@ fn new_run(id: &str) -> NewRun {
     NewRun {
         id: id.parse().unwrap(),
         plan: None,
-        digest: "d".to_owned(),
+        digest: "d".into(),
         dialect: None,
         steps: 2,
         created: std::time::SystemTime::UNIX_EPOCH,

@@ -6,6 +6,7 @@ mod calling;
 mod extending;
 mod identity;
 mod opening;
+mod passphrase;
 mod runtimes;
 mod stopping;
 mod stored;

@@ -25,7 +25,10 @@ fn simulated(server: &str) -> Simulated {
 async fn names(builder: Builder) -> Vec<String> {
     let planwright = builder.open().await.unwrap();
     let catalog = planwright.catalog();
-    let names = catalog.tools().map(|tool| tool.qualified_name()).collect();
+    let names = catalog
+        .tools()
+        .map(|tool| tool.qualified_name().to_string())
+        .collect();
     planwright.close().await;
     names
 }

@@ -14,7 +14,7 @@ use planwright::format::ToolSourcesV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::store::{LeaseHolder, NewRun, Store, StoreError};
 use planwright::stored::{
-    NewStoredRun, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
+    Decider, NewStoredRun, ResumeRequest, StoreApprover, StoredRun, StoredRunError, open_questions,
 };
 use planwright::{Error, Function, Functions, Plan, Planwright, Value, parse};
 use tempfile::TempDir;
@@ -45,9 +45,9 @@ impl Disk {
         let [question] = questions.as_slice() else {
             panic!("{questions:?}");
         };
-        let by = Some("ada".to_owned());
+        let by = Decider::new(Some("ada".to_owned()));
         question
-            .decide(&store, decision, by, SystemTime::UNIX_EPOCH)
+            .decide(&store, decision, &by, SystemTime::UNIX_EPOCH)
             .unwrap();
     }
 
@@ -510,11 +510,14 @@ async fn a_decision_cannot_replace_a_secret() {
     let decide = |to: &str| {
         let args = Some(Value::object([("to", Value::from(to))]));
         let now = SystemTime::UNIX_EPOCH;
-        open[0].decide(&store, Decision::Approve { args }, None, now)
+        open[0].decide(&store, Decision::Approve { args }, &Decider::default(), now)
     };
     let refused = decide("eves-account").unwrap_err();
     assert!(
-        matches!(refused, StoreError::ChangedSecret { .. }),
+        matches!(
+            refused,
+            StoredRunError::Store(StoreError::ChangedSecret { .. })
+        ),
         "{refused}"
     );
     decide("[redacted]").unwrap();
