@@ -22,7 +22,7 @@ pub(crate) use planning::{
     PlanningArguments, Protocol,
 };
 pub(crate) use run::{
-    Approve, ApproveArguments, ConsentArguments, DeleteArguments, DiffArguments, ExportArguments,
+    Approve, ApproveArguments, AttachArguments, ConsentArguments, DeleteArguments, DiffArguments, DrainArguments, ExportArguments,
     ImportArguments, ListArguments, LogFormat, LogsArguments, PassphraseArguments, PruneArguments,
     QuestionArguments, RejectArguments, ReplayArguments, ResumeArguments, RunStateArgument,
     RunsArguments, SaveArguments, StreamArguments, WaitingArguments,

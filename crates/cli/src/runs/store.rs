@@ -221,10 +221,17 @@ pub(crate) fn end(
     }
     let exit = Exit::of_run(summary.status);
     if is_stored && format == RunFormat::Text && exit != Exit::Success {
-        let unknown = with_status(&summary.steps, StepStatus::Unknown);
+        let unknown = find_steps(&summary.steps, &|step| {
+            step.status == StepStatus::Unknown || step.is_in_doubt
+        });
         for step in &unknown {
+            let end = if step.is_in_doubt {
+                "cancelled"
+            } else {
+                "not answered"
+            };
             printer.quote(&format!(
-                "a call of `{}` was not answered, and may or may not have happened",
+                "a call of `{}` was {end}, and may or may not have happened",
                 step.at
             ));
         }
@@ -251,7 +258,7 @@ fn undecided(run: &RunId, at: &Address, printer: Printer) {
 /// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
 pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     let run = short(&summary.run);
-    for step in with_status(&summary.steps, StepStatus::Waiting) {
+    for step in find_steps(&summary.steps, &|step| step.status == StepStatus::Waiting) {
         let at = step.at.to_string();
         let tool = step.tool.as_deref().unwrap_or_default();
         printer.quote(&format!("{at} wants to call {tool}"));
@@ -267,14 +274,17 @@ pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     }
 }
 
-/// The steps, items and rounds with this status.
-fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
+/// The steps, items and rounds without parts that `is_meant` accepts.
+fn find_steps<'a>(
+    steps: &'a [StepSummary],
+    is_meant: &impl Fn(&StepSummary) -> bool,
+) -> Vec<&'a StepSummary> {
     let mut found = Vec::new();
     for step in steps {
-        if step.parts.is_empty() && step.status == status {
+        if step.parts.is_empty() && is_meant(step) {
             found.push(step);
         }
-        found.extend(with_status(&step.parts, status));
+        found.extend(find_steps(&step.parts, is_meant));
     }
     found
 }

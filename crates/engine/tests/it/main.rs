@@ -4,6 +4,7 @@ mod calls;
 mod computing;
 mod consent;
 mod drive;
+mod draining;
 mod driver;
 mod durations;
 mod flow;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
 use planwright_engine::RunId;
+use planwright_engine::backend::CallProgress;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::SkipReason;
@@ -26,6 +27,8 @@ pub struct RunView {
     pub active: IndexMap<String, ActiveStep>,
     /// The number of calls in flight.
     pub calls: usize,
+    /// True once the run drains: nothing new starts.
+    pub is_draining: bool,
     /// The calls that wait for a decision, by address, with the digest that a decision names if the view folds a journal.
     pub questions: IndexMap<String, Option<Arc<str>>>,
 }
@@ -41,6 +44,8 @@ pub struct ActiveStep {
     pub attempt: u32,
     /// The start and the length of the pause before the next attempt.
     pub pause: Option<(Duration, Duration)>,
+    /// The latest progress that the tool of a call of it has reported. A journal has none.
+    pub progress: Option<CallProgress>,
     /// True if a person is asked about a call of it.
     pub is_asking: bool,
     /// The number of its items, if it runs for each of a list.
@@ -98,6 +103,12 @@ impl RunView {
             RunEvent::AttemptStarted {
                 at, tool, attempt, ..
             } => self.sent(at, tool, *attempt, now),
+            RunEvent::CallProgress { at, progress, .. } => {
+                if let Some(step) = self.active.get_mut(&whole(at)) {
+                    step.progress = Some(progress.clone());
+                }
+            }
+            RunEvent::RunDraining => self.is_draining = true,
             RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
             RunEvent::RetryScheduled { at, pause, .. } => {
                 if let Some(step) = self.active.get_mut(&whole(at)) {
@@ -139,6 +150,7 @@ impl RunView {
             Record::Opened { .. } => {
                 self.status = None;
                 self.calls = 0;
+                self.is_draining = false;
                 self.active.clear();
                 self.questions.clear();
             }
@@ -171,6 +183,7 @@ impl RunView {
                     active: None,
                 });
             }
+            Record::Draining => self.is_draining = true,
             Record::Ended { status } => self.run_ended(*status),
             Record::Chosen { .. }
             | Record::TimerFired { .. }
@@ -214,6 +227,7 @@ impl RunView {
         if let Some(step) = self.started(at, Some(tool), now) {
             step.attempt = attempt;
             step.pause = None;
+            step.progress = None;
         }
     }
 

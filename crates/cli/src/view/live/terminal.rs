@@ -8,7 +8,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use planwright::core::Severity;
 use planwright::core::check::CheckedPlan;
 use planwright::engine::run::StepSummary;
+use planwright::engine::journal::Entry;
 use planwright::engine::{RunEvent, RunId, RunStatus, RunSummary, StampedEvent, StepStatus};
+use planwright::service::TimeLeft;
 use planwright::terminal_text;
 
 use super::plain_lines::PlainLines;
@@ -49,7 +51,16 @@ struct Stage {
     printed: Duration,
     /// The time between the start of the view and that of the run.
     offset: Duration,
+    /// The time of the run at the start of the view, if the run was in progress before.
+    ahead: Duration,
     is_over: bool,
+}
+
+impl Stage {
+    /// The time of the run when the view has run for `elapsed`.
+    fn run_time(&self, elapsed: Duration) -> Duration {
+        elapsed.saturating_sub(self.offset).saturating_add(self.ahead)
+    }
 }
 
 impl Live {
@@ -120,6 +131,57 @@ impl Live {
         }
     }
 
+    /// The view of a run of `plan` that another process drives.
+    pub(crate) fn watching(plan: &CheckedPlan, printer: Printer) -> Arc<Self> {
+        let mut board = StepLines::new(plan);
+        board.watch();
+        let progress = if Printer::is_watched() {
+            Progress::Auto
+        } else {
+            Progress::Plain
+        };
+        Self::with(board, RunFormat::Text, progress, printer)
+    }
+
+    /// Sets the expected time that the run has left.
+    pub(crate) fn expect(&self, time_left: Option<TimeLeft>) {
+        self.change(|board| board.expect(time_left));
+    }
+
+    /// Reports that the run drains: nothing new starts, and calls in flight are cancelled after `limit`.
+    pub(crate) fn drain(&self, limit: Duration) {
+        let in_flight = match (&self.view, &self.lines) {
+            (Some(view), _) => view.in_flight(),
+            (None, Some(lines)) => lines.in_flight(),
+            (None, None) => None,
+        };
+        let seconds = limit.as_secs_f64();
+        let line = match in_flight {
+            Some(calls) => format!(
+                "interrupted: nothing new starts, and {calls} in flight will be cancelled after {seconds}s; press Ctrl-C again to cancel now"
+            ),
+            None => "interrupted: nothing new starts; press Ctrl-C again to cancel the calls in flight".to_owned(),
+        };
+        self.suspend(|| self.printer.quote(&line));
+        if let Some(view) = &self.view {
+            view.drain(limit);
+        }
+    }
+
+    /// Applies entries of the journal of a run of another process, which `run` wrote; the run's time is `now`. Entries that `is_past` were
+    /// written before the view began.
+    pub(crate) fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
+        if let Some(view) = &self.view {
+            view.entries(run, entries, now, is_past);
+        }
+        for entry in entries {
+            let line = self.lines.as_ref().and_then(|lines| lines.entry(run, entry));
+            if let Some(line) = line.filter(|_| !is_past) {
+                self.printer.status(&line);
+            }
+        }
+    }
+
     /// Takes note of an event. It never waits for a person.
     pub(crate) fn event(&self, event: &StampedEvent) {
         if let Some(view) = &self.view {
@@ -179,14 +241,17 @@ impl View {
             pending: Vec::new(),
             printed: Duration::ZERO,
             offset: Duration::ZERO,
+            ahead: Duration::ZERO,
             is_over: false,
         }));
         let coloured = printer.colours_status();
         let drawn = Arc::clone(&stage);
         let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let stage = lock(&drawn);
-            if stage.suspended == 0 && !stage.is_over {
-                let now = state.elapsed().saturating_sub(stage.offset);
+            // A question that is withdrawn, since the run drains, does not hide the calls in flight.
+            let is_hidden = stage.suspended > 0 && !stage.board.is_draining();
+            if !is_hidden && !stage.is_over {
+                let now = stage.run_time(state.elapsed());
                 let mut lines = stage.pending.clone();
                 lines.extend(stage.board.lines(now, Printer::status_width()));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
@@ -199,6 +264,34 @@ impl View {
         bar.set_style(style);
         bar.enable_steady_tick(REDRAW);
         Self { bar, stage, print }
+    }
+
+    /// The calls in flight, if there are any.
+    fn in_flight(&self) -> Option<String> {
+        let stage = lock(&self.stage);
+        (0 < stage.board.calls()).then(|| stage.board.in_flight())
+    }
+
+    /// Shows that the run drains for `limit` from now.
+    fn drain(&self, limit: Duration) {
+        let now = self.bar.elapsed();
+        let mut stage = lock(&self.stage);
+        let end = stage.run_time(now).saturating_add(limit);
+        stage.board.drain(end);
+        drop(stage);
+        self.bar.enable_steady_tick(REDRAW);
+    }
+
+    /// Applies entries of the journal that `run` wrote, whose time is `now`. `is_past` is true if they are older than the view.
+    fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
+        let elapsed = self.bar.elapsed();
+        let mut stage = lock(&self.stage);
+        (stage.offset, stage.ahead) = (elapsed, now);
+        for entry in entries {
+            let line = stage.board.entry(run, entry);
+            stage.pending.extend(line.filter(|_| !is_past));
+        }
+        self.print(stage);
     }
 
     fn event(&self, event: &StampedEvent) {
@@ -365,6 +458,11 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
         }
     };
     let mut text = format!("{headline}{}\n", counts(run));
+    // The steps that had not begun are no news one by one.
+    let not_started = with(run, StepStatus::NotRun).len();
+    if run.status == RunStatus::Cancelled && not_started > 0 {
+        let _ = writeln!(text, "  {} not started", counted(not_started, "step"));
+    }
     for step in failures.iter().take(MAX_ROWS) {
         failure(step, &mut text);
     }
@@ -453,7 +551,9 @@ fn counts(run: &RunSummary) -> String {
     ];
     for (status, what) in others {
         let count = with(run, status).len();
-        if count > 0 {
+        // An interrupted run has a line about steps that did not run.
+        let is_listed = status == StepStatus::NotRun && run.status == RunStatus::Cancelled;
+        if count > 0 && !is_listed {
             counts.push(format!("{count} {what}"));
         }
     }
