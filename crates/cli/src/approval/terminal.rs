@@ -23,10 +23,19 @@ use crate::view::printer::{Printer, counted, terminal};
 const ANSWERS: &[(&str, &str)] = &[
     ("y", "make the call with these arguments"),
     ("n", "reject it: its step fails"),
-    (STEP, "show the calls of this step that wait, one for each item, and answer once for exactly these"),
-    ("c", "change the arguments, in the editor that VISUAL or EDITOR names, else in one line of JSON"),
+    (
+        STEP,
+        "show the calls of this step that wait, one for each item, and answer once for exactly these",
+    ),
+    (
+        "c",
+        "change the arguments, in the editor that VISUAL or EDITOR names, else in one line of JSON",
+    ),
     ("a", "show all arguments in full, as JSON"),
-    ("l", "decide later: the run goes on with everything that does not need the call, and then waits"),
+    (
+        "l",
+        "decide later: the run goes on with everything that does not need the call, and then waits",
+    ),
 ];
 
 /// The answer that is about several items of a loop.
@@ -75,8 +84,7 @@ impl Approver for TerminalApprover {
                 waiting: Arc::clone(&self.waiting),
                 request: entry.request.clone(),
             };
-            let answer =
-                tokio::task::spawn_blocking(move || live.suspend(|| question.ask())).await;
+            let answer = tokio::task::spawn_blocking(move || live.suspend(|| question.ask())).await;
             answer.unwrap_or(Decision::Later)
         })
     }
@@ -144,12 +152,7 @@ impl Answers {
 
     /// Asks one question, and returns the answer; `None` at the end of the input.
     fn ask(&mut self, question: &str) -> Option<String> {
-        let question = filled(question, Printer::status_width(), 2);
-        // Without the question on the screen there is no answer to it.
-        write!(self.terminal, "{} ", question.trim_end())
-            .and_then(|()| self.terminal.flush())
-            .ok()?;
-        let line = self.lines.next().and_then(Result::ok);
+        let line = self.read(&filled(question, Printer::status_width(), 2));
         if line.is_none() {
             // The end of the input leaves the cursor behind the question.
             let _ = writeln!(self.terminal);
@@ -159,8 +162,9 @@ impl Answers {
 
     /// Asks for a line as it is.
     fn read(&mut self, question: &str) -> Option<String> {
-        write!(self.terminal, "{question} ")
-            .and_then(|()| self.terminal.flush())
+        // Without the question on the screen there is no answer to it.
+        self.terminal
+            .write_all(format!("{question} ").as_bytes())
             .ok()?;
         self.lines.next().and_then(Result::ok)
     }
@@ -282,7 +286,8 @@ impl Question {
             .collect();
         calls.sort_by_key(|(_, call)| call.at.item);
         for (_, call) in &calls {
-            self.printer.quote(&format!("\n{}", CallView::of(call).text()));
+            self.printer
+                .quote(&format!("\n{}", CallView::of(call).text()));
         }
         let question = format!(
             "make these {}? [y]es, [n]o, [o]ne by one:",

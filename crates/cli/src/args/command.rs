@@ -11,14 +11,14 @@ use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 use super::{
-    AttachArguments, DrainArguments,
-    AdaptArguments, ApproveArguments, AskArguments, ChatArguments, CheckArguments, ConfigArguments,
-    ConsentArguments, ConvertArguments, CreateArguments, DatesArguments, DeleteArguments,
-    DiffArguments, DoctorArguments, ExplainArguments, ExportArguments, FlowArguments, FlowSwitches,
-    ImportArguments, InitArguments, ListArguments, LoginArguments, LogsArguments, ManArguments,
-    PassphraseArguments, PruneArguments, RejectArguments, ReplayArguments, ResumeArguments,
-    RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments,
-    ToolsArguments, WaitingArguments, WrapArguments,
+    AdaptArguments, ApproveArguments, AskArguments, AttachArguments, ChatArguments, CheckArguments,
+    ConfigArguments, ConsentArguments, ConvertArguments, CreateArguments, DatesArguments,
+    DeleteArguments, DiffArguments, DoctorArguments, DrainArguments, ExplainArguments,
+    ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments, ListArguments,
+    LoginArguments, LogsArguments, ManArguments, PassphraseArguments, PruneArguments,
+    RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
+    ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
+    WaitingArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.

@@ -9,9 +9,8 @@ use planwright::planner::prompt::PlanDialect;
 
 use super::command::{OPTIONS, RUNNING, positive};
 use super::{
-    DrainArguments,
-    ConsentArguments, Format, GuardArguments, MomentArguments, RunFormat, StoreArguments,
-    StreamArguments, ToolArguments,
+    ConsentArguments, DrainArguments, Format, GuardArguments, MomentArguments, RunFormat,
+    StoreArguments, StreamArguments, ToolArguments,
 };
 
 /// `ask`

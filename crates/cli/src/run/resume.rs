@@ -157,7 +157,7 @@ pub(crate) async fn resume(
         consent: &arguments.consent,
         format: arguments.output.format,
         progress: arguments.output.progress,
-            drain: arguments.drain.limit,
+        drain: arguments.drain.limit,
         max_output,
         printer,
         telemetry,

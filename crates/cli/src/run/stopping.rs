@@ -87,6 +87,9 @@ mod tests {
             let expected = [first, Cancel, Leave, Leave];
             assert_eq!(reactions(limit, signal), expected);
         }
-        assert_eq!(reactions(0, SignalKind::Interrupt), [Cancel, Leave, Leave, Leave]);
+        assert_eq!(
+            reactions(0, SignalKind::Interrupt),
+            [Cancel, Leave, Leave, Leave]
+        );
     }
 }

@@ -77,7 +77,10 @@ impl<'a> FollowedRun<'a> {
 
 /// The text of `planwright resume` for a run whose process died.
 fn resume_hint(run: &RunId) -> String {
-    format!("its process has ended without a word; go on with `planwright resume {}`", store::short(run))
+    format!(
+        "its process has ended without a word; go on with `planwright resume {}`",
+        store::short(run)
+    )
 }
 
 /// `planwright attach RUN`
@@ -242,7 +245,9 @@ async fn follow_log(
 ) -> Result<Exit, CommandError> {
     let stored = StoredRun::read(store, info.id.as_str())?;
     let step = arguments.step.as_deref();
-    let step = step.map(|step| followed_address(step, &stored, info)).transpose()?;
+    let step = step
+        .map(|step| followed_address(step, &stored, info))
+        .transpose()?;
     let step = step.as_deref();
     drop(stored);
     let mut followed = FollowedRun::open(store, &info.id)?;
@@ -290,7 +295,8 @@ fn followed_address(
     let is_planned = stored.step_ids().iter().any(|id| id == whole);
     match address(step, stored, info.created) {
         Ok(at) => Ok(at),
-        Err(_) if is_planned => Ok(Address::of_step(StepId::new(whole)).to_string() + step.get(whole.len()..).unwrap_or_default()),
+        Err(_) if is_planned => Ok(Address::of_step(StepId::new(whole)).to_string()
+            + step.get(whole.len()..).unwrap_or_default()),
         Err(error) => Err(error),
     }
 }

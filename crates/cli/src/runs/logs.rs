@@ -52,7 +52,11 @@ pub(crate) async fn logs(
 }
 
 /// The address of the step, item or round that `step` names, as the entries show it.
-pub(super) fn address(step: &str, stored: &StoredRun, created: SystemTime) -> Result<String, CommandError> {
+pub(super) fn address(
+    step: &str,
+    stored: &StoredRun,
+    created: SystemTime,
+) -> Result<String, CommandError> {
     let ids = stored.step_ids();
     let planned = ids.iter().map(|id| Address::of_step(StepId::new(&**id)));
     let mut known: Vec<Address> = planned.collect();
@@ -217,7 +221,7 @@ fn headline(line: &LogLineV1) -> String {
             let steps = counted(line.steps.unwrap_or(0), "step");
             format!("{} the plan was extended to {steps}", styled(ODD, "!"))
         }
-        "draining" => format!("{} the run was to start nothing new", styled(ODD, "–")),
+        "draining" => format!("{} nothing new starts from here on", styled(ODD, "–")),
         "cancelled" => format!("{} the run was to be ended", styled(ODD, "–")),
         "out_of_time" => format!("{} the time of the run was up", styled(BAD, "–")),
         _ => {

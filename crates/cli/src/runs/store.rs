@@ -10,7 +10,7 @@ use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
 use planwright::engine::event::Address;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Durations, RunSummary, StepStatus};
+use planwright::engine::{Durations, ErrorKind, RunSummary, StepStatus};
 use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
 use planwright::stored::StoredRunError;
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
@@ -238,10 +238,25 @@ pub(crate) fn end(
         match unknown.first() {
             // Without a choice about it, a resumed run stops at the same place.
             Some(step) => undecided(&summary.run, &step.at, printer),
+            None if needs_other_plan(summary) => printer.quote(&format!(
+                "go on with `planwright resume {} --plan FILE`, with a plan without that error",
+                short(&summary.run)
+            )),
             None => left(&summary.run, true, printer),
         }
     }
     exit
+}
+
+/// Returns true if a resumed run would fail again in the same way: only expressions of its plan have failed.
+fn needs_other_plan(summary: &RunSummary) -> bool {
+    let is_failure = |step: &StepSummary| step.status == StepStatus::Failed && !step.handled;
+    let failures = find_steps(&summary.steps, &is_failure);
+    let is_of_plan = |step: &&StepSummary| {
+        let kind = step.error.as_ref().map(|error| error.kind);
+        kind == Some(ErrorKind::Reference)
+    };
+    !failures.is_empty() && failures.iter().all(is_of_plan)
 }
 
 /// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.

@@ -179,7 +179,11 @@ fn process(plan: &CheckedPlan, entries: &mut Vec<Entry>, drain_before: usize) ->
             answers += 1;
             let result = answer(&call);
             if result.is_ok() {
-                answered.push(format!("{} {}", call.context.idempotency_key, call.args.to_json()));
+                answered.push(format!(
+                    "{} {}",
+                    call.context.idempotency_key,
+                    call.args.to_json()
+                ));
             }
             let ended = RunInput::AttemptEnded {
                 task,
@@ -286,7 +290,10 @@ async fn drained(limits: &[u64]) -> (RunStatus, Vec<StepStatus>, Duration) {
     let plan = sound(plan(vec![call("a", "1"), call("b", "a")]));
     let engine = Engine::new(slow(Duration::from_secs(50)));
     let (handle, mut events) = engine.start("r".parse().unwrap(), plan);
-    while !matches!(events.recv().await.unwrap().event, RunEvent::AttemptStarted { .. }) {}
+    while !matches!(
+        events.recv().await.unwrap().event,
+        RunEvent::AttemptStarted { .. }
+    ) {}
     for seconds in limits {
         handle.drain(Duration::from_secs(*seconds));
     }
@@ -321,7 +328,10 @@ async fn calls_in_flight_have_the_time_of_the_limit() {
 struct Reporting(Arc<Notify>);
 
 impl ToolBackend for Reporting {
-    fn call(&self, call: ToolCall) -> futures::future::BoxFuture<'_, Result<ToolOutput, ToolError>> {
+    fn call(
+        &self,
+        call: ToolCall,
+    ) -> futures::future::BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             for done in 1..=1000 {
                 tokio::time::sleep(Duration::from_millis(1)).await;

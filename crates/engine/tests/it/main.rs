@@ -3,8 +3,8 @@
 mod calls;
 mod computing;
 mod consent;
-mod drive;
 mod draining;
+mod drive;
 mod driver;
 mod durations;
 mod flow;

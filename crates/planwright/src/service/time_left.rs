@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
+use planwright_engine::ConcurrencyLimits;
 use planwright_engine::Durations;
 use planwright_engine::run::{StepTime, step_times};
-use planwright_engine::ConcurrencyLimits;
 
 use super::view::{ActiveStep, EndedStep, RunView};
 
@@ -51,12 +51,16 @@ impl TimeLeft {
         let (mut longest, mut work) = (Duration::ZERO, Duration::ZERO);
         for (id, step) in &self.steps {
             let active = view.active.get(id);
-            let own = active.map_or_else(|| step.of_items(step.items), |active| rest(step, active, now));
+            let own = active.map_or_else(
+                || step.of_items(step.items),
+                |active| rest(step, active, now),
+            );
             longest = longest.max(own.saturating_add(step.after));
             let calls = match active.and_then(|active| Some((active, active.items?))) {
                 Some((active, items)) => {
                     let left = items.saturating_sub(active.items_ended);
-                    step.once.saturating_mul(u32::try_from(left).unwrap_or(u32::MAX))
+                    step.once
+                        .saturating_mul(u32::try_from(left).unwrap_or(u32::MAX))
                 }
                 None => own,
             };
@@ -96,7 +100,10 @@ mod tests {
             {"id": "other", "tool": "quick"},
             {"id": "last", "tool": "slow", "after": ["each", "other"]}
         ]}"#;
-        let catalog: Catalog = ["slow", "quick"].map(|name| Tool::new("s", name)).into_iter().collect();
+        let catalog: Catalog = ["slow", "quick"]
+            .map(|name| Tool::new("s", name))
+            .into_iter()
+            .collect();
         let parsed = parse(text.as_bytes(), &ReadOptions::new("plan"));
         let (checked, found) = check(parsed.plan.unwrap(), &CheckContext::new(&catalog));
         checked.unwrap_or_else(|| panic!("{found:?}"))
@@ -113,7 +120,11 @@ mod tests {
 
     fn started(step: &str, items: Option<u64>) -> RunEvent {
         let at = Arc::new(Address::of_step(StepId::new(step)));
-        RunEvent::StepStarted { at, tool: None, items }
+        RunEvent::StepStarted {
+            at,
+            tool: None,
+            items,
+        }
     }
 
     fn ended(at: Address) -> RunEvent {

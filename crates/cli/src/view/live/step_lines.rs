@@ -83,7 +83,7 @@ impl StepLines {
         self.drain_end.is_some()
     }
 
-    /// The calls in flight, as a clause: `2 calls: a, b`.
+    /// The calls in flight: ``2 calls in flight (`a`, `b`)``.
     pub(super) fn in_flight(&self) -> String {
         let calling = self.view.active.iter().filter(|(id, step)| {
             // An inner plan calls by its steps, which have lines of their own.
@@ -93,11 +93,19 @@ impl StepLines {
         let ids: Vec<String> = calling
             .map(|(id, _)| terminal_text::one_line(id).into_owned())
             .collect();
-        let mut names: Vec<String> = ids.iter().take(MAX_NAMES).map(|id| format!("`{id}`")).collect();
+        let mut names: Vec<String> = ids
+            .iter()
+            .take(MAX_NAMES)
+            .map(|id| format!("`{id}`"))
+            .collect();
         if ids.len() > MAX_NAMES {
             names.push(format!("{} more", ids.len() - MAX_NAMES));
         }
-        format!("{} ({})", counted(self.view.calls, "call"), names.join(", "))
+        format!(
+            "{} in flight ({})",
+            counted(self.view.calls, "call"),
+            names.join(", ")
+        )
     }
 
     /// The number of calls in flight.
@@ -246,7 +254,11 @@ impl StepLines {
             notes.push(format!("round {}", running.rounds));
         }
         if running.is_asking {
-            let whose = if self.is_watched { "a decision" } else { "your answer" };
+            let whose = if self.is_watched {
+                "a decision"
+            } else {
+                "your answer"
+            };
             notes.push(format!("waits for {whose}"));
         }
         if let Some(progress) = &running.progress {

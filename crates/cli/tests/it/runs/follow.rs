@@ -43,7 +43,17 @@ fn fixture() -> Fixture {
         {"id": "c", "tool": "quick", "args": {"n": 3}, "after": ["b"]}
     ]});
     fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
-    let mut run = spawn(folder.path(), &["run", "plan.json", "--servers", "servers.json", "--format", "events"]);
+    let mut run = spawn(
+        folder.path(),
+        &[
+            "run",
+            "plan.json",
+            "--servers",
+            "servers.json",
+            "--format",
+            "events",
+        ],
+    );
     let mut id = String::new();
     let mut events = BufReader::new(run.stdout.take().unwrap());
     loop {
@@ -71,7 +81,10 @@ fn fixture() -> Fixture {
 fn read_until(lines: &mut impl BufRead, text: &str) -> String {
     let mut read = String::new();
     while !read.contains(text) {
-        assert!(lines.read_line(&mut read).unwrap() > 0, "no `{text}` in:\n{read}");
+        assert!(
+            lines.read_line(&mut read).unwrap() > 0,
+            "no `{text}` in:\n{read}"
+        );
     }
     read
 }
@@ -106,10 +119,15 @@ fn a_run_that_has_ended_is_shown_and_left() {
     let mut scene = fixture();
     scene.recorder.release();
     scene.run.wait().unwrap();
-    let output = spawn(scene.folder.path(), &["watch", &scene.id]).wait_with_output().unwrap();
+    let output = spawn(scene.folder.path(), &["watch", &scene.id])
+        .wait_with_output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(masked(&text, &scene.id), "run RUN: succeeded, 3 of 3 steps done\n");
+    assert_eq!(
+        masked(&text, &scene.id),
+        "run RUN: succeeded, 3 of 3 steps done\n"
+    );
 }
 
 #[test]
@@ -118,7 +136,9 @@ fn an_attached_terminal_leaves_the_run_alone() {
     let mut attached = spawn(scene.folder.path(), &["attach"]);
     let mut shown = BufReader::new(attached.stderr.take().unwrap());
     read_until(&mut shown, "leaves it running");
-    let sent = Command::new("kill").args(["-INT", &attached.id().to_string()]).status();
+    let sent = Command::new("kill")
+        .args(["-INT", &attached.id().to_string()])
+        .status();
     assert!(sent.unwrap().success());
     assert_eq!(attached.wait().unwrap().code(), Some(130));
     assert!(read_until(&mut shown, "goes on").contains(&scene.id[..8]));
@@ -130,8 +150,15 @@ fn an_attached_terminal_leaves_the_run_alone() {
 fn the_death_of_the_process_is_noticed() {
     for command in ["attach", "logs"] {
         let mut scene = fixture();
-        let more: &[&str] = if command == "logs" { &["--follow"] } else { &[] };
-        let mut following = spawn(scene.folder.path(), &[&[command, &*scene.id], more].concat());
+        let more: &[&str] = if command == "logs" {
+            &["--follow"]
+        } else {
+            &[]
+        };
+        let mut following = spawn(
+            scene.folder.path(),
+            &[&[command, &*scene.id], more].concat(),
+        );
         if command == "logs" {
             let mut shown = BufReader::new(following.stdout.take().unwrap());
             read_until(&mut shown, "quick");
@@ -144,7 +171,10 @@ fn the_death_of_the_process_is_noticed() {
         scene.run.kill().unwrap();
         scene.run.wait().unwrap();
         let text = read_until(&mut shown, "go on with");
-        assert!(text.contains("its process has ended without a word"), "{text}");
+        assert!(
+            text.contains("its process has ended without a word"),
+            "{text}"
+        );
         assert_eq!(following.wait().unwrap().code(), Some(130));
     }
 }
@@ -164,14 +194,25 @@ fn a_log_is_followed_until_the_run_ends() {
     lines.read_to_string(&mut log).unwrap();
     assert_eq!(text.wait().unwrap().code(), Some(0));
     scene.run.wait().unwrap();
-    let order = ["planwright 0.1.0", "fake.quick", "fake.slow", "with {\"n\":3}", "ended: succeeded"];
+    let order = [
+        "planwright 0.1.0",
+        "fake.quick",
+        "fake.slow",
+        "with {\"n\":3}",
+        "ended: succeeded",
+    ];
     let places: Vec<Option<usize>> = order.iter().map(|text| log.find(text)).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {log}");
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} in {log}"
+    );
     let read = |child: Child| -> Vec<Value> {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0));
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     };
     let what = |line: &Value| line["what"].as_str().unwrap().to_owned();
     let lines: Vec<String> = read(json).iter().map(what).collect();

@@ -59,11 +59,13 @@ pub fn step_times(
 /// Returns true if the durations of all tools that a plan calls are known. `seen` has the digests of the plans that
 /// were visited.
 fn are_known(plan: &CheckedPlan, durations: &Durations, seen: &mut HashSet<String>) -> bool {
-    plan.steps().iter().all(|step| match (&step.tool, &step.plan) {
-        (Some(tool), _) => durations.of(&tool.server, &tool.name).is_some(),
-        (None, Some(inner)) => {
-            !seen.insert(inner.digest().to_owned()) || are_known(inner, durations, seen)
-        }
-        (None, None) => true,
-    })
+    plan.steps()
+        .iter()
+        .all(|step| match (&step.tool, &step.plan) {
+            (Some(tool), _) => durations.of(&tool.server, &tool.name).is_some(),
+            (None, Some(inner)) => {
+                !seen.insert(inner.digest().to_owned()) || are_known(inner, durations, seen)
+            }
+            (None, None) => true,
+        })
 }

@@ -320,8 +320,7 @@ impl RunMachine {
     fn is_in_doubt(&self, task: TaskId, data: &TaskData) -> bool {
         let is_unsafe = data.tool.as_ref().is_some_and(|tool| !tool.is_repeatable());
         let error = self.tasks.last_call(task).map(|call| call.error.as_deref());
-        is_unsafe
-            && error.is_some_and(|error| error.is_none_or(ToolError::leaves_outcome_unknown))
+        is_unsafe && error.is_some_and(|error| error.is_none_or(ToolError::leaves_outcome_unknown))
     }
 
     /// The outcome of a task that has not settled: it waits for a person, or for a task that does.

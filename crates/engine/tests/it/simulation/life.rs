@@ -294,7 +294,9 @@ impl Life {
             match &entry.record {
                 Record::Opened { .. } => is_draining = false,
                 Record::Draining => is_draining = true,
-                Record::Sent { at, .. } => assert!(!is_draining, "`{at}` was sent by a draining run"),
+                Record::Sent { at, .. } => {
+                    assert!(!is_draining, "`{at}` was sent by a draining run")
+                }
                 _ => {}
             }
         }
