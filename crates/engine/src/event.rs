@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use planwright_core::{PlanDigest, StepId, Value};
 
-use crate::backend::ToolError;
+use crate::backend::{CallProgress, ToolError};
 use crate::id::RunId;
 use crate::run::{RunStatus, SkipReason, StepStatus};
 
@@ -205,6 +205,15 @@ pub enum RunEvent {
         /// The arguments.
         args: Value,
     },
+    /// The tool of a call in flight has reported progress. Reports that follow one another quickly are left out.
+    CallProgress {
+        /// The step, item or round.
+        at: Arc<Address>,
+        /// The tool.
+        tool: Arc<str>,
+        /// The progress.
+        progress: CallProgress,
+    },
     /// A call has been answered, or was aborted.
     AttemptEnded {
         /// The step, item or round.
@@ -270,6 +279,8 @@ pub enum RunEvent {
         /// The number of calls of its tool.
         attempts: u32,
     },
+    /// The run drains: nothing new starts, and calls in flight may end.
+    RunDraining,
     /// The run has ended.
     RunEnded {
         /// The final status.

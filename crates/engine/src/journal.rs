@@ -119,6 +119,8 @@ pub enum Record {
     },
     /// Input: no further steps follow.
     Closed,
+    /// Input: the run drains: nothing new starts from here on, and calls in flight may end.
+    Draining,
     /// Input: the run was cancelled.
     Cancelled,
     /// Input: the time limit of the run was exceeded.
@@ -165,6 +167,7 @@ impl Record {
             | Self::TimerFired { .. }
             | Self::Extended { .. }
             | Self::Closed
+            | Self::Draining
             | Self::Cancelled
             | Self::OutOfTime
             | Self::Paused { .. }
@@ -191,6 +194,7 @@ impl Record {
             Self::Opened { .. }
             | Self::Extended { .. }
             | Self::Closed
+            | Self::Draining
             | Self::Cancelled
             | Self::OutOfTime
             | Self::Paused { .. }

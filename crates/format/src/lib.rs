@@ -42,9 +42,9 @@ pub use report::{
 };
 pub use runs::{
     ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA,
-    LogLineV1, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PLAN_TEXTS_DIFF_SCHEMA, PlanDiffV1,
-    PlanTextsDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1, ReplayV1, RunListingV1, RunsV1,
-    StepDiffV1, StepSideV1, WAITING_SCHEMA, WaitingV1, changes,
+    LogLineV1, LogStream, LogV1, OPEN_CALL_SCHEMA, OpenCallV1, PLAN_TEXTS_DIFF_SCHEMA, PlanDiffV1,
+    PlanTextsDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, RecordV1, ReplayV1, RunClock, RunListingV1,
+    RunsV1, StepDiffV1, StepSideV1, WAITING_SCHEMA, WaitingV1, changes,
 };
 pub use stored::{
     BoundV1, ChoiceV1, FlowModeV1, FormatError, GuardsV1, LibraryPlanV1, LimitV1, NamedBoundV1,

@@ -314,7 +314,7 @@
 //!
 //! # Cancellation
 //!
-//! [`Run::cancel`] ends a run, and its summary contains the results so far. Dropping a [`Run`], or a future of this crate, is safe
+//! [`Run::drain`] lets in-flight calls end and starts nothing new; [`Run::cancel`] ends a run. The summary contains the results so far. Dropping a [`Run`], or a future of this crate, is safe
 //! at any time: in-flight calls are cancelled, and no process, thread or task is left behind. So
 //! `tokio::time::timeout(limit, planwright.run(plan))` limits a run, although [bounds](#bounds) also return the results so far. When
 //! a summary is returned, nothing is in flight any more, except for a function that blocks its thread: it cannot be interrupted, so

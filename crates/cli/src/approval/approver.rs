@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use planwright::call_view::{CallView, visible};
 use planwright::core::check::CheckedPlan;
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, PlanConsent, ServerNames, Tool, Value};
@@ -20,6 +19,7 @@ use planwright::{drawing, terminal_text};
 use planwright_store::Store;
 
 use super::passphrase::PassphraseCheck;
+use super::terminal::TerminalApprover;
 use crate::args::{Approve, ConsentArguments};
 use crate::error::CommandError;
 use crate::runs::store;
@@ -56,12 +56,9 @@ pub(crate) fn approver(
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
         })),
-        Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(AtTerminal {
-            printer,
-            live: Arc::clone(subject.live),
-            passphrase: passphrase.clone(),
-            turn: Arc::new(tokio::sync::Mutex::new(())),
-        }),
+        Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(
+            TerminalApprover::new(printer, Arc::clone(subject.live), passphrase.clone()),
+        ),
         Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
     };
     match subject.stored {
@@ -221,86 +218,6 @@ fn names(catalog: &Catalog) -> BTreeSet<String> {
         .tools()
         .flat_map(|tool| [tool.qualified_name().to_string(), tool.name.to_string()])
         .collect()
-}
-
-/// Asks the person at the terminal, one question at a time.
-struct AtTerminal {
-    printer: Printer,
-    live: Arc<Live>,
-    passphrase: PassphraseCheck,
-    turn: Arc<tokio::sync::Mutex<()>>,
-}
-
-impl Approver for AtTerminal {
-    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let (printer, live) = (self.printer, Arc::clone(&self.live));
-        let turn = Arc::clone(&self.turn);
-        let passphrase = self.passphrase.clone();
-        Box::pin(async move {
-            let _turn = turn.lock().await;
-            let answer = tokio::task::spawn_blocking(move || {
-                live.suspend(|| ask(printer, &passphrase, &request))
-            })
-            .await;
-            answer.unwrap_or(Decision::Later)
-        })
-    }
-}
-
-fn ask(printer: Printer, passphrase: &PassphraseCheck, request: &ApprovalRequest) -> Decision {
-    let Ok(terminal) = terminal() else {
-        return Decision::Later;
-    };
-    let mut lines = BufReader::new(&terminal).lines();
-    let mut prompt = |text: &str| {
-        let _ = write!(&terminal, "{text}").and_then(|()| (&terminal).flush());
-        lines.next().and_then(Result::ok)
-    };
-    printer.quote(&format!("\n{}", CallView::of(request).text()));
-    loop {
-        let Some(answer) = prompt(
-            "make this call? [y]es, [n]o, [c]hange the arguments, [a]ll arguments, [l]ater: ",
-        ) else {
-            return Decision::Later;
-        };
-        match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => match passphrase.confirm() {
-                Ok(()) => return Decision::Approve { args: None },
-                Err(error) => printer.quote(&format!("  {error}")),
-            },
-            "n" | "no" => return Decision::Reject { because: None },
-            "l" | "later" => return Decision::Later,
-            "a" | "all" => {
-                let whole = serde_json::to_string_pretty(&request.shown).unwrap_or_default();
-                for line in whole.lines() {
-                    printer.quote(&format!("  {}", visible(line)));
-                }
-            }
-            "c" | "change" => {
-                let Some(text) = prompt("arguments as JSON: ") else {
-                    return Decision::Later;
-                };
-                match Value::from_json(&text) {
-                    Ok(args) if args.as_object().is_some() => {
-                        let usable = request
-                            .check_changed_args(&args)
-                            .map_err(|error| error.to_string());
-                        let agreed = usable
-                            .and_then(|()| passphrase.confirm().map_err(|error| error.to_string()));
-                        match agreed {
-                            Ok(()) => return Decision::Approve { args: Some(args) },
-                            Err(error) => printer.quote(&format!("  {error}")),
-                        }
-                    }
-                    Ok(other) => {
-                        printer.status(&format!("  that is a {}, not an object", other.kind()));
-                    }
-                    Err(error) => printer.status(&format!("  that is not JSON: {error}")),
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.

@@ -3,4 +3,5 @@
 pub(crate) mod approver;
 pub(crate) mod decide;
 pub(crate) mod passphrase;
+mod terminal;
 pub(crate) mod waiting;

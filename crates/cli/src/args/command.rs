@@ -11,13 +11,14 @@ use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 use super::{
-    AdaptArguments, ApproveArguments, AskArguments, ChatArguments, CheckArguments, ConfigArguments,
-    ConsentArguments, ConvertArguments, CreateArguments, DatesArguments, DeleteArguments,
-    DiffArguments, DoctorArguments, ExplainArguments, ExportArguments, FlowArguments, FlowSwitches,
-    ImportArguments, InitArguments, ListArguments, LoginArguments, LogsArguments, ManArguments,
-    PassphraseArguments, PruneArguments, RejectArguments, ReplayArguments, ResumeArguments,
-    RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments,
-    ToolsArguments, WaitingArguments, WrapArguments,
+    AdaptArguments, ApproveArguments, AskArguments, AttachArguments, ChatArguments, CheckArguments,
+    ConfigArguments, ConsentArguments, ConvertArguments, CreateArguments, DatesArguments,
+    DeleteArguments, DiffArguments, DoctorArguments, DrainArguments, ExplainArguments,
+    ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments, ListArguments,
+    LoginArguments, LogsArguments, ManArguments, PassphraseArguments, PruneArguments,
+    RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
+    ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
+    WaitingArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -98,6 +99,13 @@ pub(crate) enum Command {
     Runs(RunsArguments),
     /// Print the log of a run: its calls in the order of sending, the decisions of people, and the processes that drove it.
     Logs(LogsArguments),
+    /// Watch a run in progress on this terminal, in whichever process it is.
+    ///
+    /// Shows its steps and calls in flight as `run` does, without what tools report while they work. Ctrl-C leaves the run as it is.
+    ///
+    /// Exit status: that of the run, as of `run`; 130 if its process died, or after Ctrl-C.
+    #[command(visible_alias = "watch")]
+    Attach(AttachArguments),
     /// Replay a run from its journal without any calls, and verify that it decides the same.
     ///
     /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.
@@ -377,6 +385,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
+    pub(crate) drain: DrainArguments,
+    #[command(flatten)]
     pub(crate) adapt: AdaptArguments,
     #[command(flatten)]
     pub(crate) output: RunOutputArguments,
@@ -413,6 +423,8 @@ pub(crate) struct SingleCallArguments {
     #[command(flatten)]
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
+    pub(crate) drain: DrainArguments,
+    #[command(flatten)]
     pub(crate) output: RunOutputArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
@@ -438,6 +450,7 @@ impl SingleCallArguments {
             dry_run: self.dry_run,
             consent: self.consent.clone(),
             guards: self.guards.clone(),
+            drain: self.drain,
             output: self.output,
             no_store: self.no_store,
             ..run

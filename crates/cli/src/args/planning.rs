@@ -9,8 +9,8 @@ use planwright::planner::prompt::PlanDialect;
 
 use super::command::{OPTIONS, RUNNING, positive};
 use super::{
-    ConsentArguments, Format, GuardArguments, MomentArguments, RunFormat, StoreArguments,
-    StreamArguments, ToolArguments,
+    ConsentArguments, DrainArguments, Format, GuardArguments, MomentArguments, RunFormat,
+    StoreArguments, StreamArguments, ToolArguments,
 };
 
 /// `ask`
@@ -37,6 +37,8 @@ pub(crate) struct AskArguments {
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) drain: DrainArguments,
     /// Output: the answer, every stage as one JSON document, or one JSON event a line and the document at the end.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
@@ -150,6 +152,8 @@ pub(crate) struct ChatArguments {
     pub(crate) stream: StreamArguments,
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
+    #[command(flatten)]
+    pub(crate) drain: DrainArguments,
     #[command(flatten)]
     pub(crate) bounds: ChatBounds,
     /// The protocol: `tools` to call, or solutions in the way of the `acts`.

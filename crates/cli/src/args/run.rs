@@ -25,6 +25,31 @@ pub(crate) struct ConsentArguments {
     pub(crate) approve: Approve,
 }
 
+/// The end of a run that a person or the system interrupts.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DrainArguments {
+    /// The time that calls in flight have to end after the first Ctrl-C, while nothing new starts; a second Ctrl-C cancels them, a third
+    /// one leaves at once. After a SIGTERM it is 5s at most. `0s` cancels at once.
+    #[arg(help_heading = RUNNING, long = "drain", value_name = "TIME", default_value = DRAIN, value_parser = drain_time, allow_negative_numbers = true)]
+    pub(crate) limit: Duration,
+}
+
+/// The default of `--drain`.
+const DRAIN: &str = "30s";
+
+impl Default for DrainArguments {
+    fn default() -> Self {
+        Self {
+            limit: drain_time(DRAIN).unwrap_or_default(),
+        }
+    }
+}
+
+/// Parses the value of `--drain`.
+fn drain_time(text: &str) -> Result<Duration, String> {
+    planwright::config::time(text).map_err(|error| error.to_string())
+}
+
 /// `waiting`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WaitingArguments {
@@ -185,6 +210,8 @@ pub(crate) struct ResumeArguments {
     #[command(flatten)]
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
+    pub(crate) drain: DrainArguments,
+    #[command(flatten)]
     pub(crate) output: RunOutputArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
@@ -307,9 +334,23 @@ pub(crate) struct LogsArguments {
     /// Only entries of this step and its parts; an item or a round is `STEP[0]` or `STEP#0`.
     #[arg(value_name = "STEP", help_heading = OPTIONS)]
     pub(crate) step: Option<String>,
+    /// Follow the run until no process drives it: each line is printed once it is complete, that of a call at its end. With `--format
+    /// json`, each is one JSON object. Exit status: that of the run, as of `run`; 130 if its process died.
+    #[arg(help_heading = OPTIONS, long, short)]
+    pub(crate) follow: bool,
     /// Output: a person's view, one JSON object with whole values, or each entry of the journal on a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) format: LogFormat,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
+/// `attach`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AttachArguments {
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }

@@ -21,7 +21,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Runs",
         &[
-            "run", "call", "resume", "runs", "logs", "replay", "diff", "export", "import", "prune",
+            "run", "call", "resume", "runs", "logs", "attach", "replay", "diff", "export",
+            "import", "prune",
         ],
     ),
     ("Decisions", &["waiting", "approve", "reject", "passphrase"]),

@@ -67,7 +67,7 @@ pub(super) async fn run_turn(
     };
     let outcome = tokio::select! {
         outcome = agent.resume(state) => Some(outcome),
-        () = signals.next() => None,
+        () = context.interrupted(signals) => None,
     };
     // After a signal, the conversation is as the listener last stored it.
     *chat = listener
@@ -322,7 +322,10 @@ impl ChatSolutionRunner<'_> {
 impl SolutionRunner for ChatSolutionRunner<'_> {
     fn run(&self, run: AgentRun) -> BoxFuture<'_, SolutionOutcome> {
         Box::pin(async move {
-            match self.review_and_run(run).await {
+            let outcome = self.review_and_run(run).await;
+            // The model is not asked for another round.
+            self.context.runs.halt_if_interrupted().await;
+            match outcome {
                 Ok(outcome) => outcome,
                 Err(error) => {
                     self.context.printer.quote(&format!("error: {error}"));

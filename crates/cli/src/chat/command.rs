@@ -61,7 +61,7 @@ pub(crate) async fn command(
     let mut signals = Signals::new()?;
     let context = tokio::select! {
         context = ChatContext::open(arguments, &config, model, chat.calls, printer) => ChatContext { is_streamed, ..context? },
-        () = signals.next() => return Ok(Exit::Interrupted),
+        _ = signals.next() => return Ok(Exit::Interrupted),
     };
     let exit = converse(&context, &mut chat, &config, &mut signals).await;
     telemetry::close(context.telemetry.clone()).await;
@@ -127,7 +127,7 @@ impl ChatInput {
             let line = tokio::task::spawn_blocking(line);
             let line = tokio::select! {
                 line = line => line.ok().flatten(),
-                () = signals.next() => return InputEvent::Interrupted,
+                _ = signals.next() => return InputEvent::Interrupted,
             };
             match line {
                 None => return InputEvent::End,

@@ -25,12 +25,14 @@ use planwright_store::{LeasedRun, Store, StoreError};
 
 use super::calls::{CallCounter, ChatLibrary};
 use super::tool_offer::tools_by_name;
+use super::turn_runs::TurnRuns;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{Approve, ChatArguments, ConsentArguments, Progress, RunFormat};
 use crate::error::CommandError;
 use crate::planning::dates::Known;
 use crate::planning::progress;
 use crate::runs::store;
+use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::{EndedStepLines, Live};
@@ -59,6 +61,8 @@ pub(super) struct ChatContext<'a> {
     pub(super) is_streamed: bool,
     /// True if the model may have read untrusted text.
     pub(super) is_exposed: AtomicBool,
+    /// The runs in progress.
+    pub(super) runs: TurnRuns,
     /// The lock of the terminal: its owner may ask the person something.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -105,8 +109,15 @@ impl<'a> ChatContext<'a> {
             is_streamed: false,
             // The model sees the results of earlier calls again.
             is_exposed: AtomicBool::new(calls > 0),
+            runs: TurnRuns::default(),
             turn: Arc::default(),
         })
+    }
+
+    /// Waits until a person has interrupted the turn and its runs have ended.
+    pub(super) async fn interrupted(&self, signals: &mut Signals) {
+        let limit = self.arguments.drain.limit;
+        self.runs.interrupted(signals, limit, self.printer).await;
     }
 
     /// Returns true if the conversation is stored.
@@ -272,7 +283,9 @@ impl<'a> ChatContext<'a> {
         })?;
         spec.trace = telemetry::parent();
         let plan = spec.plan.clone();
+        self.runs.halt_if_interrupted().await;
         let mut run = self.service().launch(spec)?;
+        let in_progress = self.runs.add(run.canceller());
         while let Some(event) = run.next_event().await {
             self.shown.run(&id, &event);
             if is_shown {
@@ -280,6 +293,7 @@ impl<'a> ChatContext<'a> {
             }
         }
         let summary = run.finish().await;
+        drop(in_progress);
         self.expose(&plan, &summary);
         Ok(summary)
     }

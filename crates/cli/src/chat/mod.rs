@@ -8,3 +8,4 @@ mod context;
 mod plans;
 mod tool_offer;
 mod turn;
+mod turn_runs;

@@ -1,9 +1,7 @@
 //! The tools that write and run plans, and the review of a plan before it runs: a person runs it, edits it, asks for changes, or refuses
 //! it.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
 use std::sync::{Arc, PoisonError};
 
 use planwright::core::check::CheckedPlan;
@@ -21,11 +19,11 @@ use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use crate::approval::approver::show;
 use crate::args::Approve;
-use crate::error::{CommandError, reason};
+use crate::error::CommandError;
 use crate::planning::create::PlanRequirements;
 use crate::planning::progress;
 use crate::runs::store;
-use crate::system::environment;
+use crate::system::editor::edit;
 use crate::view::diagnostics;
 use crate::view::printer::counted;
 use crate::view::printer::terminal;
@@ -325,7 +323,7 @@ pub(super) async fn review(
             },
             "e" | "edit" => {
                 let before = Arc::clone(&text);
-                let edited = tokio::task::spawn_blocking(move || edit(&before)).await;
+                let edited = tokio::task::spawn_blocking(move || edit(&before, "plan")).await;
                 match edited {
                     Ok(Ok(edited)) => {
                         let (loaded, plan) = judge(&edited);
@@ -358,37 +356,4 @@ async fn ask(question: &'static str) -> Option<String> {
         Some(answer.trim().to_owned())
     });
     asked.await.ok().flatten()
-}
-
-/// Lets the person change a text in their editor.
-fn edit(text: &str) -> Result<String, String> {
-    let editor = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .filter_map(environment::variable)
-        .find(|editor| !editor.trim().is_empty())
-        .unwrap_or_else(|| "vi".to_owned());
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let failed = |error: std::io::Error| format!("`{editor}` cannot be run: {}", reason(&error));
-    let mut file = tempfile::Builder::new()
-        .prefix("plan-")
-        .suffix(".json")
-        .tempfile()
-        .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.flush().map_err(failed)?;
-    let on_terminal = |terminal: &File| terminal.try_clone().map(Stdio::from);
-    let terminal = terminal().map_err(failed)?;
-    let status = Command::new(program)
-        .args(words)
-        .arg(file.path())
-        .stdin(on_terminal(&terminal).map_err(failed)?)
-        .stdout(on_terminal(&terminal).map_err(failed)?)
-        .stderr(on_terminal(&terminal).map_err(failed)?)
-        .status()
-        .map_err(failed)?;
-    if !status.success() {
-        return Err(format!("`{editor}` ended with {status}"));
-    }
-    std::fs::read_to_string(file.path()).map_err(failed)
 }

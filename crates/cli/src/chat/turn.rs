@@ -6,8 +6,7 @@ use futures::StreamExt;
 use futures::future::join_all;
 use indexmap::IndexMap;
 use planwright::core::Value;
-use planwright::engine::MemoryJournal;
-use planwright::engine::RunId;
+use planwright::engine::{Canceller, MemoryJournal, RunId};
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::model::{
     Delivery, Message, ModelCall, ModelError, ModelRequest, Reply, ReplyChunk,
@@ -23,6 +22,7 @@ use super::context::ChatContext;
 use super::context::TurnEnd;
 use super::plans::{headline, without_plan};
 use super::tool_offer::ToolOffer;
+use super::turn_runs::RunInProgress;
 use crate::approval::approver::ApprovalSubject;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
@@ -160,7 +160,7 @@ async fn rounds(
         request.is_prefix_shared = true;
         let ModelAnswer { reply, is_shown } = tokio::select! {
             reply = ask(context, request) => reply,
-            () = signals.next() => return Ok(End::Interrupted),
+            _ = signals.next() => return Ok(End::Interrupted),
         };
         let reply = reply.and_then(|reply| reply.completed(context.model.name()));
         let reply = match reply {
@@ -224,8 +224,9 @@ async fn call(
         }
     });
     let is_interrupted = tokio::select! {
-        _ = join_all(all) => false,
-        () = signals.next() => true,
+        // The runs may have ended because the person has interrupted them.
+        _ = join_all(all) => context.runs.is_interrupted(),
+        () = context.interrupted(signals) => true,
     };
     chat.usage += calling
         .usage
@@ -425,6 +426,8 @@ impl CallHandler<'_> {
             attempts: Vec::new(),
             is_announced: false,
             id: None,
+            canceller: None,
+            in_progress: None,
         };
         let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
         let ahead = RunAhead {
@@ -485,6 +488,10 @@ struct ChatStreamListener<'a> {
     is_announced: bool,
     /// The plan's id, once it is there.
     id: Option<String>,
+    /// The handle that ends the run.
+    canceller: Option<Canceller>,
+    /// The run, once its plan is there. Before that, an interruption ends the request to the model.
+    in_progress: Option<RunInProgress<'a>>,
 }
 
 impl ChatStreamListener<'_> {
@@ -492,17 +499,21 @@ impl ChatStreamListener<'_> {
         let context = self.calling.context;
         match event {
             StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
-            StreamEvent::RunStarted(_) if !self.is_announced => {
-                self.is_announced = true;
-                let run = store::short(self.run);
-                self.print(|| {
-                    context
-                        .shown
-                        .line(&format!("  a plan that is still being written, run {run}"));
-                });
+            StreamEvent::RunStarted(canceller) => {
+                self.canceller = Some(canceller.clone());
+                if !std::mem::replace(&mut self.is_announced, true) {
+                    let run = store::short(self.run);
+                    self.print(|| {
+                        context
+                            .shown
+                            .line(&format!("  a plan that is still being written, run {run}"));
+                    });
+                }
             }
             StreamEvent::PlanGrew(plan) => self.lines.grow(&plan.checked),
             StreamEvent::Planned(plan) => {
+                let canceller = self.canceller.take();
+                self.in_progress = canceller.map(|canceller| context.runs.add(canceller));
                 self.lines.grow(&plan.checked);
                 if let Some(waiting) = self.waiting.take() {
                     waiting.end();

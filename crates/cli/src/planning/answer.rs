@@ -44,22 +44,28 @@ impl AskSession<'_> {
             report = Trim::to(bytes).report(report);
         }
         let mut answer = document::with_run(answer, report, &evidence, &analysis);
-        // A run that waits for a decision, or was cancelled, has no final answer.
-        if matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
+        // A run that waits for a decision, or was cancelled, has no final answer; a person who has interrupted it wants none.
+        let is_interrupted = signals.has_received();
+        if is_interrupted || matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
             store::waiting(summary, ended.is_stored, self.printer);
             progress::usage(usage, self.printer);
             self.print(&answer, None)?;
-            return Ok(store::end(
+            let exit = store::end(
                 summary,
                 !self.arguments.no_store,
                 RunFormat::Text,
                 self.printer,
-            ));
+            );
+            return Ok(if is_interrupted {
+                Exit::Interrupted
+            } else {
+                exit
+            });
         }
         let summarised = tokio::select! {
             summarised = self.summarise(&evidence) => summarised,
-            () = signals.next() => {
+            _ = signals.next() => {
                 store::left(&summary.run, false, self.printer);
                 return Ok(Exit::Interrupted);
             }

@@ -27,7 +27,8 @@ use crate::approval::approver::{ApprovalSubject, approver};
 use crate::args::{AdaptArguments, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::{EarlyRunStore, created, in_vain};
-use crate::run::session::{INTERRUPTED, RunOutputs, RunSession, approved};
+use crate::run::session::{RunOutputs, RunSession, approved};
+use crate::run::stopping::{CANCELLING, Reaction, Stopping};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -53,7 +54,7 @@ pub(crate) async fn command(
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&arguments.tools, None, printer) => toolbox?,
-        () = signals.next() => return Ok(Exit::Interrupted),
+        _ = signals.next() => return Ok(Exit::Interrupted),
     };
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None
@@ -128,7 +129,7 @@ impl AskSession<'_> {
         let arguments = self.arguments;
         let created = tokio::select! {
             created = requirements.ask(self.model.as_ref(), &arguments.planning) => created,
-            () = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
+            _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
         };
         progress::tell(&created, self.model.name(), self.printer);
         let exit = create::exit(&created);
@@ -244,6 +245,7 @@ impl AskSession<'_> {
             consent: &self.arguments.consent,
             format: self.arguments.format,
             progress: Progress::Auto,
+            drain: self.arguments.drain.limit,
             max_output: self.max_output(),
             printer: self.printer,
             telemetry,
@@ -384,6 +386,7 @@ impl AskSession<'_> {
                 format: self.arguments.format,
                 max_output: self.max_output(),
                 printer: self.printer,
+                drain: self.arguments.drain.limit,
             },
             observers: observe(),
             observe: &observe,
@@ -402,21 +405,28 @@ impl AskSession<'_> {
             },
         );
         tokio::pin!(streaming);
-        let mut is_ending = false;
+        let mut stopping = Stopping::new(self.arguments.drain.limit);
         loop {
             tokio::select! {
                 streamed = &mut streaming => return Ok(Some(streamed)),
-                () = signals.next() => {
+                signal = signals.next() => {
                     let state = lock(&state);
-                    let running = state.canceller.as_ref().filter(|_| state.is_planned && !is_ending);
-                    let Some(canceller) = running else {
-                        live.finish();
-                        keeper.left(state.has_called, self.printer);
-                        return Ok(None);
-                    };
-                    is_ending = true;
-                    live.suspend(|| self.printer.status(INTERRUPTED));
-                    canceller.cancel();
+                    let running = state.canceller.as_ref().filter(|_| state.is_planned);
+                    match running.map(|run| (run, stopping.on_signal(signal))) {
+                        Some((run, Reaction::Drain(limit))) => {
+                            live.drain(limit);
+                            run.drain(limit);
+                        }
+                        Some((run, Reaction::Cancel)) => {
+                            live.suspend(|| self.printer.status(CANCELLING));
+                            run.cancel();
+                        }
+                        Some((_, Reaction::Leave)) | None => {
+                            live.finish();
+                            keeper.left(state.has_called, self.printer);
+                            return Ok(None);
+                        }
+                    }
                 }
             }
         }

@@ -93,7 +93,7 @@ impl<'a> PlanCommand<'a> {
         let tools = &self.arguments.tools;
         let mut toolbox = tokio::select! {
             toolbox = Toolbox::open(tools, Some(needed), self.printer) => toolbox?,
-            () = signals.next() => return Ok(Exit::Interrupted),
+            _ = signals.next() => return Ok(Exit::Interrupted),
         };
         let prepared =
             plan(&toolbox.catalog).and_then(|loaded| self.prepare(loaded, options, &mut toolbox));
@@ -205,6 +205,7 @@ impl<'a> PlanCommand<'a> {
             consent: &arguments.consent,
             format: arguments.output.format,
             progress: arguments.output.progress,
+            drain: arguments.drain.limit,
             max_output: limits::max_output(&arguments.guards, &self.config),
             printer: self.printer,
             telemetry: self.telemetry.clone(),

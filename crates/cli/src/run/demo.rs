@@ -13,7 +13,7 @@ use planwright::service::RunSpec;
 use planwright::telemetry::Telemetry;
 
 use super::session::{RunOutputs, follow};
-use crate::args::{DemoArguments, Progress, RunFormat};
+use crate::args::{DemoArguments, DrainArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::tools::toolbox::Toolbox;
@@ -51,6 +51,7 @@ pub(crate) async fn demo(
         format: arguments.format,
         max_output: None,
         printer,
+        drain: DrainArguments::default().limit,
     };
     let mut signals = Signals::new()?;
     let Some(summary) = follow(run, &mut signals, outputs).await else {

@@ -8,3 +8,4 @@ pub(crate) mod early_run;
 pub(crate) mod plan_file;
 pub(crate) mod resume;
 pub(crate) mod session;
+pub(crate) mod stopping;

@@ -81,7 +81,7 @@ pub(crate) async fn resume(
     let needed = loaded.tool_names();
     let mut toolbox = tokio::select! {
         toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
-        () = signals.next() => return Ok(Exit::Interrupted),
+        _ = signals.next() => return Ok(Exit::Interrupted),
     };
     toolbox.open_extraction(&arguments.adapt.model, &config);
     // Calls that need approval in the gateway need approval here as well.
@@ -157,6 +157,7 @@ pub(crate) async fn resume(
         consent: &arguments.consent,
         format: arguments.output.format,
         progress: arguments.output.progress,
+        drain: arguments.drain.limit,
         max_output,
         printer,
         telemetry,

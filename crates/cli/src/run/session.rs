@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright::config::Config;
 use planwright::core::PlanConsent;
@@ -14,13 +15,14 @@ use planwright::format::{EventV1, RevisionV1, Trim};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::dates::{Now, Zone};
 use planwright::planner::model::{Model, Usage};
-use planwright::service::{RunSpec, RunStorage};
+use planwright::service::{RunSpec, RunStorage, TimeLeft};
 use planwright::stored::{self, NewStoredRun};
 use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
 use planwright_store::Store;
 
 use super::adaptation::RevisedPlan;
+use super::stopping::{CANCELLING, Reaction, Stopping};
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, approver};
 use crate::approval::passphrase::PassphraseCheck;
@@ -87,6 +89,8 @@ pub(crate) struct RunSession<'a> {
     pub(crate) consent: &'a ConsentArguments,
     pub(crate) format: RunFormat,
     pub(crate) progress: Progress,
+    /// The time that calls in flight have to end after the first signal.
+    pub(crate) drain: Duration,
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
@@ -151,11 +155,14 @@ impl RunSession<'_> {
         let mut revised: Option<RevisedPlan> = None;
         let mut usage = Usage::default();
         if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
-            while let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary)) {
+            // A person who has interrupted the run wants no other plan.
+            while !signals.has_received()
+                && let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary))
+            {
                 let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
                 let next = tokio::select! {
                     next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
-                    () = signals.next() => None,
+                    _ = signals.next() => None,
                 };
                 let Some((next, segment)) = next else {
                     break;
@@ -232,6 +239,7 @@ impl RunSession<'_> {
             is_approved: segment.is_approved,
             live,
         };
+        live.expect(self.time_left(&segment));
         let run = self.service.launch(RunSpec {
             id: self.id.clone(),
             options: segment.options,
@@ -246,8 +254,19 @@ impl RunSession<'_> {
             format: self.format,
             max_output: self.max_output,
             printer: self.printer,
+            drain: self.drain,
         };
         Ok((follow(run, signals, outputs).await, journal))
+    }
+
+    /// The expected time of a segment, from the durations that its run decides by.
+    fn time_left(&self, segment: &RunSegment) -> Option<TimeLeft> {
+        let options = &segment.options;
+        let stored = self.store.filter(|_| options.durations.is_empty());
+        // A store that cannot be read is reported when the run starts.
+        let stored = stored.and_then(|store| store.durations().ok());
+        let durations = stored.as_ref().unwrap_or(&options.durations);
+        TimeLeft::new(&segment.plan, durations, &options.limits)
     }
 
     pub(super) fn report(&self, ended: &FinishedRun) -> Result<Exit, CommandError> {
@@ -273,10 +292,6 @@ fn is_adaptable(summary: &RunSummary) -> bool {
     summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }
 
-/// The message at the first Ctrl-C.
-pub(crate) const INTERRUPTED: &str =
-    "interrupted: ending the calls under way, press Ctrl-C again to leave at once";
-
 /// The outputs that show a run while it is in progress.
 pub(crate) struct RunOutputs {
     pub(crate) live: Arc<Live>,
@@ -284,6 +299,8 @@ pub(crate) struct RunOutputs {
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
+    /// The time that calls in flight have to end after the first signal.
+    pub(crate) drain: Duration,
 }
 
 impl RunOutputs {
@@ -300,27 +317,33 @@ impl RunOutputs {
     }
 }
 
-/// Shows a run until it ends. The first Ctrl-C cancels it and keeps its results; the second one abandons it, and there is no summary.
+/// Shows a run until it ends. The first signal drains it, the second one cancels it, and the third one abandons it: there is no summary
+/// then.
 pub(crate) async fn follow(
     mut run: Run,
     signals: &mut Signals,
     outputs: RunOutputs,
 ) -> Option<RunSummary> {
-    let mut is_interrupted = false;
+    let mut stopping = Stopping::new(outputs.drain);
     loop {
         tokio::select! {
             event = run.next_event() => match event {
                 Some(event) => outputs.event(&event),
                 None => break,
             },
-            () = signals.next() => {
-                if is_interrupted {
+            signal = signals.next() => match stopping.on_signal(signal) {
+                Reaction::Drain(limit) => {
+                    outputs.live.drain(limit);
+                    run.drain(limit);
+                }
+                Reaction::Cancel => {
+                    outputs.live.suspend(|| outputs.printer.status(CANCELLING));
+                    run.cancel();
+                }
+                Reaction::Leave => {
                     outputs.live.finish();
                     return None;
                 }
-                is_interrupted = true;
-                outputs.live.suspend(|| outputs.printer.status(INTERRUPTED));
-                run.cancel();
             }
         }
     }

@@ -112,6 +112,7 @@ fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, Comman
         | Record::TimerFired { .. }
         | Record::Extended { .. }
         | Record::Closed
+        | Record::Draining
         | Record::Cancelled
         | Record::OutOfTime
         | Record::Paused { .. }

@@ -12,7 +12,7 @@ use planwright::{call_view, terminal_text};
 
 use super::list::{moment_in_zone, span, status_style};
 use super::selector::find_run;
-use super::store;
+use super::{follow, store};
 use crate::approval::decide::ambiguous;
 use crate::args::{LogFormat, LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
@@ -22,7 +22,13 @@ use crate::view::printer::Printer;
 use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 
 /// `planwright logs RUN`
-pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
+pub(crate) async fn logs(
+    arguments: &LogsArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if arguments.follow {
+        return follow::logs(arguments, printer).await;
+    }
     let store = store::open(&arguments.store, printer)?;
     let info = find_run(&store, arguments.run.as_deref())?;
     let stored = StoredRun::read(&store, info.id.as_str())?;
@@ -46,7 +52,11 @@ pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, 
 }
 
 /// The address of the step, item or round that `step` names, as the entries show it.
-fn address(step: &str, stored: &StoredRun, created: SystemTime) -> Result<String, CommandError> {
+pub(super) fn address(
+    step: &str,
+    stored: &StoredRun,
+    created: SystemTime,
+) -> Result<String, CommandError> {
     let ids = stored.step_ids();
     let planned = ids.iter().map(|id| Address::of_step(StepId::new(&**id)));
     let mut known: Vec<Address> = planned.collect();
@@ -94,30 +104,36 @@ fn text(log: &LogV1, width: usize) -> String {
         counted(run.calls, "call"),
         time(span(run.duration_ms))
     );
-    let room = width.saturating_sub(MARGIN.len() + 5).max(MIN_VALUE_WIDTH);
     for line in &log.lines {
-        match line.what {
-            "began" => {
-                let version = line.version.as_deref().unwrap_or("of unknown version");
-                let pid = line
-                    .pid
-                    .map_or_else(String::new, |pid| format!(", process {pid}"));
-                let head = format!("{}  planwright {version}{pid}", moment_in_zone(&line.time));
-                let _ = writeln!(text, "\n{}", styled(DIM, head));
-                if let Some(revision) = &line.revision {
-                    let RevisionV1 {
-                        kind,
-                        step,
-                        error,
-                        model,
-                        ..
-                    } = revision;
-                    let why = format!("{kind} by {model}, since `{step}` failed ({error})");
-                    let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&why)));
-                }
-            }
-            _ => one(line, room, &mut text),
-        }
+        text += &line_text(line, width);
+    }
+    text
+}
+
+/// Formats one line of a log with its values, each line ended.
+pub(super) fn line_text(line: &LogLineV1, width: usize) -> String {
+    let mut text = String::new();
+    if line.what != "began" {
+        let room = width.saturating_sub(MARGIN.len() + 5).max(MIN_VALUE_WIDTH);
+        one(line, room, &mut text);
+        return text;
+    }
+    let version = line.version.as_deref().unwrap_or("of unknown version");
+    let pid = line
+        .pid
+        .map_or_else(String::new, |pid| format!(", process {pid}"));
+    let head = format!("{}  planwright {version}{pid}", moment_in_zone(&line.time));
+    let _ = writeln!(text, "\n{}", styled(DIM, head));
+    if let Some(revision) = &line.revision {
+        let RevisionV1 {
+            kind,
+            step,
+            error,
+            model,
+            ..
+        } = revision;
+        let why = format!("{kind} by {model}, since `{step}` failed ({error})");
+        let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&why)));
     }
     text
 }
@@ -205,6 +221,7 @@ fn headline(line: &LogLineV1) -> String {
             let steps = counted(line.steps.unwrap_or(0), "step");
             format!("{} the plan was extended to {steps}", styled(ODD, "!"))
         }
+        "draining" => format!("{} nothing new starts from here on", styled(ODD, "–")),
         "cancelled" => format!("{} the run was to be ended", styled(ODD, "–")),
         "out_of_time" => format!("{} the time of the run was up", styled(BAD, "–")),
         _ => {

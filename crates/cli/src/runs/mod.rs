@@ -2,6 +2,7 @@
 
 pub(crate) mod diff;
 pub(crate) mod exchange;
+pub(crate) mod follow;
 pub(crate) mod list;
 pub(crate) mod logs;
 mod plan_diff;

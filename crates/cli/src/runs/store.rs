@@ -10,7 +10,7 @@ use planwright::engine::RunId;
 use planwright::engine::approval::SealKey;
 use planwright::engine::event::Address;
 use planwright::engine::run::StepSummary;
-use planwright::engine::{Durations, RunSummary, StepStatus};
+use planwright::engine::{Durations, ErrorKind, RunSummary, StepStatus};
 use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
 use planwright::stored::StoredRunError;
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
@@ -222,20 +222,42 @@ pub(crate) fn end(
     }
     let exit = Exit::of_run(summary.status);
     if is_stored && format == RunFormat::Text && exit != Exit::Success {
-        let unknown = with_status(&summary.steps, StepStatus::Unknown);
+        let unknown = find_steps(&summary.steps, &|step| {
+            step.status == StepStatus::Unknown || step.is_in_doubt
+        });
         for step in &unknown {
+            let end = if step.is_in_doubt {
+                "cancelled"
+            } else {
+                "not answered"
+            };
             printer.quote(&format!(
-                "a call of `{}` was not answered, and may or may not have happened",
+                "a call of `{}` was {end}, and may or may not have happened",
                 step.at
             ));
         }
         match unknown.first() {
             // Without a choice about it, a resumed run stops at the same place.
             Some(step) => undecided(&summary.run, &step.at, printer),
+            None if needs_other_plan(summary) => printer.quote(&format!(
+                "go on with `planwright resume {} --plan FILE`, with a plan without that error",
+                short(&summary.run)
+            )),
             None => left(&summary.run, true, printer),
         }
     }
     exit
+}
+
+/// Returns true if a resumed run would fail again in the same way: only expressions of its plan have failed.
+fn needs_other_plan(summary: &RunSummary) -> bool {
+    let is_failure = |step: &StepSummary| step.status == StepStatus::Failed && !step.handled;
+    let failures = find_steps(&summary.steps, &is_failure);
+    let is_of_plan = |step: &&StepSummary| {
+        let kind = step.error.as_ref().map(|error| error.kind);
+        kind == Some(ErrorKind::Reference)
+    };
+    !failures.is_empty() && failures.iter().all(is_of_plan)
 }
 
 /// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.
@@ -252,7 +274,7 @@ fn undecided(run: &RunId, at: &Address, printer: Printer) {
 /// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
 pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     let run = short(&summary.run);
-    for step in with_status(&summary.steps, StepStatus::Waiting) {
+    for step in find_steps(&summary.steps, &|step| step.status == StepStatus::Waiting) {
         let at = step.at.to_string();
         let tool = step.tool.as_deref().unwrap_or_default();
         printer.quote(&format!("{at} wants to call {tool}"));
@@ -268,14 +290,17 @@ pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     }
 }
 
-/// The steps, items and rounds with this status.
-fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<&StepSummary> {
+/// The steps, items and rounds without parts that `is_meant` accepts.
+fn find_steps<'a>(
+    steps: &'a [StepSummary],
+    is_meant: &impl Fn(&StepSummary) -> bool,
+) -> Vec<&'a StepSummary> {
     let mut found = Vec::new();
     for step in steps {
-        if step.parts.is_empty() && step.status == status {
+        if step.parts.is_empty() && is_meant(step) {
             found.push(step);
         }
-        found.extend(with_status(&step.parts, status));
+        found.extend(find_steps(&step.parts, is_meant));
     }
     found
 }

@@ -144,7 +144,7 @@ async fn over_stdio(
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
-        () = signals.next() => {
+        _ = signals.next() => {
             stop.cancel();
             serving.await
         }
@@ -187,7 +187,9 @@ async fn over_http(
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let service = HttpService::new(&gateway, most, stop.clone());
     printer.status(&format!("listening on http://{address}/mcp"));
-    let end = async move { signals.next().await };
+    let end = async move {
+        signals.next().await;
+    };
     let put_away = async {
         host.suspend(GRACE).await;
         stop.cancel();

@@ -14,12 +14,36 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) struct Signals {
     #[cfg(unix)]
     kinds: [tokio::signal::unix::Signal; 3],
+    has_received: bool,
+}
+
+/// The origin of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignalKind {
+    /// A person has pressed Ctrl-C.
+    Interrupt,
+    /// The system, or another program, asks the process to end: SIGTERM, SIGHUP.
+    Terminate,
+}
+
+impl Signals {
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) -> SignalKind {
+        let kind = self.receive().await;
+        self.has_received = true;
+        kind
+    }
+
+    /// Returns true if a signal was received.
+    pub(crate) fn has_received(&self) -> bool {
+        self.has_received
+    }
 }
 
 #[cfg(unix)]
 impl Signals {
     pub(crate) fn new() -> Result<Self, CommandError> {
-        use tokio::signal::unix::{SignalKind, signal};
+        use tokio::signal::unix::{SignalKind as Unix, signal};
         let hear = |kind| {
             signal(kind).map_err(|error| {
                 CommandError::new(format!("cannot listen for signals: {}", reason(&error)))
@@ -28,10 +52,11 @@ impl Signals {
         };
         Ok(Self {
             kinds: [
-                hear(SignalKind::interrupt())?,
-                hear(SignalKind::terminate())?,
-                hear(SignalKind::hangup())?,
+                hear(Unix::interrupt())?,
+                hear(Unix::terminate())?,
+                hear(Unix::hangup())?,
             ],
+            has_received: false,
         })
     }
 
@@ -43,13 +68,12 @@ impl Signals {
         });
     }
 
-    /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) {
+    async fn receive(&mut self) -> SignalKind {
         let [interrupt, terminate, hangup] = &mut self.kinds;
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hangup.recv() => {}
+            _ = interrupt.recv() => SignalKind::Interrupt,
+            _ = terminate.recv() => SignalKind::Terminate,
+            _ = hangup.recv() => SignalKind::Terminate,
         }
     }
 }
@@ -74,7 +98,7 @@ impl Signals {
             // Without a receiver, the process is about to end.
             let _ = sender.send(());
             tokio::select! {
-                () = self.next() => {}
+                _ = self.next() => {}
                 () = tokio::time::sleep(GRACE) => {}
             }
             leave();
@@ -95,7 +119,9 @@ fn leave() -> ! {
 #[cfg(not(unix))]
 impl Signals {
     pub(crate) fn new() -> Result<Self, CommandError> {
-        Ok(Self {})
+        Ok(Self {
+            has_received: false,
+        })
     }
 
     /// Makes every further signal end the process at once, since only output remains.
@@ -106,12 +132,12 @@ impl Signals {
         });
     }
 
-    /// Waits for the next signal.
-    pub(crate) async fn next(&mut self) {
+    async fn receive(&mut self) -> SignalKind {
         if let Err(error) = tokio::signal::ctrl_c().await {
             // Without signals, only the end of the run remains to wait for.
             let _ = reason(&error);
             std::future::pending::<()>().await;
         }
+        SignalKind::Interrupt
     }
 }

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use planwright_testkit::fake_server;
+use planwright_testkit::fake_server::{self, Recorder};
 use serde_json::{Value, json};
 
 use crate::program::planwright;
+use crate::prompts::{assert_screen, screens};
 
 #[test]
 fn a_person_who_starts_the_gateway_learns_what_it_is() {
@@ -61,6 +63,8 @@ fn an_interrupt_keeps_what_there_is() {
             "servers.json",
             "--format",
             "events",
+            "--drain",
+            "0s",
         ])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -123,6 +127,196 @@ fn an_interrupt_keeps_what_there_is() {
     let (code, statuses) = resume(&["--set", "b=done"]);
     assert_eq!(code, Some(0));
     assert_eq!(statuses, vec![json!("succeeded"); 3]);
+}
+
+/// Writes a plan of `steps`, and a server with the tools `quick`, `never`, and `slow`, which answers once `recorder` releases it. `never` and
+/// `slow` report progress.
+fn set_up(folder: &Path, steps: &Value, recorder: &Recorder) {
+    let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params":
+        {"progressToken": "$TOKEN", "progress": 2, "total": 5, "message": "reading the second of five very long pages of the report"}});
+    let schema = json!({"type": "object"});
+    let script = json!({"record": recorder.address(), "tools": [
+        {"name": "quick", "inputSchema": schema, "does": {"text": "done"}},
+        {"name": "never", "inputSchema": schema, "does": {"first": [progress], "never": true}},
+        {"name": "slow", "inputSchema": schema, "does": {"wait_for_release": true, "first": [progress], "text": "done"}}
+    ]});
+    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
+    fs::write(folder.join("servers.json"), config.to_string()).unwrap();
+    let plan = json!({"name": "p", "steps": steps});
+    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
+/// Starts a run whose events can be read.
+fn start(folder: &Path, more: &[&str]) -> Child {
+    planwright(folder)
+        .args([
+            "run",
+            "plan.json",
+            "--servers",
+            "servers.json",
+            "--format",
+            "events",
+        ])
+        .args(more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn kill(signal: &str, child: &Child) {
+    let sent = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+}
+
+/// The end of an interrupted run.
+struct Interrupted {
+    run: String,
+    status: Option<i32>,
+    /// The steps with their final status.
+    ends: Vec<String>,
+    /// The events of the run itself.
+    events: Vec<String>,
+    log: String,
+}
+
+/// Reads the events of a run to its end, and acts on each.
+fn watch(mut child: Child, mut act: impl FnMut(&Value, &Child)) -> Interrupted {
+    let mut ended = Interrupted {
+        run: String::new(),
+        status: None,
+        ends: Vec::new(),
+        events: Vec::new(),
+        log: String::new(),
+    };
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        match event["event"].as_str().unwrap() {
+            "run_started" => ended.run = text("run"),
+            "step_ended" => ended
+                .ends
+                .push(format!("{} {}", text("step"), text("status"))),
+            name if name.starts_with("run_") => ended.events.push(name.to_owned()),
+            _ => {}
+        }
+        act(&event, &child);
+    }
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut ended.log).unwrap();
+    ended.status = child.wait().unwrap().code();
+    ended
+}
+
+#[test]
+fn the_first_interrupt_lets_calls_in_flight_end() {
+    for signal in ["-INT", "-TERM"] {
+        let (folder, recorder) = (tempfile::tempdir().unwrap(), Recorder::new());
+        let path = folder.path();
+        let steps = json!([
+            {"id": "a", "tool": "slow"},
+            {"id": "b", "tool": "quick", "after": ["a"]},
+            {"id": "c", "tool": "quick", "after": ["b"]}
+        ]);
+        set_up(path, &steps, &recorder);
+        let ended = watch(start(path, &[]), |event, child| {
+            if event["event"] == "attempt_started" {
+                kill(signal, child);
+            } else if event["event"] == "run_draining" {
+                recorder.release();
+            }
+        });
+        let log = &ended.log;
+        assert_eq!(ended.status, Some(130), "{log}");
+        assert_eq!(ended.ends, ["b not_run", "c not_run", "a succeeded"]);
+        assert_eq!(ended.events, ["run_draining", "run_ended"]);
+        assert!(log.contains("interrupted: nothing new starts"), "{log}");
+        let short = &ended.run[..8];
+        let command = |arguments: &[&str]| {
+            let output = planwright(path).args(arguments).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), text)
+        };
+        // Nothing is unknown, and nothing is called again.
+        let (status, log) = command(&["resume", short]);
+        assert_eq!(status, Some(0), "{log}");
+        assert!(
+            log.contains("✓ 3 steps in") && log.contains("(3 calls)"),
+            "{log}"
+        );
+        assert_eq!(command(&["replay", short]).0, Some(0));
+    }
+}
+
+#[test]
+fn a_drained_run_without_further_steps_has_its_usual_end() {
+    let (folder, recorder) = (tempfile::tempdir().unwrap(), Recorder::new());
+    set_up(
+        folder.path(),
+        &json!([{"id": "a", "tool": "slow"}]),
+        &recorder,
+    );
+    let ended = watch(start(folder.path(), &[]), |event, child| {
+        if event["event"] == "attempt_started" {
+            kill("-INT", child);
+        } else if event["event"] == "run_draining" {
+            recorder.release();
+        }
+    });
+    assert_eq!(ended.status, Some(0), "{}", ended.log);
+    assert_eq!(ended.ends, ["a succeeded"]);
+}
+
+#[test]
+fn the_second_interrupt_or_the_limit_cancels() {
+    let steps = json!([{"id": "a", "tool": "never"}, {"id": "b", "tool": "quick", "after": ["a"]}]);
+    for (more, interrupts) in [(&[][..], 2), (&["--drain", "50ms"], 1)] {
+        let (folder, recorder) = (tempfile::tempdir().unwrap(), Recorder::new());
+        set_up(folder.path(), &steps, &recorder);
+        let mut sent = 0;
+        let mut reports = Vec::new();
+        let ended = watch(start(folder.path(), more), |event, child| {
+            if event["event"] == "call_progress" {
+                reports.push(json!([event["step"], event["progress"], event["total"]]));
+            }
+            let is_due =
+                ["call_progress", "run_draining"].contains(&event["event"].as_str().unwrap());
+            if is_due && sent < interrupts {
+                kill("-INT", child);
+                sent += 1;
+            }
+        });
+        let log = ended.log;
+        assert_eq!((ended.status, sent), (Some(130), interrupts), "{log}");
+        assert_eq!(ended.ends, ["b not_run", "a cancelled"]);
+        assert_eq!(reports, [json!(["a", 2.0, 5.0])]);
+    }
+}
+
+#[test]
+fn a_terminal_shows_progress_and_the_stopping_of_a_run() {
+    let (folder, recorder) = (tempfile::tempdir().unwrap(), Recorder::new());
+    let path = folder.path();
+    let steps = json!([
+        {"id": "first", "tool": "quick"},
+        {"id": "read_the_report", "tool": "never", "after": ["first"]},
+        {"id": "send", "tool": "quick", "after": ["read_the_report"]},
+        {"id": "file", "tool": "quick", "after": ["send"]}
+    ]);
+    set_up(path, &steps, &recorder);
+    let exchange = [("40%", "\u{3}"), ("stopping:", "\u{3}")];
+    for (name, size) in [("interrupted", (24, 80)), ("interrupted-narrow", (20, 60))] {
+        let line = "run plan.json --servers servers.json";
+        let screens = screens(path, line, &exchange, size);
+        let [progress, stopping, end] = &screens[..] else {
+            panic!("{screens:?}")
+        };
+        assert_screen(&format!("{name}-progress"), progress);
+        assert_screen(&format!("{name}-stopping"), stopping);
+        assert_screen(name, end);
+    }
 }
 
 /// A computation cannot be interrupted; the program ends all the same.

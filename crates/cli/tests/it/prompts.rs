@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::num::NonZero;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -11,13 +12,26 @@ use serde_json::json;
 
 use crate::decisions::{RUN, set_up, waiting};
 
-const ROWS: u16 = 24;
-const COLUMNS: u16 = 80;
+/// The rows and columns of the terminal.
+const SIZE: (u16, u16) = (24, 80);
 
 /// Runs the program on such a terminal. A person types each answer as soon as the screen shows the text before it.
 pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) -> String {
+    let mut screens = screens(folder, arguments, exchange, SIZE);
+    screens.pop().unwrap_or_default()
+}
+
+/// The screens of a terminal with these rows and columns at each answer of the person, and at the end.
+pub(crate) fn screens(
+    folder: &Path,
+    arguments: &str,
+    exchange: &[(&str, &str)],
+    (rows, columns): (u16, u16),
+) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_planwright");
-    let line = format!("stty rows {ROWS} cols {COLUMNS}; exec '{program}' {arguments}");
+    let line = format!("stty rows {rows} cols {columns}; exec '{program}' {arguments}");
+    let editor = folder.join("editor");
+    let editor = editor.exists().then_some(("EDITOR", editor));
     let mut child = Command::new("/usr/bin/script")
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])
         .current_dir(folder)
@@ -25,18 +39,20 @@ pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) 
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", folder)
         .env("TERM", "xterm-256color")
+        .envs(editor)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
         .unwrap();
-    let (rows, columns) = (NonZero::new(ROWS).unwrap(), NonZero::new(COLUMNS).unwrap());
+    let (rows, columns) = (NonZero::new(rows).unwrap(), NonZero::new(columns).unwrap());
     let mut keys = child.stdin.take().unwrap();
     let mut output = child.stdout.take().unwrap();
     let mut terminal = vt100::Parser::new(rows, columns, 0);
     let mut exchange = exchange.iter();
     let mut next = exchange.next();
     let mut bytes = [0; 4096];
+    let mut screens = Vec::new();
     loop {
         let read = output.read(&mut bytes).unwrap();
         if read == 0 {
@@ -46,6 +62,7 @@ pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) 
         while let Some((question, answer)) = next
             && terminal.screen().contents().contains(question)
         {
+            screens.push(rendered(terminal.screen()));
             keys.write_all(answer.as_bytes()).unwrap();
             next = exchange.next();
         }
@@ -53,17 +70,22 @@ pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) 
     child.wait().unwrap();
     let shown = rendered(terminal.screen());
     assert!(next.is_none(), "{next:?} was not asked:\n{shown}");
+    screens.push(shown);
     let folder = folder.display().to_string();
-    masked(&shown.replace(&folder, "/folder"))
+    let screens = screens.iter();
+    screens
+        .map(|shown| masked(&shown.replace(&folder, "/folder")))
+        .collect()
 }
 
 /// The lines of the screen with its styles.
 fn rendered(screen: &vt100::Screen) -> String {
     let mut lines = Vec::new();
-    for row in 0..ROWS {
+    let (rows, columns) = screen.size();
+    for row in 0..rows.get() {
         let mut line = String::new();
         let mut current = String::new();
-        for column in 0..COLUMNS {
+        for column in 0..columns.get() {
             let Some(cell) = screen.cell(row, column) else {
                 continue;
             };
@@ -120,7 +142,9 @@ fn style(cell: &vt100::Cell) -> String {
 fn masked(text: &str) -> String {
     let id = regex::Regex::new(r"\b[0-9a-f]{8,64}\b").unwrap();
     let time = regex::Regex::new(r"<?\b[0-9.]+ ?(ms|s)\b *").unwrap();
-    let text = id.replace_all(text, "ID");
+    let spinner = regex::Regex::new("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]").unwrap();
+    let text = spinner.replace_all(text, "⠋");
+    let text = id.replace_all(&text, "ID");
     let text = time.replace_all(&text, "TIME ");
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.join("\n")
@@ -153,6 +177,70 @@ fn a_call_of_a_run() {
 fn a_call_with_other_arguments() {
     let exchange = [("[y]es", "c\n"), ("as JSON", "{\"amount\": 7}\n")];
     assert_screen("changed-arguments", &run("", &exchange));
+}
+
+/// A program that a person uses as an editor: it writes `text` into the file.
+fn write_editor(folder: &Path, text: &str) {
+    let path = folder.join("editor");
+    fs::write(&path, format!("#!/bin/sh\nprintf '%s' '{text}' > \"$1\"\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_call_whose_arguments_are_edited() {
+    let folder = scene();
+    write_editor(folder.path(), r#"{"amount": 7}"#);
+    let line = format!("{} --var token=sesame-open", RUN.join(" "));
+    let shown = screen(folder.path(), &line, &[("[y]es", "c\n")]);
+    assert_screen("edited-arguments", &shown);
+}
+
+#[test]
+fn the_answers_are_explained() {
+    let folder = scene();
+    let line = RUN.join(" ");
+    let exchange = [("[y]es", "?\n"), ("decide later", "n\n")];
+    assert_screen("answers", &screen(folder.path(), &line, &exchange));
+    let narrow = screens(folder.path(), &line, &exchange, (20, 60));
+    assert_screen("answers-narrow", narrow.last().unwrap());
+}
+
+/// A loop of three calls that ask, each with a long argument.
+fn loop_scene() -> tempfile::TempDir {
+    let folder = scene();
+    let plan = json!({"steps": [{"id": "pay", "approval": true, "for_each": [1, 2, 3], "tool": "pay",
+        "args": {"amount": "${item}", "token": "for the long lunch of the whole team of the third floor"}}]});
+    fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+    folder
+}
+
+#[test]
+fn the_calls_of_a_loop_together() {
+    for (name, size) in [("step", (24, 80)), ("step-narrow", (20, 60))] {
+        let folder = loop_scene();
+        let exchange = [("[s]tep", "s\n"), ("these 3 calls", "y\n")];
+        let screens = screens(folder.path(), &RUN.join(" "), &exchange, size);
+        let [first, _, end] = &screens[..] else {
+            panic!("{screens:?}")
+        };
+        assert_screen(&format!("{name}-question"), first);
+        assert_screen(name, end);
+    }
+}
+
+#[test]
+fn the_calls_of_a_loop_one_by_one_after_all() {
+    let folder = loop_scene();
+    let exchange = [
+        ("[s]tep", "s\n"),
+        ("these 3 calls", "o\n"),
+        ("one by one: o", "y\n"),
+        ("pay[1] wants", "n\n"),
+        ("pay[2] wants", "l\n"),
+    ];
+    let mut report = screens(folder.path(), &RUN.join(" "), &exchange, (60, 80));
+    let end = report.pop().unwrap();
+    assert!(end.contains("1 step of 1 waits"), "{end}");
 }
 
 #[test]

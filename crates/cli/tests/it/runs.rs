@@ -2,6 +2,7 @@
 
 mod diff;
 mod exchange;
+mod follow;
 mod list;
 mod logs;
 mod replay;

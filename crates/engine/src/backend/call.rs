@@ -164,9 +164,28 @@ impl fmt::Debug for Backends {
     }
 }
 
+/// The progress of a call in flight, as its tool reports it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallProgress {
+    /// The amount of work done, in a unit of the tool's own.
+    pub done: f64,
+    /// The total amount of work, in the same unit, if the tool knows it.
+    pub total: Option<f64>,
+    /// A message for people.
+    pub message: Option<Arc<str>>,
+}
+
+impl CallProgress {
+    /// The part of the work that is done, from 0 to 1; `None` if the total is unknown.
+    pub fn fraction(&self) -> Option<f64> {
+        let fraction = self.done / self.total?;
+        fraction.is_finite().then(|| fraction.clamp(0.0, 1.0))
+    }
+}
+
 /// Measures the time since a call last showed activity. Call timeouts apply to this clock.
 ///
-/// A backend restarts it when the tool reports progress, and pauses it while a person answers a question of the tool.
+/// A backend passes it the progress that a tool reports, which restarts it, and pauses it while a person answers a question of the tool.
 /// Clones share one clock.
 #[derive(Clone, Default)]
 pub struct CallClock(Arc<SharedClock>);
@@ -190,6 +209,10 @@ struct ClockState {
     is_limited_by_backend: bool,
     /// Wakes the driver when a pause ends.
     driver: Option<Arc<Notify>>,
+    /// The latest reported progress, until the driver takes it.
+    progress: Option<CallProgress>,
+    /// Wakes the driver when progress is reported.
+    on_progress: Option<Arc<Notify>>,
 }
 
 /// Keeps a [`CallClock`] paused until it is dropped.
@@ -198,9 +221,30 @@ struct ClockState {
 pub struct ClockPause(CallClock);
 
 impl CallClock {
-    /// Restarts the clock from zero: the call is sent, or the tool has reported progress.
+    /// Restarts the clock from zero: the call is sent.
     pub fn restart(&self) {
         self.state().since = Some(Instant::now());
+    }
+
+    /// Restarts the clock from zero, and passes the progress that the tool has reported to the listeners of the run. Of
+    /// several reports that follow one another quickly, listeners get the last one.
+    pub fn report(&self, progress: CallProgress) {
+        let mut state = self.state();
+        state.since = Some(Instant::now());
+        state.progress = Some(progress);
+        if let Some(driver) = &state.on_progress {
+            driver.notify_one();
+        }
+    }
+
+    /// Removes and returns the latest progress that was not taken before.
+    pub(crate) fn take_progress(&self) -> Option<CallProgress> {
+        self.state().progress.take()
+    }
+
+    /// Notifies `driver` each time progress is reported.
+    pub(crate) fn notify_on_progress(&self, driver: Arc<Notify>) {
+        self.state().on_progress = Some(driver);
     }
 
     /// Stops the clock while a person is asked. It restarts from zero once the last open question is answered.

@@ -5,7 +5,9 @@ mod functions;
 mod result;
 mod simulated;
 
-pub use call::{Backends, CallClock, CallContext, ClockPause, RunData, ToolBackend, ToolCall};
+pub use call::{
+    Backends, CallClock, CallContext, CallProgress, ClockPause, RunData, ToolBackend, ToolCall,
+};
 pub use functions::{Function, Functions, Sharable};
 pub use futures::future::BoxFuture;
 pub use result::{ErrorKind, RetryAdvice, ToolError, ToolOutput};

@@ -238,6 +238,11 @@ impl ToolError {
         }
     }
 
+    /// Returns true if the call may have happened although it has failed.
+    pub fn leaves_outcome_unknown(&self) -> bool {
+        self.retry == RetryAdvice::Uncertain || self.kind == ErrorKind::Timeout
+    }
+
     /// Creates an error of the connection to the tool: the call did not happen and may be retried.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self {

@@ -25,6 +25,9 @@ use crate::schedule::{TaskId, Timer};
 /// The time that a run may compute before other tasks get their turn and new input is read.
 const TIME_SLICE: Duration = Duration::from_millis(20);
 
+/// The minimum time between two reports of progress to the listeners of a run: a tool may report far more often.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Drives one run to its end.
 pub(crate) struct Driver {
     run: RunMachine,
@@ -52,6 +55,14 @@ pub(crate) struct Driver {
     step_limits: HashMap<TaskId, (Instant, Duration), Hashing>,
     /// True if calls have ended since the timers were last checked.
     calls_ended: bool,
+    /// Notified when a call reports progress.
+    progress_reported: Arc<Notify>,
+    /// The time of the next report of progress to listeners, if a call has reported some.
+    progress_due: Option<Instant>,
+    /// The time of the latest one.
+    progress_sent: Option<Instant>,
+    /// The time at which a draining run is cancelled.
+    drain_end: Option<Instant>,
     /// The start of the current uninterrupted computation.
     computing_since: Option<Instant>,
     effects: Vec<Effect>,
@@ -68,6 +79,8 @@ impl Driver {
         commands: mpsc::UnboundedReceiver<RunCommand>,
     ) -> Self {
         let question_closed = Arc::new(Notify::new());
+        let progress_reported = Arc::new(Notify::new());
+        let watched = (!events.is_empty()).then(|| Arc::clone(&progress_reported));
         Self {
             earlier_time: run.now(),
             reported_durations: journal.is_some().then(|| run.durations().clone()),
@@ -80,12 +93,16 @@ impl Driver {
             durations,
             events,
             commands,
-            calls: InFlightCalls::new(backend, Arc::clone(&question_closed)),
+            calls: InFlightCalls::new(backend, Arc::clone(&question_closed), watched),
             questions: OpenQuestions::new(Arc::clone(&question_closed)),
             question_closed,
             timers: Timers::default(),
             step_limits: HashMap::default(),
             calls_ended: false,
+            progress_reported,
+            progress_due: None,
+            progress_sent: None,
+            drain_end: None,
             computing_since: None,
             effects: Vec::new(),
         }
@@ -228,6 +245,7 @@ impl Driver {
             biased;
             command = self.commands.recv() => match command {
                 Some(RunCommand::Extend(plan)) => Some(RunInput::Extend(plan)),
+                Some(RunCommand::Drain(limit)) => Some(self.drain(limit)),
                 Some(RunCommand::Cancel) => Some(RunInput::Cancel),
                 // The handle is gone, so nothing can add steps or complete the plan any more.
                 None if !may_wait => None,
@@ -246,7 +264,41 @@ impl Driver {
             Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
                 self.on_timer_expired(&expired)
             }
+            () = wait_until(self.drain_end), if self.drain_end.is_some() => {
+                self.drain_end = None;
+                Some(RunInput::Cancel)
+            }
+            () = self.progress_reported.notified(), if self.progress_due.is_none() && !self.events.is_empty() => {
+                let now = Instant::now();
+                let earliest = self.progress_sent.map_or(now, |sent| sent + PROGRESS_INTERVAL);
+                self.progress_due = Some(now.max(earliest));
+                None
+            }
+            () = wait_until(self.progress_due), if self.progress_due.is_some() => {
+                self.report_progress();
+                None
+            }
             () = std::future::ready(()), if !may_wait => None,
+        }
+    }
+
+    /// Sets the time at which the draining run is cancelled, unless an earlier one is set.
+    fn drain(&mut self, limit: Duration) -> RunInput {
+        // A limit beyond the reach of the clock is none.
+        if let Some(end) = Instant::now().checked_add(limit) {
+            self.drain_end = Some(self.drain_end.map_or(end, |earlier| earlier.min(end)));
+        }
+        RunInput::Drain
+    }
+
+    /// Passes the progress of calls in flight to the listeners.
+    fn report_progress(&mut self) {
+        self.progress_due = None;
+        self.progress_sent = Some(Instant::now());
+        let now = self.now();
+        for (task, progress) in self.calls.take_progress() {
+            self.run
+                .emit_progress(task, progress, now, &mut self.effects);
         }
     }
 
@@ -459,6 +511,14 @@ impl Driver {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
         self.run.set_no_listeners(self.events.is_empty());
+    }
+}
+
+/// Waits until `time`, or forever without one.
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

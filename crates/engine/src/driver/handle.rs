@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
@@ -14,6 +15,8 @@ use crate::run::RunSummary;
 pub(crate) enum RunCommand {
     Extend(CheckedPlan),
     Close,
+    /// Drain, and cancel after this time.
+    Drain(Duration),
     Cancel,
 }
 
@@ -67,13 +70,22 @@ impl RunHandle {
         Canceller(self.commands.clone())
     }
 
+    /// Drains the run: nothing new starts, and the run ends once the calls in flight have ended. Calls that take
+    /// longer than `limit` from now are cancelled. A second request can only shorten the time.
+    ///
+    /// A run with steps left ends as [cancelled](crate::RunStatus::Cancelled), without calls whose outcome is unknown
+    /// unless the limit was exceeded, and can be resumed.
+    pub fn drain(&self, limit: Duration) {
+        self.canceller().drain(limit);
+    }
+
     /// Cancels the run: calls in flight are aborted, nothing new starts.
     pub fn cancel(&self) {
         self.canceller().cancel();
     }
 }
 
-/// Cancels a run.
+/// Cancels or drains a run.
 #[derive(Clone, Debug)]
 pub struct Canceller(mpsc::UnboundedSender<RunCommand>);
 
@@ -82,6 +94,12 @@ impl Canceller {
     pub fn cancel(&self) {
         // Sending fails only if the run has ended already.
         let _ = self.0.send(RunCommand::Cancel);
+    }
+
+    /// Drains the run, see [`RunHandle::drain`].
+    pub fn drain(&self, limit: Duration) {
+        // Sending fails only if the run has ended already.
+        let _ = self.0.send(RunCommand::Drain(limit));
     }
 }
 

@@ -26,7 +26,7 @@ use tracing::Instrument;
 
 use crate::approval::Decision;
 use crate::backend::{
-    CallClock, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
+    CallClock, CallProgress, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use crate::run::RunInput;
 use crate::schedule::{TaskId, Timer};
@@ -79,10 +79,16 @@ pub(crate) struct InFlightCalls {
     completed: VecDeque<CompletedCall>,
     /// Notified when a question within a call ends.
     question_closed: Arc<Notify>,
+    /// Notified when a call reports progress; `None` if no one listens.
+    progress_reported: Option<Arc<Notify>>,
 }
 
 impl InFlightCalls {
-    pub(crate) fn new(backend: Arc<dyn ToolBackend>, question_closed: Arc<Notify>) -> Self {
+    pub(crate) fn new(
+        backend: Arc<dyn ToolBackend>,
+        question_closed: Arc<Notify>,
+        progress_reported: Option<Arc<Notify>>,
+    ) -> Self {
         Self {
             backend,
             tasks: JoinSet::new(),
@@ -91,6 +97,7 @@ impl InFlightCalls {
             immediate_tools: HashSet::default(),
             completed: VecDeque::new(),
             question_closed,
+            progress_reported,
         }
     }
 
@@ -100,6 +107,9 @@ impl InFlightCalls {
         // The limit of the call starts now, not when the run decided to send it.
         clock.restart();
         clock.notify_on_resume(Arc::clone(&self.question_closed));
+        if let Some(driver) = &self.progress_reported {
+            clock.notify_on_progress(Arc::clone(driver));
+        }
         // Created here, within the span of the run: the call may be polled in a task of its own.
         let name = call.tool.qualified_name();
         let span = tracing::info_span!(
@@ -146,6 +156,12 @@ impl InFlightCalls {
     pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
         call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))
+    }
+
+    /// The progress that calls in flight have reported since this was last called.
+    pub(crate) fn take_progress(&self) -> impl Iterator<Item = (TaskId, CallProgress)> {
+        let calls = self.handles.iter();
+        calls.filter_map(|(task, (_, clock))| Some((*task, clock.take_progress()?)))
     }
 
     /// The calls in which a person is asked right now.

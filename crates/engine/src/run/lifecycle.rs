@@ -13,6 +13,8 @@ pub(super) struct Lifecycle {
     /// True while the plan is provisional, so only steps without effects may start.
     provisional: bool,
     cancelled: bool,
+    /// True once the run drains: calls in flight may end, nothing new starts.
+    draining: bool,
     stuck: bool,
     time_limit_error: Option<ToolError>,
     /// The step whose failure stopped the run.
@@ -25,6 +27,7 @@ impl Lifecycle {
             open: plan != PlanState::Complete,
             provisional: plan == PlanState::Provisional,
             cancelled: false,
+            draining: false,
             stuck: false,
             time_limit_error: None,
             stopped_by: None,
@@ -41,6 +44,10 @@ impl Lifecycle {
 
     pub(super) fn is_cancelled(&self) -> bool {
         self.cancelled
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining
     }
 
     pub(super) fn is_stuck(&self) -> bool {
@@ -68,6 +75,12 @@ impl Lifecycle {
     pub(super) fn cancel(&mut self) {
         // A cancelled run accepts no further steps: an open one would wait for them and never end.
         self.cancelled = true;
+        self.open = false;
+    }
+
+    pub(super) fn drain(&mut self) {
+        self.draining = true;
+        // As in a cancelled run, no further steps can start.
         self.open = false;
     }
 

@@ -21,5 +21,6 @@ pub use redaction::redactor::{
     MASK, MIN_SECRET_BYTES, Redactor, holds_mask, redacted_inputs, without_secrets,
 };
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
+pub use report::step_times::{StepTime, step_times};
 pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
 pub use run_machine::{Effect, RunInput, RunMachine};

@@ -19,13 +19,16 @@ use super::tasks::task::{TaskData, TaskTable};
 use super::values::resolve::{ReferenceScope, Warnings};
 use super::values::slots::{Frame, Frames, shared_slots};
 use crate::approval::{ApprovalRequest, Decision};
-use crate::backend::{ToolCall, ToolError, ToolOutput};
+use crate::backend::{CallProgress, ToolCall, ToolError, ToolOutput};
 use crate::durations::Durations;
 use crate::event::{Address, RunEvent, StampedEvent};
 use crate::id::RunId;
 use crate::journal::Record;
 use crate::options::RunOptions;
 use crate::schedule::{Event, SchedulerCommand, TaskId, TaskState, Timer};
+
+/// The maximum length of a message about progress, in bytes; the rest is cut.
+const MAX_PROGRESS_MESSAGE: usize = 300;
 
 /// A request of the run to its driver.
 #[derive(Debug)]
@@ -104,6 +107,8 @@ pub enum RunInput {
     Extend(CheckedPlan),
     /// The plan is complete; no further steps follow.
     Close,
+    /// Start nothing new: the run ends once the calls in flight have ended.
+    Drain,
     /// Cancel the run.
     Cancel,
     /// The run [is stuck](crate::run::RunMachine::is_stuck): end it with an error.
@@ -219,6 +224,15 @@ impl RunMachine {
                 self.lifecycle.close();
                 self.start_deferred();
             }
+            // A second request has no effect and is not recorded.
+            RunInput::Drain => {
+                if !self.lifecycle.is_draining() {
+                    self.record(effects, || Some(Record::Draining));
+                    self.emit(effects, || RunEvent::RunDraining);
+                    self.lifecycle.drain();
+                    self.queue.notify(Event::Stop(None));
+                }
+            }
             RunInput::Cancel => {
                 self.record(effects, || Some(Record::Cancelled));
                 self.lifecycle.cancel();
@@ -242,6 +256,7 @@ impl RunMachine {
                     && self.queue.scheduler().state(*task) == TaskState::AwaitingApproval
             }
             RunInput::Close => self.lifecycle.is_open(),
+            RunInput::Drain => !self.lifecycle.is_draining(),
             RunInput::TimerFired(..)
             | RunInput::Extend(_)
             | RunInput::Cancel
@@ -415,6 +430,33 @@ impl RunMachine {
             at: self.now,
             event,
         }));
+    }
+
+    /// Emits the progress that the tool of a call in flight has reported. It decides nothing, so it is no input.
+    pub(crate) fn emit_progress(
+        &self,
+        task: TaskId,
+        progress: CallProgress,
+        now: Duration,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(data) = self.task_data(task) else {
+            return;
+        };
+        let Some(tool) = &data.tool else {
+            return;
+        };
+        let message = progress.message.as_deref();
+        let message = message.map(|text| self.redactor.cut(text, MAX_PROGRESS_MESSAGE).into());
+        let event = RunEvent::CallProgress {
+            at: Arc::clone(&data.address),
+            tool: Arc::clone(&tool.name),
+            progress: CallProgress {
+                message,
+                ..progress
+            },
+        };
+        effects.push(Effect::Emit(StampedEvent { at: now, event }));
     }
 
     pub(super) fn task_data(&self, task: TaskId) -> Option<&TaskData> {

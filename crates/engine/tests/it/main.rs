@@ -3,6 +3,7 @@
 mod calls;
 mod computing;
 mod consent;
+mod draining;
 mod drive;
 mod driver;
 mod durations;

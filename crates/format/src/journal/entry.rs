@@ -137,6 +137,7 @@ pub fn encode_record(
             },
         ),
         Record::Closed => body("closed", &EmptyEntryV1 {}),
+        Record::Draining => body("draining", &EmptyEntryV1 {}),
         Record::Cancelled => body("cancelled", &EmptyEntryV1 {}),
         Record::OutOfTime => body("out_of_time", &EmptyEntryV1 {}),
         Record::Paused { after } => body("paused", &PausedEntryV1 { after: *after }),
@@ -265,6 +266,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
             Record::Extended { digest, steps }
         }
         "closed" => parse(body).map(|EmptyEntryV1 {}| Record::Closed)?,
+        "draining" => parse(body).map(|EmptyEntryV1 {}| Record::Draining)?,
         "cancelled" => parse(body).map(|EmptyEntryV1 {}| Record::Cancelled)?,
         "out_of_time" => parse(body).map(|EmptyEntryV1 {}| Record::OutOfTime)?,
         "paused" => parse(body).map(|PausedEntryV1 { after }| Record::Paused { after })?,

@@ -22,13 +22,14 @@ pub struct EventV1 {
     /// The time, in milliseconds from the start of the run.
     pub at_ms: f64,
     /// The kind of event: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
-    /// `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
-    /// not have happened), `step_ended` or `run_ended`.
+    /// `call_progress` (its tool reports progress), `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
+    /// not have happened), `step_ended`, `run_draining` (nothing new starts from here on) or `run_ended`.
     #[cfg_attr(
         test,
         schemars(extend("enum" = [
-            "run_started", "plan_extended", "step_started", "attempt_started", "attempt_ended", "retry_scheduled",
-            "approval_asked", "approval_decided", "outcome_unknown", "step_ended", "run_ended"
+            "run_started", "plan_extended", "step_started", "attempt_started", "call_progress", "attempt_ended",
+            "retry_scheduled", "approval_asked", "approval_decided", "outcome_unknown", "step_ended", "run_draining",
+            "run_ended"
         ]))
     )]
     pub event: &'static str,
@@ -65,6 +66,15 @@ pub struct EventV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<crate::reference::ReasonShape>"))]
     pub reason: Option<ReasonV1>,
+    /// The amount of work that a call has done, in a unit of its tool's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<f64>,
+    /// The total amount of work of the call, in the same unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// The message that the tool reports with its progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<Arc<str>>,
     /// The pause before the next attempt, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_ms: Option<f64>,
@@ -140,6 +150,13 @@ impl From<&StampedEvent> for EventV1 {
                 args: Some(args.clone()),
                 ..Self::at("attempt_started", at)
             },
+            RunEvent::CallProgress { at, tool, progress } => Self {
+                tool: Some(Arc::clone(tool)),
+                progress: Some(progress.done),
+                total: progress.total,
+                message: progress.message.clone(),
+                ..Self::at("call_progress", at)
+            },
             RunEvent::AttemptEnded {
                 at,
                 tool,
@@ -192,6 +209,7 @@ impl From<&StampedEvent> for EventV1 {
                 attempt: Some(*attempts),
                 ..Self::at("step_ended", at)
             },
+            RunEvent::RunDraining => Self::named("run_draining"),
             RunEvent::RunEnded { status } => Self {
                 status: Some(status.as_str()),
                 ..Self::named("run_ended")

@@ -67,6 +67,10 @@ impl Trim {
             plan: _,
             digest: _,
             steps: _,
+            progress: _,
+            total: _,
+            // The engine has cut it.
+            message: _,
         } = &mut event;
         if let Some(output) = output {
             self.value(output);

@@ -1,6 +1,6 @@
 //! The calls of a run in order, `planwright.log/1`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -35,7 +35,7 @@ pub struct LogV1 {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LogLineV1 {
     /// The kind of line: `began` and `ended` are about a process, `call` about a call; `asked`, `decided` and `chosen` are about people,
-    /// `extended`, `cancelled` and `out_of_time` about the run.
+    /// `extended`, `draining` (nothing new starts from here on), `cancelled` and `out_of_time` about the run.
     pub what: &'static str,
     /// The time, in milliseconds from the start of the run, without the time between two processes.
     pub at_ms: f64,
@@ -107,12 +107,7 @@ impl LogV1 {
         entries: &[Entry],
         step: Option<&str>,
     ) -> Self {
-        let mut log = Log {
-            clock: RunClock::new(created),
-            lines: Vec::new(),
-            calls: HashMap::new(),
-            has_ended: true,
-        };
+        let mut log = Log::new(created);
         for entry in entries {
             log.add(entry, step);
         }
@@ -132,7 +127,62 @@ impl LogV1 {
     }
 }
 
+/// The log of a run that is being followed: each line as soon as it is complete. The line of a call is complete once the call has ended.
+#[derive(Debug)]
+pub struct LogStream {
+    log: Log,
+    /// For each line, whether it was returned.
+    returned: Vec<bool>,
+    /// The first line that was not returned.
+    first: usize,
+}
+
+impl LogStream {
+    /// Creates the log of a run that was created at `created`, before its first entry.
+    pub fn new(created: SystemTime) -> Self {
+        Self {
+            log: Log::new(created),
+            returned: Vec::new(),
+            first: 0,
+        }
+    }
+
+    /// Applies an entry, and returns the lines that it completes; only those of `step` and its parts, if a step is named.
+    pub fn add(&mut self, entry: &Entry, step: Option<&str>) -> Vec<LogLineV1> {
+        self.log.add(entry, step);
+        self.complete()
+    }
+
+    /// Returns the remaining lines after the last entry of a run that no process drives any more.
+    pub fn end(mut self, last: &Entry, step: Option<&str>) -> Vec<LogLineV1> {
+        self.log.close(last, step);
+        self.complete()
+    }
+
+    fn complete(&mut self) -> Vec<LogLineV1> {
+        self.returned.resize(self.log.lines.len(), false);
+        let open: HashSet<usize> = self.log.calls.values().map(|(line, _)| *line).collect();
+        let lines = self.log.lines.iter_mut().zip(&mut self.returned);
+        let mut complete = Vec::new();
+        for (index, (line, is_returned)) in lines.enumerate().skip(self.first) {
+            if !*is_returned && !open.contains(&index) {
+                *is_returned = true;
+                // Values need not be held any longer.
+                let rest = LogLineV1 {
+                    time: line.time.clone(),
+                    ..LogLineV1::default()
+                };
+                complete.push(std::mem::replace(line, rest));
+            }
+        }
+        let rest = self.returned.iter().skip(self.first);
+        self.first += rest.take_while(|is_returned| **is_returned).count();
+        complete
+    }
+}
+
 /// A log that is being made.
+#[derive(Debug)]
 struct Log {
     clock: RunClock,
     lines: Vec<LogLineV1>,
@@ -143,6 +193,15 @@ struct Log {
 }
 
 impl Log {
+    fn new(created: SystemTime) -> Self {
+        Self {
+            clock: RunClock::new(created),
+            lines: Vec::new(),
+            calls: HashMap::new(),
+            has_ended: true,
+        }
+    }
+
     fn add(&mut self, entry: &Entry, step: Option<&str>) {
         if matches!(entry.record, Record::Opened { .. }) {
             self.close(entry, step);
@@ -160,6 +219,7 @@ impl Log {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -202,6 +262,7 @@ impl Log {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -327,6 +388,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
             steps: Some(*steps),
             ..named("extended")
         },
+        Record::Draining => named("draining"),
         Record::Cancelled => named("cancelled"),
         Record::OutOfTime => named("out_of_time"),
         Record::Ended { status } => LogLineV1 {

@@ -9,5 +9,5 @@ pub use list::{
     PLAN_TEXTS_DIFF_SCHEMA, PlanDiffV1, PlanTextsDiffV1, REPLAY_SCHEMA, RUNS_SCHEMA, ReplayV1,
     RunListingV1, RunsV1, StepDiffV1, StepSideV1, WAITING_SCHEMA, WaitingV1, changes,
 };
-pub use log::{LOG_SCHEMA, LogLineV1, LogV1};
-pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1};
+pub use log::{LOG_SCHEMA, LogLineV1, LogStream, LogV1};
+pub use record::{ENTRY_SCHEMA, EntryV1, RecordV1, RunClock};

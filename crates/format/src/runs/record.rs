@@ -39,7 +39,7 @@ pub struct EntryV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RecordV1 {
-    /// The kind: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`, `closed`, `cancelled`,
+    /// The kind: `opened`, `sent`, `answered`, `given_up`, `asked`, `decided`, `chosen`, `timer_fired`, `extended`, `closed`, `draining`, `cancelled`,
     /// `out_of_time`, `paused`, `went_on`, `settled` or `ended`. Records between `paused` and `went_on` arrived while the run was
     /// computing.
     pub what: &'static str,
@@ -114,16 +114,16 @@ pub struct RecordV1 {
     pub pid: Option<u32>,
 }
 
-/// Tells when entries of a journal were made.
+/// The clock of a run: the times at which the entries of its journal were made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RunClock {
+pub struct RunClock {
     began: SystemTime,
     at: std::time::Duration,
 }
 
 impl RunClock {
     /// A clock for a run that was created at `created`.
-    pub(super) fn new(created: SystemTime) -> Self {
+    pub fn new(created: SystemTime) -> Self {
         Self {
             began: created,
             at: std::time::Duration::ZERO,
@@ -131,7 +131,7 @@ impl RunClock {
     }
 
     /// The time of `entry`. An opening sets the clock.
-    pub(super) fn time(&mut self, entry: &Entry) -> SystemTime {
+    pub fn time(&mut self, entry: &Entry) -> SystemTime {
         if let Record::Opened { header, .. } = &entry.record
             && let Ok(process) = ProcessV1::from_value(header)
         {
@@ -147,21 +147,23 @@ impl EntryV1 {
     /// Returns the entries of a run that was created at `created`; if a step is named, only those about it and its parts.
     pub fn of(entries: &[Entry], created: SystemTime, step: Option<&str>) -> Vec<Self> {
         let mut clock = RunClock::new(created);
-        let mut found = Vec::new();
-        for entry in entries {
-            let time = clock.time(entry);
-            if is_about(&entry.record, step) {
-                found.push(Self {
-                    schema: ENTRY_SCHEMA,
-                    at_ms: milliseconds(entry.at),
-                    time: time::timestamp(time),
-                    turn: entry.turn,
-                    is_input: entry.record.is_input(),
-                    record: RecordV1::from(&entry.record),
-                });
-            }
-        }
-        found
+        let entries = entries.iter();
+        entries
+            .filter_map(|entry| Self::next(entry, &mut clock, step))
+            .collect()
+    }
+
+    /// Returns the next entry of a run with this clock; `None` if a step is named and the entry is not about it or its parts.
+    pub fn next(entry: &Entry, clock: &mut RunClock, step: Option<&str>) -> Option<Self> {
+        let time = clock.time(entry);
+        is_about(&entry.record, step).then(|| Self {
+            schema: ENTRY_SCHEMA,
+            at_ms: milliseconds(entry.at),
+            time: time::timestamp(time),
+            turn: entry.turn,
+            is_input: entry.record.is_input(),
+            record: RecordV1::from(&entry.record),
+        })
     }
 }
 
@@ -281,6 +283,7 @@ impl From<&Record> for RecordV1 {
                 ..Self::named("extended")
             },
             Record::Closed => Self::named("closed"),
+            Record::Draining => Self::named("draining"),
             Record::Cancelled => Self::named("cancelled"),
             Record::OutOfTime => Self::named("out_of_time"),
             Record::Paused { after } => Self {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::{Object, Value};
-use planwright_engine::backend::{CallClock, ClockPause};
+use planwright_engine::backend::{CallClock, CallProgress, ClockPause};
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     ClientRequest, CustomNotification, CustomRequest, RequestId, RequestMetaObject,
@@ -127,6 +127,17 @@ pub(crate) struct ClientIdentity {
     pub(crate) stateless_revision: Option<String>,
 }
 
+/// Returns the progress that the parameters of a `notifications/progress` report.
+pub(crate) fn progress_of(params: &Value) -> CallProgress {
+    let number = |name| params.get(name).and_then(Value::as_f64);
+    let message = params.get("message").and_then(Value::as_text);
+    CallProgress {
+        done: number("progress").unwrap_or_default(),
+        total: number("total"),
+        message: message.filter(|text| !text.is_empty()).map(Arc::from),
+    }
+}
+
 /// Returns the id of the request with this progress token.
 pub(crate) fn request_of_token(token: &Value) -> Option<i64> {
     token.as_text()?.strip_prefix(TOKEN_PREFIX)?.parse().ok()
@@ -177,10 +188,10 @@ impl InFlight {
         self.clocks().remove(&id);
     }
 
-    /// Restarts the clock of the request `id` after progress.
-    pub(crate) fn restart_clock(&self, id: i64) {
+    /// Passes the progress of the request `id` to its clock, which restarts.
+    pub(crate) fn report_progress(&self, id: i64, progress: CallProgress) {
         if let Some(clock) = self.clocks().get(&id) {
-            clock.restart();
+            clock.report(progress);
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use super::caller::UpstreamError;
 use super::caller::{ListKind, ServerObserver};
 use super::envelope::canonical_id;
-use super::request::{InFlight, RequestOwner, SUBSCRIPTION_ID, request_of_token};
+use super::request::{InFlight, RequestOwner, SUBSCRIPTION_ID, progress_of, request_of_token};
 use super::router::{RequestError, ResponseRouter, ServerMessageHandler};
 use crate::object::{with, without};
 use crate::transport::connection::WeakSender;
@@ -180,7 +180,7 @@ impl ServerMessageHandler for ServerRequestHandler {
             "notifications/progress" => {
                 let id = params.get("progressToken").and_then(request_of_token);
                 if let Some(id) = id {
-                    self.in_flight.restart_clock(id);
+                    self.in_flight.report_progress(id, progress_of(&params));
                 }
                 if let Some((caller, token)) =
                     id.and_then(|id| self.in_flight.progress_listener(id))

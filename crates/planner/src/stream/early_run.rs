@@ -227,11 +227,13 @@ impl EarlyCallLog {
             RunEvent::RunStarted { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::AttemptStarted { .. }
+            | RunEvent::CallProgress { .. }
             | RunEvent::RetryScheduled { .. }
             | RunEvent::ApprovalAsked { .. }
             | RunEvent::ApprovalDecided { .. }
             | RunEvent::OutcomeUnknown { .. }
             | RunEvent::StepEnded { .. }
+            | RunEvent::RunDraining
             | RunEvent::RunEnded { .. } => {}
         }
         false

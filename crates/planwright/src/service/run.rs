@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
@@ -149,6 +150,12 @@ impl Run {
     /// Ends the input of steps: a [growing](super::RunBuilder::growing) run ends with its last step.
     pub fn close(&self) {
         self.handle.close();
+    }
+
+    /// Drains the run: nothing new starts, and the run ends once the calls in progress have ended. Those that take longer than `limit` from now are
+    /// cancelled. The rest of the run can be resumed.
+    pub fn drain(&self, limit: Duration) {
+        self.handle.drain(limit);
     }
 
     /// Cancels the run: calls in progress are cancelled, no new ones start. The summary has the results so far.

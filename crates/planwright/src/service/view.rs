@@ -1,11 +1,13 @@
 //! The fold of a run's events, or of its journal, into the data that a screen shows.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
 use planwright_engine::RunId;
+use planwright_engine::backend::CallProgress;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::SkipReason;
@@ -18,7 +20,7 @@ use planwright_engine::{RunEvent, RunStatus, StampedEvent, StepStatus, ToolError
 pub struct RunView {
     /// The number of steps of the run's own plan, over all instances.
     pub steps: usize,
-    /// The number of those that have ended.
+    /// The number of those that have ended. Steps that a further process of the run takes up again do not count.
     pub ended: usize,
     /// The status, once the run has ended.
     pub status: Option<RunStatus>,
@@ -26,8 +28,12 @@ pub struct RunView {
     pub active: IndexMap<String, ActiveStep>,
     /// The number of calls in flight.
     pub calls: usize,
+    /// True once the run drains: nothing new starts.
+    pub is_draining: bool,
     /// The calls that wait for a decision, by address, with the digest that a decision names if the view folds a journal.
     pub questions: IndexMap<String, Option<Arc<str>>>,
+    /// The steps that have ended, by address; true for those that a further process takes up again.
+    pub(super) ended_steps: HashMap<String, bool>,
 }
 
 /// A step in progress.
@@ -41,6 +47,8 @@ pub struct ActiveStep {
     pub attempt: u32,
     /// The start and the length of the pause before the next attempt.
     pub pause: Option<(Duration, Duration)>,
+    /// The latest progress that the tool of a call of it has reported. A journal has none.
+    pub progress: Option<CallProgress>,
     /// True if a person is asked about a call of it.
     pub is_asking: bool,
     /// The number of its items, if it runs for each of a list.
@@ -98,6 +106,12 @@ impl RunView {
             RunEvent::AttemptStarted {
                 at, tool, attempt, ..
             } => self.sent(at, tool, *attempt, now),
+            RunEvent::CallProgress { at, progress, .. } => {
+                if let Some(step) = self.active.get_mut(&whole(at)) {
+                    step.progress = Some(progress.clone());
+                }
+            }
+            RunEvent::RunDraining => self.is_draining = true,
             RunEvent::AttemptEnded { .. } => self.calls = self.calls.saturating_sub(1),
             RunEvent::RetryScheduled { at, pause, .. } => {
                 if let Some(step) = self.active.get_mut(&whole(at)) {
@@ -116,7 +130,7 @@ impl RunView {
                 attempts,
                 ..
             } => {
-                return self.step_ended(EndedStep {
+                let ended = EndedStep {
                     at: Arc::clone(at),
                     tool: tool.clone(),
                     status: *status,
@@ -124,7 +138,8 @@ impl RunView {
                     reason: reason.clone(),
                     attempts: *attempts,
                     active: None,
-                });
+                };
+                return self.step_ended(ended, false);
             }
             RunEvent::RunEnded { status } => self.run_ended(*status),
         }
@@ -138,7 +153,10 @@ impl RunView {
             // Calls that an earlier process had in flight are not in flight any more.
             Record::Opened { .. } => {
                 self.status = None;
+                self.ended_steps.retain(|_, is_left| !*is_left);
+                self.ended = self.ended_steps.len();
                 self.calls = 0;
+                self.is_draining = false;
                 self.active.clear();
                 self.questions.clear();
             }
@@ -159,9 +177,18 @@ impl RunView {
                 status,
                 error,
                 reason,
+                handled,
                 ..
             } => {
-                return self.step_ended(EndedStep {
+                let is_left = match status {
+                    StepStatus::Succeeded | StepStatus::Skipped => false,
+                    StepStatus::Failed => !handled,
+                    StepStatus::NotRun
+                    | StepStatus::Cancelled
+                    | StepStatus::Waiting
+                    | StepStatus::Unknown => true,
+                };
+                let ended = EndedStep {
                     at: Arc::clone(at),
                     tool: None,
                     status: *status,
@@ -169,8 +196,10 @@ impl RunView {
                     reason: reason.clone(),
                     attempts: 0,
                     active: None,
-                });
+                };
+                return self.step_ended(ended, is_left);
             }
+            Record::Draining => self.is_draining = true,
             Record::Ended { status } => self.run_ended(*status),
             Record::Chosen { .. }
             | Record::TimerFired { .. }
@@ -214,6 +243,7 @@ impl RunView {
         if let Some(step) = self.started(at, Some(tool), now) {
             step.attempt = attempt;
             step.pause = None;
+            step.progress = None;
         }
     }
 
@@ -237,7 +267,7 @@ impl RunView {
         }
     }
 
-    fn step_ended(&mut self, mut ended: EndedStep) -> Option<EndedStep> {
+    fn step_ended(&mut self, mut ended: EndedStep, is_left: bool) -> Option<EndedStep> {
         let at = &ended.at;
         self.questions.shift_remove(&at.to_string());
         if is_part(at) {
@@ -249,12 +279,14 @@ impl RunView {
             }
             return None;
         }
-        ended.active = self.active.shift_remove(&at.to_string());
+        let address = at.to_string();
+        ended.active = self.active.shift_remove(&address);
         if ended.tool.is_none() {
             ended.tool = ended.active.as_ref().and_then(|step| step.tool.clone());
         }
         if at.inside.is_none() {
-            self.ended += 1;
+            self.ended_steps.insert(address, is_left);
+            self.ended = self.ended_steps.len();
             // Several instances have the same steps.
             self.steps = self.steps.max(self.ended);
         }

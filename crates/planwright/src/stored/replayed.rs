@@ -69,6 +69,7 @@ fn extensions(entries: &[Entry]) -> VecDeque<Vec<(PlanDigest, usize)>> {
             | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

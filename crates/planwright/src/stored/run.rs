@@ -156,6 +156,7 @@ impl StoredRun {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -196,6 +197,7 @@ impl StoredRun {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -275,6 +277,7 @@ impl StoredRun {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

@@ -128,7 +128,10 @@ impl Open {
             }
             RunEvent::RunEnded { status } => self.run_ended(*status, at),
             // A retry shows as its next attempt; the steps of an extension show as they start.
-            RunEvent::PlanExtended { .. } | RunEvent::RetryScheduled { .. } => {}
+            RunEvent::PlanExtended { .. }
+            | RunEvent::RetryScheduled { .. }
+            | RunEvent::CallProgress { .. }
+            | RunEvent::RunDraining => {}
         }
     }
 

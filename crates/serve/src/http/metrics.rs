@@ -162,11 +162,13 @@ impl RunCount {
             | RunEvent::PlanExtended { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::AttemptStarted { .. }
+            | RunEvent::CallProgress { .. }
             | RunEvent::RetryScheduled { .. }
             | RunEvent::ApprovalAsked { .. }
             | RunEvent::ApprovalDecided { .. }
             | RunEvent::OutcomeUnknown { .. }
-            | RunEvent::StepEnded { .. } => {}
+            | RunEvent::StepEnded { .. }
+            | RunEvent::RunDraining => {}
         }
     }
 }

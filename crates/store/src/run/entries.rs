@@ -149,6 +149,7 @@ impl RunTotals {
             | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

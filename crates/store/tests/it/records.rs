@@ -273,6 +273,7 @@ fn record() -> impl Strategy<Value = Record> {
             steps: steps as usize
         }),
         Just(Record::Closed),
+        Just(Record::Draining),
         Just(Record::Cancelled),
         Just(Record::OutOfTime),
         any::<u64>().prop_map(|after| Record::Paused { after }),

@@ -2,6 +2,7 @@
 
 mod plain_lines;
 mod step_lines;
+mod summary;
 mod terminal;
 
 pub(crate) use terminal::{EndedStepLines, Live};

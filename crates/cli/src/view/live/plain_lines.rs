@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use planwright::engine::{RunEvent, StampedEvent};
+use planwright::engine::journal::Entry;
+use planwright::engine::{RunEvent, RunId, StampedEvent};
 use planwright::format::EventV1;
 
 use super::step_lines::StepLines;
@@ -48,6 +49,28 @@ impl PlainLines {
             run: None,
             has_begun: false,
         }))))
+    }
+
+    /// The calls in flight, if they are known here.
+    pub(super) fn in_flight(&self) -> Option<String> {
+        match self {
+            Self::Events => None,
+            Self::Steps(steps) => {
+                let steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+                (0 < steps.board.calls()).then(|| steps.board.in_flight())
+            }
+        }
+    }
+
+    /// Applies an entry of the journal that `run` wrote, and returns the line about it.
+    pub(super) fn entry(&self, run: &RunId, entry: &Entry) -> Option<String> {
+        match self {
+            Self::Events => None,
+            Self::Steps(steps) => {
+                let mut steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
+                steps.board.entry(run, entry)
+            }
+        }
     }
 
     /// Changes the steps of the plan.

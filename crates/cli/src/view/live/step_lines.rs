@@ -7,8 +7,10 @@ use indexmap::{IndexMap, IndexSet};
 use planwright::core::Step;
 use planwright::core::check::CheckedPlan;
 use planwright::core::plan::{Action, OnError, PlanTarget, Targets};
-use planwright::engine::{StampedEvent, StepStatus, ToolError};
-use planwright::service::{ActiveStep, EndedStep, RunView};
+use planwright::engine::backend::CallProgress;
+use planwright::engine::journal::Entry;
+use planwright::engine::{RunId, StampedEvent, StepStatus, ToolError};
+use planwright::service::{ActiveStep, EndedStep, RunView, TimeLeft};
 use planwright::terminal_text;
 
 use crate::view::printer::{
@@ -17,6 +19,9 @@ use crate::view::printer::{
 
 /// The most steps under way that have a line each.
 const MAX_LINES: usize = 10;
+
+/// The most steps that are named in one line.
+const MAX_NAMES: usize = 5;
 
 /// The widest that the columns of ids and tools become for the sake of one long name.
 const MAX_COLUMN_WIDTH: usize = 28;
@@ -36,6 +41,12 @@ pub(super) struct StepLines {
     handled: IndexSet<String>,
     ids: usize,
     tools: usize,
+    /// The expected time that the run has left, if it can be estimated.
+    time_left: Option<TimeLeft>,
+    /// The time of the run at which the calls in flight are cancelled, if it drains.
+    drain_end: Option<Duration>,
+    /// True if the run belongs to another process.
+    is_watched: bool,
 }
 
 impl StepLines {
@@ -51,6 +62,55 @@ impl StepLines {
             writer: Some(terminal_text::one_line(writer).into_owned()),
             ..Self::default()
         }
+    }
+
+    /// Marks the run as one of another process.
+    pub(super) fn watch(&mut self) {
+        self.is_watched = true;
+    }
+
+    /// Sets the expected time that the run has left.
+    pub(super) fn expect(&mut self, time_left: Option<TimeLeft>) {
+        self.time_left = time_left;
+    }
+
+    /// Marks the run as draining until this time of it.
+    pub(super) fn drain(&mut self, until: Duration) {
+        self.drain_end = Some(until);
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.drain_end.is_some()
+    }
+
+    /// The calls in flight: ``2 calls in flight (`a`, `b`)``.
+    pub(super) fn in_flight(&self) -> String {
+        let calling = self.view.active.iter().filter(|(id, step)| {
+            // An inner plan calls by its steps, which have lines of their own.
+            let is_plan = |other: &String| other.starts_with(&format!("{id}/"));
+            0 < step.attempt && step.pause.is_none() && !self.view.active.keys().any(is_plan)
+        });
+        let ids: Vec<String> = calling
+            .map(|(id, _)| terminal_text::one_line(id).into_owned())
+            .collect();
+        let mut names: Vec<String> = ids
+            .iter()
+            .take(MAX_NAMES)
+            .map(|id| format!("`{id}`"))
+            .collect();
+        if ids.len() > MAX_NAMES {
+            names.push(format!("{} more", ids.len() - MAX_NAMES));
+        }
+        format!(
+            "{} in flight ({})",
+            counted(self.view.calls, "call"),
+            names.join(", ")
+        )
+    }
+
+    /// The number of calls in flight.
+    pub(super) fn calls(&self) -> usize {
+        self.view.calls
     }
 
     /// Adds steps to the plan.
@@ -103,14 +163,45 @@ impl StepLines {
     /// others.
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
         let ended = self.view.event(stamped)?;
-        let is_shown = ended.status != StepStatus::NotRun;
-        is_shown.then(|| self.ended_line(&ended, stamped.at))
+        self.step_ended(&ended, stamped.at)
     }
 
-    /// `3 of 12 steps, 5.0s`
+    /// Applies an entry of the journal that `run` wrote, with the same result.
+    pub(super) fn entry(&mut self, run: &RunId, entry: &Entry) -> Option<String> {
+        let ended = self.view.entry(run, entry)?;
+        self.step_ended(&ended, entry.at)
+    }
+
+    fn step_ended(&mut self, ended: &EndedStep, at: Duration) -> Option<String> {
+        if let Some(time_left) = &mut self.time_left {
+            time_left.step_ended(ended);
+        }
+        let is_shown = ended.status != StepStatus::NotRun;
+        is_shown.then(|| self.ended_line(ended, at))
+    }
+
+    /// `3 of 12 steps, 5.0s, about 8s left`
     pub(super) fn progress(&self, now: Duration) -> String {
         let RunView { ended, steps, .. } = &self.view;
-        format!("{ended} of {steps} steps, {}", time(now))
+        let left = self.time_left.as_ref();
+        let left = left.map(|left| left.expected(&self.view, now).as_secs());
+        let left = match left {
+            Some(seconds @ 1..) => format!(", about {} left", whole_seconds(seconds)),
+            Some(0) | None => String::new(),
+        };
+        format!("{ended} of {steps} steps, {}{left}", time(now))
+    }
+
+    /// `stopping: 2 calls in flight, cancelled in 28s`
+    fn stopping(&self, now: Duration) -> String {
+        let calls = counted(self.view.calls, "call");
+        match self.drain_end {
+            Some(end) => {
+                let left = end.saturating_sub(now).as_secs_f64().ceil();
+                format!("stopping: {calls} in flight, cancelled in {left}s")
+            }
+            None => format!("stopping: {calls} in flight"),
+        }
     }
 
     /// The lines about the steps under way.
@@ -128,8 +219,14 @@ impl StepLines {
         if more > 0 {
             lines.push(styled(DIM, format!("  and {more} more")));
         }
-        if !self.view.active.is_empty() && self.view.steps > 1 {
-            let progress = format!("  {}", self.progress(now));
+        let is_stopping = self.is_draining() || self.view.is_draining;
+        if !self.view.active.is_empty() && (is_stopping || self.view.steps > 1) {
+            let progress = if is_stopping {
+                self.stopping(now)
+            } else {
+                self.progress(now)
+            };
+            let progress = format!("  {progress}");
             lines.push(styled(DIM, terminal_text::shortened(&progress, width, "…")));
         }
         if let Some(writer) = &self.writer {
@@ -157,7 +254,15 @@ impl StepLines {
             notes.push(format!("round {}", running.rounds));
         }
         if running.is_asking {
-            notes.push("waits for your answer".to_owned());
+            let whose = if self.is_watched {
+                "a decision"
+            } else {
+                "your answer"
+            };
+            notes.push(format!("waits for {whose}"));
+        }
+        if let Some(progress) = &running.progress {
+            notes.extend(progress_note(progress));
         }
         if running.attempt > 1 {
             notes.push(format!("attempt {}", running.attempt));
@@ -259,6 +364,25 @@ fn failure(error: Option<&ToolError>) -> String {
     match code(error) {
         Some(code) => format!("{} ({code})", first_line(error)),
         None => first_line(error),
+    }
+}
+
+/// The progress of a call, as its tool reports it: `40%: page 4 of 10`.
+fn progress_note(progress: &CallProgress) -> Option<String> {
+    let message = progress.message.as_deref().map(terminal_text::one_line);
+    match (progress.fraction(), message) {
+        (Some(fraction), Some(message)) => Some(format!("{:.0}%: {message}", fraction * 100.0)),
+        (Some(fraction), None) => Some(format!("{:.0}%", fraction * 100.0)),
+        (None, Some(message)) => Some(message.into_owned()),
+        (None, None) => None,
+    }
+}
+
+/// Formats a number of seconds, as `8s` or `2m 05s`.
+fn whole_seconds(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        _ => time(Duration::from_secs(seconds)),
     }
 }
 

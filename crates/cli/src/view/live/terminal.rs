@@ -1,21 +1,22 @@
-//! The live view on a terminal, and the outcome of a run in a few lines for the person who watched it.
+//! The live view on a terminal.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use planwright::core::Severity;
 use planwright::core::check::CheckedPlan;
-use planwright::engine::run::StepSummary;
-use planwright::engine::{RunEvent, RunId, RunStatus, RunSummary, StampedEvent, StepStatus};
-use planwright::terminal_text;
+use planwright::engine::journal::Entry;
+use planwright::engine::{RunEvent, RunId, RunStatus, RunSummary, StampedEvent};
+use planwright::service::TimeLeft;
 
 use super::plain_lines::PlainLines;
 use super::step_lines::StepLines;
+use super::summary::summary_text;
 use crate::args::{Progress, RunFormat};
 use crate::runs::store;
-use crate::view::printer::{BAD, BOLD, DIM, GOOD, ODD, Printer, code, counted, styled, time};
+use crate::view::paragraph::filled;
+use crate::view::printer::{DIM, Printer, styled};
 
 /// The interval at which the lines are drawn.
 const REDRAW: Duration = Duration::from_millis(100);
@@ -49,7 +50,18 @@ struct Stage {
     printed: Duration,
     /// The time between the start of the view and that of the run.
     offset: Duration,
+    /// The time of the run at the start of the view, if the run was in progress before.
+    ahead: Duration,
     is_over: bool,
+}
+
+impl Stage {
+    /// The time of the run when the view has run for `elapsed`.
+    fn run_time(&self, elapsed: Duration) -> Duration {
+        elapsed
+            .saturating_sub(self.offset)
+            .saturating_add(self.ahead)
+    }
 }
 
 impl Live {
@@ -120,6 +132,70 @@ impl Live {
         }
     }
 
+    /// The view of a run of `plan` that another process drives.
+    pub(crate) fn watching(plan: &CheckedPlan, printer: Printer) -> Arc<Self> {
+        let mut board = StepLines::new(plan);
+        board.watch();
+        let progress = if Printer::is_watched() {
+            Progress::Auto
+        } else {
+            Progress::Plain
+        };
+        Self::with(board, RunFormat::Text, progress, printer)
+    }
+
+    /// Sets the expected time that the run has left.
+    pub(crate) fn expect(&self, time_left: Option<TimeLeft>) {
+        self.change(|board| board.expect(time_left));
+    }
+
+    /// Reports that the run drains: nothing new starts, and calls in flight are cancelled after `limit`.
+    pub(crate) fn drain(&self, limit: Duration) {
+        let in_flight = match (&self.view, &self.lines) {
+            (Some(view), _) => view.in_flight(),
+            (None, Some(lines)) => lines.in_flight(),
+            (None, None) => None,
+        };
+        let seconds = limit.as_secs_f64();
+        let line = match in_flight {
+            Some(calls) => format!(
+                "interrupted: nothing new starts, and {calls} will be cancelled after {seconds}s; press Ctrl-C again to cancel now"
+            ),
+            None => {
+                "interrupted: nothing new starts; press Ctrl-C again to cancel the calls in flight"
+                    .to_owned()
+            }
+        };
+        let line = match &self.view {
+            Some(_) => filled(&line, Printer::status_width(), 2),
+            None => line,
+        };
+        // An open question, which is withdrawn now, has left the cursor within a line.
+        let is_asking = self.view.as_ref().is_some_and(View::is_suspended);
+        let start = if is_asking { "\n" } else { "" };
+        self.suspend(|| self.printer.quote(&format!("{start}{line}")));
+        if let Some(view) = &self.view {
+            view.drain(limit);
+        }
+    }
+
+    /// Applies entries of the journal of a run of another process, which `run` wrote; the run's time is `now`. Entries that `is_past` were
+    /// written before the view began.
+    pub(crate) fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
+        if let Some(view) = &self.view {
+            view.entries(run, entries, now, is_past);
+        }
+        for entry in entries {
+            let line = self
+                .lines
+                .as_ref()
+                .and_then(|lines| lines.entry(run, entry));
+            if let Some(line) = line.filter(|_| !is_past) {
+                self.printer.status(&line);
+            }
+        }
+    }
+
     /// Takes note of an event. It never waits for a person.
     pub(crate) fn event(&self, event: &StampedEvent) {
         if let Some(view) = &self.view {
@@ -179,14 +255,17 @@ impl View {
             pending: Vec::new(),
             printed: Duration::ZERO,
             offset: Duration::ZERO,
+            ahead: Duration::ZERO,
             is_over: false,
         }));
         let coloured = printer.colours_status();
         let drawn = Arc::clone(&stage);
         let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let stage = lock(&drawn);
-            if stage.suspended == 0 && !stage.is_over {
-                let now = state.elapsed().saturating_sub(stage.offset);
+            // A question that is withdrawn, since the run drains, does not hide the calls in flight.
+            let is_hidden = stage.suspended > 0 && !stage.board.is_draining();
+            if !is_hidden && !stage.is_over {
+                let now = stage.run_time(state.elapsed());
                 let mut lines = stage.pending.clone();
                 lines.extend(stage.board.lines(now, Printer::status_width()));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
@@ -199,6 +278,38 @@ impl View {
         bar.set_style(style);
         bar.enable_steady_tick(REDRAW);
         Self { bar, stage, print }
+    }
+
+    fn is_suspended(&self) -> bool {
+        0 < lock(&self.stage).suspended
+    }
+
+    /// The calls in flight, if there are any.
+    fn in_flight(&self) -> Option<String> {
+        let stage = lock(&self.stage);
+        (0 < stage.board.calls()).then(|| stage.board.in_flight())
+    }
+
+    /// Shows that the run drains for `limit` from now.
+    fn drain(&self, limit: Duration) {
+        let now = self.bar.elapsed();
+        let mut stage = lock(&self.stage);
+        let end = stage.run_time(now).saturating_add(limit);
+        stage.board.drain(end);
+        drop(stage);
+        self.bar.enable_steady_tick(REDRAW);
+    }
+
+    /// Applies entries of the journal that `run` wrote, whose time is `now`. `is_past` is true if they are older than the view.
+    fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
+        let elapsed = self.bar.elapsed();
+        let mut stage = lock(&self.stage);
+        (stage.offset, stage.ahead) = (elapsed, now);
+        for entry in entries {
+            let line = stage.board.entry(run, entry);
+            stage.pending.extend(line.filter(|_| !is_past));
+        }
+        self.print(stage);
     }
 
     fn event(&self, event: &StampedEvent) {
@@ -314,223 +425,5 @@ impl EndedStepLines {
 
     fn board(&self) -> MutexGuard<'_, StepLines> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The most failures that are listed one by one, and the most items of one step.
-const MAX_ROWS: usize = 10;
-
-/// The most lines of one failure's message.
-const MAX_LINES: usize = 8;
-
-/// The most columns of one of them.
-const MAX_LINE_WIDTH: usize = 2000;
-
-/// The summary, each line ended.
-pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
-    let steps = counted(run.steps.len(), "step");
-    let took = time(run.duration);
-    let failures: Vec<&StepSummary> = run
-        .steps
-        .iter()
-        .filter(|step| step.status == StepStatus::Failed && !step.handled)
-        .collect();
-    let mut waiting: Vec<&StepSummary> = with(run, StepStatus::Waiting);
-    waiting.extend(with(run, StepStatus::Unknown));
-    let headline = match run.status {
-        RunStatus::Succeeded => format!("{} {steps} in {took}", styled(GOOD, "✓")),
-        RunStatus::Waiting => {
-            let what = counted(waiting.len(), "step");
-            let verb = if waiting.len() == 1 { "waits" } else { "wait" };
-            format!(
-                "{} {what} of {} {verb} for a decision, after {took}",
-                styled(ODD, "○"),
-                run.steps.len()
-            )
-        }
-        RunStatus::Cancelled => {
-            let done = with(run, StepStatus::Succeeded).len();
-            format!(
-                "{} interrupted after {took}: {done} of {steps} done",
-                styled(ODD, "–")
-            )
-        }
-        RunStatus::Failed if failures.is_empty() => format!(
-            "{} {steps} in {took}, but the output cannot be made",
-            styled(BAD, "✗")
-        ),
-        RunStatus::Failed => {
-            let count = failures.len();
-            format!("{} {count} of {steps} failed in {took}", styled(BAD, "✗"))
-        }
-    };
-    let mut text = format!("{headline}{}\n", counts(run));
-    for step in failures.iter().take(MAX_ROWS) {
-        failure(step, &mut text);
-    }
-    if failures.len() > MAX_ROWS {
-        let _ = writeln!(text, "  and {} more", failures.len() - MAX_ROWS);
-    }
-    for step in waiting.iter().take(MAX_ROWS) {
-        let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
-        let tool = step
-            .tool
-            .as_deref()
-            .map(terminal_text::one_line)
-            .unwrap_or_default();
-        let note = match step.status {
-            StepStatus::Unknown => "  (may or may not have happened)",
-            _ => "",
-        };
-        let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
-    }
-    for warning in run.warnings.iter().take(MAX_ROWS) {
-        let message = terminal_text::one_line(&warning.message).into_owned();
-        let severity = match warning.severity {
-            Severity::Error => styled(BAD, "error"),
-            Severity::Warning => styled(ODD, "warning"),
-            Severity::Note => styled(DIM, "note"),
-        };
-        let _ = writeln!(text, "{severity} {}: {message}", warning.code);
-    }
-    if run.warnings.len() > MAX_ROWS {
-        let _ = writeln!(
-            text,
-            "and {} more",
-            counted(run.warnings.len() - MAX_ROWS, "warning")
-        );
-    }
-    if let Some(hint) = hint(run, is_stored) {
-        let _ = writeln!(text, "{}", styled(DIM, hint));
-    }
-    text
-}
-
-fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
-    match run.status {
-        RunStatus::Succeeded => None,
-        // Each call with an unknown outcome has its own advice.
-        RunStatus::Waiting if !asks(&run.steps) => None,
-        RunStatus::Waiting if !is_stored => {
-            Some("decide with `--approvals FILE` or `--approve all` when you run it again")
-        }
-        RunStatus::Waiting => {
-            Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
-        }
-        _ => Some("see every step and call with `--format json`"),
-    }
-}
-
-/// Returns whether one of the steps, or a part of one, waits for consent.
-fn asks(steps: &[StepSummary]) -> bool {
-    let mut steps = steps.iter();
-    steps.any(|step| {
-        if step.parts.is_empty() {
-            step.status == StepStatus::Waiting
-        } else {
-            asks(&step.parts)
-        }
-    })
-}
-
-fn with(run: &RunSummary, status: StepStatus) -> Vec<&StepSummary> {
-    run.steps
-        .iter()
-        .filter(|step| step.status == status)
-        .collect()
-}
-
-/// ` (8 calls, 2 skipped)`
-fn counts(run: &RunSummary) -> String {
-    let mut counts = Vec::new();
-    if !run.calls.is_empty() {
-        counts.push(counted(run.calls.len(), "call"));
-    }
-    let others = [
-        (StepStatus::Skipped, "skipped"),
-        (StepStatus::NotRun, "not run"),
-        (StepStatus::Cancelled, "cancelled"),
-    ];
-    for (status, what) in others {
-        let count = with(run, status).len();
-        if count > 0 {
-            counts.push(format!("{count} {what}"));
-        }
-    }
-    let handled = run
-        .steps
-        .iter()
-        .filter(|step| step.status == StepStatus::Failed && step.handled)
-        .count();
-    if handled > 0 {
-        counts.push(format!("{} handled", counted(handled, "failure")));
-    }
-    if counts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", counts.join(", "))
-    }
-}
-
-/// A failed step, and the items, rounds or inner steps that failed it.
-fn failure(step: &StepSummary, text: &mut String) {
-    let parts: Vec<&StepSummary> = failed_parts(step);
-    if parts.is_empty() {
-        one_failure(step, text);
-        return;
-    }
-    for part in parts.iter().take(MAX_ROWS) {
-        one_failure(part, text);
-    }
-    if parts.len() > MAX_ROWS {
-        let id = terminal_text::one_line(step.at.step.as_str()).into_owned();
-        let _ = writeln!(text, "  and {} more of `{id}`", parts.len() - MAX_ROWS);
-    }
-}
-
-/// The innermost parts that failed.
-fn failed_parts(step: &StepSummary) -> Vec<&StepSummary> {
-    step.parts
-        .iter()
-        .filter(|part| part.status == StepStatus::Failed && !part.handled)
-        .flat_map(|part| match failed_parts(part) {
-            inner if inner.is_empty() => vec![part],
-            inner => inner,
-        })
-        .collect()
-}
-
-fn one_failure(step: &StepSummary, text: &mut String) {
-    let at = step.at.to_string();
-    let at = terminal_text::one_line(&at).into_owned();
-    let tool = step
-        .tool
-        .as_deref()
-        .map(terminal_text::one_line)
-        .unwrap_or_default();
-    let Some(error) = &step.error else {
-        let _ = writeln!(text, "  {}  {tool}", styled(BOLD, at));
-        return;
-    };
-    let mut kind = error.kind.as_str().to_owned();
-    if let Some(code) = code(error) {
-        kind.push_str(", ");
-        kind.push_str(&code);
-    }
-    let _ = writeln!(
-        text,
-        "  {}  {tool}  {}",
-        styled(BOLD, at),
-        styled(DIM, format!("({kind})"))
-    );
-    let message = terminal_text::lines(error.message.trim()).into_owned();
-    let lines: Vec<&str> = message.lines().collect();
-    for line in lines.iter().take(MAX_LINES) {
-        let line = terminal_text::shortened(line, MAX_LINE_WIDTH, "…");
-        let _ = writeln!(text, "    {line}");
-    }
-    if lines.len() > MAX_LINES {
-        let more = counted(lines.len() - MAX_LINES, "line");
-        let _ = writeln!(text, "    {}", styled(DIM, format!("and {more} more")));
     }
 }

@@ -5,18 +5,23 @@ use std::time::Duration;
 use indicatif::{InMemoryTerm, ProgressDrawTarget, TermLike};
 use insta::assert_snapshot;
 use planwright::core::check::{CheckContext, CheckedPlan, check};
-use planwright::core::{Catalog, Value};
+use planwright::core::{Catalog, StepId, Value};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::approval::Always;
-use planwright::engine::backend::Simulated;
+use planwright::engine::backend::{CallProgress, Simulated};
+use planwright::engine::durations::LearnedDuration;
+use planwright::engine::event::Address;
 use planwright::engine::{
-    Backends, Decision, Engine, RunOptions, RunSummary, StampedEvent, StepStatus,
+    Backends, ConcurrencyLimits, Decision, Durations, Engine, RunEvent, RunOptions, RunStatus,
+    RunSummary, StampedEvent, StepStatus,
 };
+use planwright::service::TimeLeft;
 
 use super::Live;
 use super::plain_lines::PlainLines;
 use super::step_lines::StepLines;
-use super::terminal::{View, summary_text};
+use super::summary::summary_text;
+use super::terminal::View;
 use crate::args::{Colour, Progress};
 use crate::view::printer::Printer;
 
@@ -487,4 +492,108 @@ fn a_log_has_a_line_for_each_step() {
             "{json}"
         );
     }
+}
+
+/// The address of a whole step.
+fn whole(step: &str) -> std::sync::Arc<Address> {
+    std::sync::Arc::new(Address::of_step(StepId::new(step)))
+}
+
+fn reported(progress: CallProgress) -> StampedEvent {
+    let event = RunEvent::CallProgress {
+        at: whole("warn"),
+        tool: "slow".into(),
+        progress,
+    };
+    StampedEvent {
+        at: Duration::from_secs(1),
+        event,
+    }
+}
+
+#[test]
+fn calls_in_flight_show_their_progress_and_the_run_its_end() {
+    let ran = run(
+        r#"{"steps": [
+            {"id": "tokyo", "tool": "get"},
+            {"id": "warn", "tool": "slow"},
+            {"id": "then", "tool": "get", "after": ["warn", "tokyo"]}
+        ]}"#,
+        TOOLS,
+    );
+    let mut board = StepLines::new(&ran.plan);
+    let mut durations = Durations::new();
+    for (tool, seconds) in [("get", 1), ("slow", 60)] {
+        let learned = LearnedDuration::exactly(Duration::from_secs(seconds));
+        durations.insert(&"simulated".into(), &tool.into(), learned);
+    }
+    let limits = ConcurrencyLimits::default();
+    board.expect(TimeLeft::new(&ran.plan, &durations, &limits));
+    for event in ran.events.iter().take_while(|event| event.at.is_zero()) {
+        let _ = board.event(event);
+    }
+    let progress = |done, total, message: Option<&str>| CallProgress {
+        done,
+        total,
+        message: message.map(Into::into),
+    };
+    let mut shown = String::new();
+    for (report, width) in [
+        (progress(2.0, Some(5.0), None), 80),
+        (
+            progress(2.0, Some(5.0), Some("page 2 of\u{1b}[31m the report")),
+            80,
+        ),
+        (progress(2.0, Some(5.0), Some("page 2 of the report")), 32),
+        (progress(2.0, None, Some("page 2")), 80),
+        (progress(2.0, None, None), 80),
+        (progress(2.0, Some(0.0), None), 80),
+        (progress(9.0, Some(5.0), None), 80),
+    ] {
+        let _ = board.event(&reported(report));
+        let lines = board.lines(Duration::from_secs(10), width);
+        shown += &plain(&lines[1]);
+        shown.push('\n');
+    }
+    assert_snapshot!(shown, @r"
+    ⠋ warn   slow  10.0s   40%
+    ⠋ warn   slow  10.0s   40%: page 2 of\u{1b}[31m the report
+    ⠋ warn   slow  10.0s   40%: pag…
+    ⠋ warn   slow  10.0s   page 2
+    ⠋ warn   slow  10.0s
+    ⠋ warn   slow  10.0s
+    ⠋ warn   slow  10.0s   100%
+    ");
+    let last = |board: &StepLines, seconds| {
+        let lines = board.lines(Duration::from_secs(seconds), 80);
+        plain(lines.last().unwrap())
+    };
+    assert_eq!(last(&board, 10), "  0 of 3 steps, 10.0s, about 51s left");
+    assert_eq!(last(&board, 60), "  0 of 3 steps, 1m 00s, about 1s left");
+    assert_eq!(board.in_flight(), "2 calls in flight (`tokyo`, `warn`)");
+    board.drain(Duration::from_secs(40));
+    assert_eq!(
+        last(&board, 10),
+        "  stopping: 2 calls in flight, cancelled in 30s"
+    );
+    assert_eq!(
+        last(&board, 50),
+        "  stopping: 2 calls in flight, cancelled in 0s"
+    );
+}
+
+#[test]
+fn an_interrupted_run_has_one_line_for_all_that_did_not_begin() {
+    let steps: Vec<String> = (1..=25)
+        .map(|number| format!(r#"{{"id": "s{number}", "tool": "get"}}"#))
+        .collect();
+    let mut ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
+    ran.summary.status = RunStatus::Cancelled;
+    for step in &mut ran.summary.steps[1..] {
+        step.status = StepStatus::NotRun;
+    }
+    assert_snapshot!(ran.summary(), @r"
+    – interrupted after 0.8s: 1 of 25 steps done (25 calls)
+      24 steps not started
+    ");
 }

@@ -231,6 +231,8 @@ fn a_turn_is_given_up() {
             "replay:answers.json",
             "--format",
             "events",
+            "--drain",
+            "0s",
         ])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -12,7 +12,7 @@ use crate::program::planwright;
 /// Begins to ask; what the program prints can be read while it goes on.
 fn ask(fixture: &ModelFixture) -> Child {
     planwright(fixture.path())
-        .args(["ask", "tell", "--format", "events"])
+        .args(["ask", "tell", "--format", "events", "--drain", "0s"])
         .args(["--simulate", "tools.json", "--model", "replay:answers.json"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -9,7 +9,7 @@ use std::time::Duration;
 use planwright_core::{Hashing, PlanDigest, ServerName, StepId, Value};
 
 use crate::approval::CallSubject;
-use crate::backend::{ErrorKind, RetryAdvice, ToolError, ToolOutput};
+use crate::backend::{ToolError, ToolOutput};
 use crate::event::Address;
 use crate::id::RunId;
 use crate::journal::{Entry, Record};
@@ -88,6 +88,7 @@ impl History {
             | Record::Chosen { .. }
             | Record::TimerFired { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -121,6 +122,7 @@ impl History {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }
@@ -390,11 +392,7 @@ impl PastCall {
     pub fn happened(&self) -> Option<bool> {
         match &self.answer {
             Some(Ok(_)) => Some(true),
-            Some(Err(error))
-                if error.retry != RetryAdvice::Uncertain && error.kind != ErrorKind::Timeout =>
-            {
-                Some(false)
-            }
+            Some(Err(error)) if !error.leaves_outcome_unknown() => Some(false),
             Some(Err(_)) | None => None,
         }
     }
@@ -486,6 +484,7 @@ impl StepHistory {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

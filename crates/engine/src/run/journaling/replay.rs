@@ -207,6 +207,7 @@ impl Replayer {
                     | Record::TimerFired { .. }
                     | Record::Extended { .. }
                     | Record::Closed
+                    | Record::Draining
                     | Record::Cancelled
                     | Record::OutOfTime
                     | Record::Settled { .. }
@@ -315,6 +316,7 @@ impl Replayer {
                 RunInput::Extend(plan.ok_or(ReplayError::Extension { turn: entry.turn })?)
             }
             Record::Closed => RunInput::Close,
+            Record::Draining => RunInput::Drain,
             Record::Cancelled => RunInput::Cancel,
             Record::OutOfTime => RunInput::TimerFired(RUN_TIMER_TASK, Timer::Run),
             // An opening record begins the next process; all other records are decisions.
@@ -377,6 +379,7 @@ fn recorded_consent(process: &[Entry]) -> RecordedConsent {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

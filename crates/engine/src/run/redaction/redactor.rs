@@ -307,8 +307,11 @@ impl Redactor {
             RunEvent::RunStarted { .. }
             // Without a wildcard, so that a new event with data of a tool cannot be forgotten here.
             | RunEvent::PlanExtended { .. }
+            // Its message is redacted before it is cut.
+            | RunEvent::CallProgress { .. }
             | RunEvent::StepStarted { .. }
             | RunEvent::RetryScheduled { .. }
+            | RunEvent::RunDraining
             | RunEvent::RunEnded { .. } => {}
         }
     }
@@ -358,6 +361,7 @@ impl Redactor {
             | Record::TimerFired { .. }
             | Record::Extended { .. }
             | Record::Closed
+            | Record::Draining
             | Record::Cancelled
             | Record::OutOfTime
             | Record::Paused { .. }

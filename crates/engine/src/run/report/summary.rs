@@ -35,7 +35,7 @@ pub enum RunStatus {
     Failed,
     /// The run waits for a person.
     Waiting,
-    /// The run was cancelled.
+    /// The run was cancelled, or drained before all its steps had run.
     Cancelled,
 }
 
@@ -130,6 +130,9 @@ pub struct StepSummary {
     pub handled: bool,
     /// The reason why it did not run.
     pub reason: Option<SkipReason>,
+    /// True if the run ended during a call of it that may have happened and must not be repeated unasked: a person
+    /// decides what follows when the run is resumed.
+    pub is_in_doubt: bool,
     /// Items, rounds, or the steps of an inner plan.
     pub parts: Vec<StepSummary>,
 }
@@ -227,7 +230,8 @@ impl RunMachine {
         let failed = steps
             .iter()
             .any(|step| step.status == StepStatus::Failed && !step.handled);
-        if self.lifecycle.is_cancelled() {
+        let is_unfinished = any(StepStatus::NotRun) || any(StepStatus::Cancelled);
+        if self.lifecycle.is_cancelled() || self.lifecycle.is_draining() && is_unfinished {
             RunStatus::Cancelled
         } else if any(StepStatus::Waiting) || any(StepStatus::Unknown) {
             // A run that waits can still be resumed, so this goes before a failure.
@@ -307,8 +311,16 @@ impl RunMachine {
             error: outcome.error.clone(),
             handled: outcome.handled,
             reason: outcome.reason.clone(),
+            is_in_doubt: outcome.status == StepStatus::Cancelled && self.is_in_doubt(task, data),
             parts,
         })
+    }
+
+    /// Returns true if the last call of a task may have happened, and its tool must not be called again unasked.
+    fn is_in_doubt(&self, task: TaskId, data: &TaskData) -> bool {
+        let is_unsafe = data.tool.as_ref().is_some_and(|tool| !tool.is_repeatable());
+        let error = self.tasks.last_call(task).map(|call| call.error.as_deref());
+        is_unsafe && error.is_some_and(|error| error.is_none_or(ToolError::leaves_outcome_unknown))
     }
 
     /// The outcome of a task that has not settled: it waits for a person, or for a task that does.

@@ -115,6 +115,7 @@ impl RunMachine {
         let is_stuck = self.lifecycle.is_stuck();
         let out_of_time = self.lifecycle.time_limit_error().cloned();
         let not_run_outcome = self.not_run_outcome();
+        let is_draining = self.lifecycle.is_draining();
         let Some(data) = self.task_data_mut(task) else {
             return Outcome::without_output(StepStatus::NotRun, None);
         };
@@ -135,6 +136,10 @@ impl RunMachine {
                 ErrorKind::Timeout,
                 format!("the step took longer than {waited:?}"),
             )),
+            // Its remaining attempts are made when the run is resumed.
+            SettledBy::Stop if is_draining && began => {
+                Outcome::without_output(StepStatus::Cancelled, None)
+            }
             // A task that was stopped between attempts has failed by the last one.
             SettledBy::Stop => match last_error {
                 Some(error) => Outcome::failed(*error),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::plan::{ForEach, Output};
+use planwright_core::plan::{ForEach, OnFailure, Output};
 use planwright_core::{Object, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
@@ -250,7 +250,22 @@ impl RunMachine {
                 Some(Group::Plan { frame }) => self.combine_plan(*frame),
                 None => Outcome::failed(ToolError::new(ErrorKind::Internal, "a group of nothing")),
             });
+        let is_draining = self.lifecycle.is_draining();
         if let Some(data) = self.task_data_mut(task) {
+            // A group that the drain has interrupted did begin.
+            let outcome = outcome.map(|outcome| match outcome.status {
+                StepStatus::NotRun if is_draining => Outcome {
+                    status: StepStatus::Cancelled,
+                    ..outcome
+                },
+                StepStatus::Succeeded
+                | StepStatus::Failed
+                | StepStatus::Skipped
+                | StepStatus::NotRun
+                | StepStatus::Cancelled
+                | StepStatus::Waiting
+                | StepStatus::Unknown => outcome,
+            });
             data.pending_outcome = outcome.map(Box::new);
         }
         self.queue.notify(Event::Closed(task));
@@ -295,6 +310,8 @@ impl RunMachine {
         let unfinished = unfinished_outcome(self.outcomes_of_parts(data).flatten())
             .or_else(|| (data.parts.len() < count).then(|| self.not_run_outcome()));
         match (first, unfinished) {
+            // The other items follow when the run is resumed, so the failure of one is not yet that of the step.
+            (Some(_), Some(outcome)) if self.lifecycle.is_draining() => outcome,
             (Some((index, error)), _) => {
                 let count = failures.len();
                 let mut message = format!("item {index}: {}", error.message);
@@ -362,10 +379,15 @@ impl RunMachine {
         let failure = frame
             .failed
             .and_then(|step| frame.outcome(step)?.error.clone());
-        if let Some(error) = failure {
+        let unfinished = unfinished_outcome(frame.outcomes.iter().flatten());
+        // A plan that continues after a failure has steps left to run when the run is resumed.
+        let continues = self.lifecycle.is_draining()
+            && frame.plan.plan().on_failure == OnFailure::KeepGoing
+            && unfinished.is_some();
+        if let Some(error) = failure.filter(|_| !continues) {
             return Outcome::failed(error);
         }
-        if let Some(unfinished) = unfinished_outcome(frame.outcomes.iter().flatten()) {
+        if let Some(unfinished) = unfinished {
             return unfinished;
         }
         match self.output_of(frame) {

@@ -24,10 +24,9 @@ impl Scheduler {
         }
         // The slot is free during the pause before a retry, so a failing server does not delay other calls.
         self.release_slot(id, out);
-        let stopped = self.is_stopped(id);
         let pause = self
             .terms_of(id)
-            .filter(|terms| attempt < terms.attempts.min(PackedState::LAST_ATTEMPT) && !stopped)
+            .filter(|terms| attempt < terms.attempts.min(PackedState::LAST_ATTEMPT))
             .and_then(|terms| match end {
                 AttemptEnd::Final => None,
                 AttemptEnd::Retryable(least) => {
@@ -38,6 +37,8 @@ impl Scheduler {
                     .then(|| pause_after(terms.retry_pause, id, attempt)),
             });
         match pause {
+            // A stopped scope makes no further attempt.
+            Some(_) if self.is_stopped(id) => self.settle(id, SettledBy::Stop, out),
             Some(pause) => {
                 self.enter(id, TaskState::Backoff);
                 out.push(SchedulerCommand::RetryLater {

@@ -177,7 +177,7 @@ fn stopping_a_group_lets_the_others_go_on() {
             ("start 8", "settled 8 by Stop, child 8 of 4"),
             ("seal 4", "close 4"),
             ("close 4", "settled 4 by Itself, child 4 of 0"),
-            ("fail 2.1 5", "settled 2 by Attempt, child 2 of 0"),
+            ("fail 2.1 5", "settled 2 by Stop, child 2 of 0"),
             ("seal 0", "close 0"),
             ("close 0", "settled 0 by Itself"),
             ("call 1 t", ""),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use planwright_core::check::CheckedPlan;
@@ -33,6 +34,7 @@ pub(super) struct Seen {
     set: u64,
     skipped: u64,
     put_off: u64,
+    drained: u64,
     succeeded: u64,
     failed: u64,
 }
@@ -48,7 +50,7 @@ impl Seen {
         assert!(self.counts().iter().all(|count| *count > 0), "{self:?}");
     }
 
-    fn counts(&self) -> [u64; 9] {
+    fn counts(&self) -> [u64; 10] {
         [
             self.died,
             self.failed_commits,
@@ -57,12 +59,13 @@ impl Seen {
             self.set,
             self.skipped,
             self.put_off,
+            self.drained,
             self.succeeded,
             self.failed,
         ]
     }
 
-    fn counts_mut(&mut self) -> [&mut u64; 9] {
+    fn counts_mut(&mut self) -> [&mut u64; 10] {
         [
             &mut self.died,
             &mut self.failed_commits,
@@ -71,6 +74,7 @@ impl Seen {
             &mut self.set,
             &mut self.skipped,
             &mut self.put_off,
+            &mut self.drained,
             &mut self.succeeded,
             &mut self.failed,
         ]
@@ -173,6 +177,12 @@ impl Life {
             .with_journal(Arc::new(journal), header)
             .after(history);
         self.choices.push(choices);
+        let mut chance_of_drain = chance.of("drain");
+        // After some time, with a limit that the calls in flight may exceed.
+        let drain = chance_of_drain.happens(20).then(|| {
+            let [after, limit] = [500, 2000].map(|most| chance_of_drain.below(most));
+            [after, limit].map(Duration::from_millis)
+        });
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -180,6 +190,13 @@ impl Life {
             .unwrap();
         let summary = runtime.block_on(async {
             let (handle, _events) = engine.spawn(start);
+            if let Some([after, limit]) = drain {
+                let canceller = handle.canceller();
+                tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    canceller.drain(limit);
+                });
+            }
             tokio::select! {
                 summary = handle => Some(summary),
                 () = death.notified() => None,
@@ -215,7 +232,11 @@ impl Life {
                 }
                 Some(choices)
             }
-            _ => Some(Vec::new()),
+            RunStatus::Cancelled => {
+                self.seen.drained += 1;
+                Some(Vec::new())
+            }
+            RunStatus::Failed => Some(Vec::new()),
         }
     }
 
@@ -268,6 +289,17 @@ impl Life {
             .filter(|entry| !entry.record.is_input())
             .count();
         assert_eq!(replayed.decisions, decided);
+        let mut is_draining = false;
+        for entry in &entries {
+            match &entry.record {
+                Record::Opened { .. } => is_draining = false,
+                Record::Draining => is_draining = true,
+                Record::Sent { at, .. } => {
+                    assert!(!is_draining, "`{at}` was sent by a draining run")
+                }
+                _ => {}
+            }
+        }
         let openings = entries
             .iter()
             .filter(|entry| matches!(entry.record, Record::Opened { .. }))

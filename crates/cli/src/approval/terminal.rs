@@ -1,0 +1,325 @@
+//! The approver of calls that asks the person at the terminal.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use indexmap::IndexMap;
+use planwright::call_view::{CallView, visible};
+use planwright::core::Value;
+use planwright::engine::Decision;
+use planwright::engine::approval::{ApprovalRequest, Approver};
+use planwright::engine::event::Address;
+
+use super::passphrase::PassphraseCheck;
+use crate::system::editor;
+use crate::view::live::Live;
+use crate::view::paragraph::filled;
+use crate::view::printer::{Printer, counted, terminal};
+
+/// The answers to a question about a call, with their meanings.
+const ANSWERS: &[(&str, &str)] = &[
+    ("y", "make the call with these arguments"),
+    ("n", "reject it: its step fails"),
+    (
+        STEP,
+        "show the calls of this step that wait, one for each item, and answer once for exactly these",
+    ),
+    (
+        "c",
+        "change the arguments, in the editor that VISUAL or EDITOR names, else in one line of JSON",
+    ),
+    ("a", "show all arguments in full, as JSON"),
+    (
+        "l",
+        "decide later: the run goes on with everything that does not need the call, and then waits",
+    ),
+];
+
+/// The answer that is about several items of a loop.
+const STEP: &str = "s";
+
+/// Asks the person at the terminal, one question at a time.
+pub(super) struct TerminalApprover {
+    printer: Printer,
+    live: Arc<Live>,
+    passphrase: PassphraseCheck,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    waiting: Arc<Mutex<WaitingCalls>>,
+}
+
+/// The calls that wait for an answer, by their digests, and the answers that were given together with that to another call.
+#[derive(Default)]
+struct WaitingCalls {
+    calls: IndexMap<String, ApprovalRequest>,
+    answers: HashMap<String, Decision>,
+}
+
+impl TerminalApprover {
+    pub(super) fn new(printer: Printer, live: Arc<Live>, passphrase: PassphraseCheck) -> Self {
+        Self {
+            printer,
+            live,
+            passphrase,
+            turn: Arc::default(),
+            waiting: Arc::default(),
+        }
+    }
+}
+
+impl Approver for TerminalApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let entry = WaitingCall::add(&self.waiting, request);
+        Box::pin(async move {
+            let _turn = self.turn.lock().await;
+            if let Some(answer) = entry.answer() {
+                return answer;
+            }
+            let live = Arc::clone(&self.live);
+            let mut question = Question {
+                printer: self.printer,
+                passphrase: self.passphrase.clone(),
+                waiting: Arc::clone(&self.waiting),
+                request: entry.request.clone(),
+            };
+            let answer = tokio::task::spawn_blocking(move || live.suspend(|| question.ask())).await;
+            answer.unwrap_or(Decision::Later)
+        })
+    }
+}
+
+/// A call that waits until this is dropped.
+struct WaitingCall {
+    waiting: Arc<Mutex<WaitingCalls>>,
+    digest: String,
+    request: ApprovalRequest,
+}
+
+impl WaitingCall {
+    fn add(waiting: &Arc<Mutex<WaitingCalls>>, request: ApprovalRequest) -> Self {
+        let digest = request.digest();
+        lock(waiting).calls.insert(digest.clone(), request.clone());
+        Self {
+            waiting: Arc::clone(waiting),
+            digest,
+            request,
+        }
+    }
+
+    /// The answer that was given together with that to another call.
+    fn answer(&self) -> Option<Decision> {
+        lock(&self.waiting).answers.remove(&self.digest)
+    }
+}
+
+impl Drop for WaitingCall {
+    fn drop(&mut self) {
+        let mut waiting = lock(&self.waiting);
+        waiting.calls.shift_remove(&self.digest);
+        waiting.answers.remove(&self.digest);
+    }
+}
+
+fn lock(waiting: &Mutex<WaitingCalls>) -> MutexGuard<'_, WaitingCalls> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A question about one call.
+struct Question {
+    printer: Printer,
+    passphrase: PassphraseCheck,
+    waiting: Arc<Mutex<WaitingCalls>>,
+    request: ApprovalRequest,
+}
+
+/// The lines that the person types.
+struct Answers {
+    terminal: File,
+    lines: Lines<BufReader<File>>,
+}
+
+impl Answers {
+    fn open() -> Option<Self> {
+        let file = terminal().ok()?;
+        let lines = BufReader::new(file.try_clone().ok()?).lines();
+        Some(Self {
+            terminal: file,
+            lines,
+        })
+    }
+
+    /// Asks one question, and returns the answer; `None` at the end of the input.
+    fn ask(&mut self, question: &str) -> Option<String> {
+        let line = self.read(&filled(question, Printer::status_width(), 2));
+        if line.is_none() {
+            // The end of the input leaves the cursor behind the question.
+            let _ = writeln!(self.terminal);
+        }
+        line.map(|line| line.trim().to_lowercase())
+    }
+
+    /// Asks for a line as it is.
+    fn read(&mut self, question: &str) -> Option<String> {
+        // Without the question on the screen there is no answer to it.
+        self.terminal
+            .write_all(format!("{question} ").as_bytes())
+            .ok()?;
+        self.lines.next().and_then(Result::ok)
+    }
+}
+
+impl Question {
+    fn ask(&mut self) -> Decision {
+        let Some(mut answers) = Answers::open() else {
+            return Decision::Later;
+        };
+        self.printer
+            .quote(&format!("\n{}", CallView::of(&self.request).text()));
+        let of_step = if self.request.at.item.is_some() {
+            "all of this [s]tep, "
+        } else {
+            ""
+        };
+        let question = format!(
+            "make this call? [y]es, [n]o, {of_step}[c]hange, [a]ll arguments, [l]ater, [?]:"
+        );
+        loop {
+            let Some(answer) = answers.ask(&question) else {
+                return Decision::Later;
+            };
+            let decision = match answer.as_str() {
+                "y" | "yes" => self.confirmed(Decision::Approve { args: None }),
+                "n" | "no" => Some(Decision::Reject { because: None }),
+                "l" | "later" => Some(Decision::Later),
+                "s" | "step" if self.request.at.item.is_some() => self.of_step(&mut answers),
+                "a" | "all" => {
+                    for line in self.arguments().lines() {
+                        self.printer.quote(&format!("  {}", visible(line)));
+                    }
+                    None
+                }
+                "c" | "change" => {
+                    let Some(changed) = self.changed(&mut answers) else {
+                        return Decision::Later;
+                    };
+                    match changed {
+                        Ok(args) => self.confirmed(Decision::Approve { args: Some(args) }),
+                        Err(error) => {
+                            self.printer.quote(&format!("  {error}"));
+                            None
+                        }
+                    }
+                }
+                "" => None,
+                _ => {
+                    self.explain();
+                    None
+                }
+            };
+            if let Some(decision) = decision {
+                return decision;
+            }
+        }
+    }
+
+    /// The decision, once the person has confirmed it with the passphrase, if there is one.
+    fn confirmed(&self, decision: Decision) -> Option<Decision> {
+        match self.passphrase.confirm() {
+            Ok(()) => Some(decision),
+            Err(error) => {
+                self.printer.quote(&format!("  {error}"));
+                None
+            }
+        }
+    }
+
+    /// Explains the answers.
+    fn explain(&self) {
+        let is_item = self.request.at.item.is_some();
+        for (answer, meaning) in ANSWERS {
+            if *answer != STEP || is_item {
+                let room = Printer::status_width().saturating_sub(5);
+                self.printer
+                    .status(&format!("  {answer}  {}", filled(meaning, room, 5)));
+            }
+        }
+    }
+
+    fn arguments(&self) -> String {
+        // Writing a value cannot fail: its keys are texts.
+        serde_json::to_string_pretty(&self.request.shown).unwrap_or_default()
+    }
+
+    /// The arguments that the person writes in place of the call's own; `None` at the end of the input.
+    fn changed(&self, answers: &mut Answers) -> Option<Result<Value, String>> {
+        let text = match editor::configured() {
+            Some(_) => match editor::edit(&self.arguments(), "arguments") {
+                Ok(text) => text,
+                Err(error) => return Some(Err(error)),
+            },
+            None => answers.read("arguments as JSON:")?,
+        };
+        let args = match Value::from_json(&text) {
+            Ok(args) => args,
+            Err(error) => return Some(Err(format!("that is not JSON: {error}"))),
+        };
+        if args.as_object().is_none() {
+            return Some(Err(format!("that is a {}, not an object", args.kind())));
+        }
+        let checked = self.request.check_changed_args(&args);
+        Some(match checked {
+            Ok(()) => Ok(args),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    /// Shows the waiting calls of all items of the step, and decides about exactly these; `None` if the person decides about them one by one.
+    fn of_step(&self, answers: &mut Answers) -> Option<Decision> {
+        let whole = whole_step(&self.request.at);
+        let mut calls: Vec<(String, ApprovalRequest)> = lock(&self.waiting)
+            .calls
+            .iter()
+            .filter(|(_, call)| call.run == self.request.run && whole_step(&call.at) == whole)
+            .map(|(digest, call)| (digest.clone(), call.clone()))
+            .collect();
+        calls.sort_by_key(|(_, call)| call.at.item);
+        for (_, call) in &calls {
+            self.printer
+                .quote(&format!("\n{}", CallView::of(call).text()));
+        }
+        let question = format!(
+            "make these {}? [y]es, [n]o, [o]ne by one:",
+            counted(calls.len(), "call")
+        );
+        let decision = loop {
+            match answers.ask(&question).as_deref() {
+                Some("y" | "yes") => {
+                    break self.confirmed(Decision::Approve { args: None })?;
+                }
+                Some("n" | "no") => break Decision::Reject { because: None },
+                Some("o" | "one") => return None,
+                Some(_) => {}
+                None => return Some(Decision::Later),
+            }
+        };
+        let mut waiting = lock(&self.waiting);
+        for (digest, _) in calls {
+            // A call that was withdrawn meanwhile needs no answer.
+            if waiting.calls.contains_key(&digest) && digest != self.request.digest() {
+                waiting.answers.insert(digest, decision.clone());
+            }
+        }
+        Some(decision)
+    }
+}
+
+/// The address of the step that an item or a round belongs to.
+fn whole_step(at: &Address) -> Address {
+    Address {
+        item: None,
+        round: None,
+        ..at.clone()
+    }
+}

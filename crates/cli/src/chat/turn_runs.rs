@@ -1,0 +1,103 @@
+//! The runs of a turn that are in progress, and their end when a person interrupts the turn.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use planwright::engine::Canceller;
+use tokio::sync::Notify;
+
+use crate::run::stopping::{Reaction, Stopping};
+use crate::system::signals::Signals;
+use crate::view::printer::{Printer, counted};
+
+/// The runs of a turn that are in progress.
+#[derive(Default)]
+pub(super) struct TurnRuns {
+    runs: Mutex<IndexMap<u64, Canceller>>,
+    next: AtomicU64,
+    /// Notified when a run has ended.
+    ended: Notify,
+    is_interrupted: AtomicBool,
+}
+
+/// A run in progress. It has ended when this is dropped.
+pub(super) struct RunInProgress<'a> {
+    runs: &'a TurnRuns,
+    number: u64,
+}
+
+impl TurnRuns {
+    /// Adds a run.
+    pub(super) fn add(&self, canceller: Canceller) -> RunInProgress<'_> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.lock().insert(number, canceller);
+        RunInProgress { runs: self, number }
+    }
+
+    /// Waits until a person has interrupted the turn and its runs have ended: the first signal drains them, the second one
+    /// does not wait for them.
+    pub(super) async fn interrupted(
+        &self,
+        signals: &mut Signals,
+        limit: Duration,
+        printer: Printer,
+    ) {
+        self.is_interrupted.store(false, Ordering::Relaxed);
+        let mut stopping = Stopping::new(limit);
+        loop {
+            let signal = tokio::select! {
+                signal = signals.next() => signal,
+                () = self.all_ended(), if self.is_interrupted() => return,
+            };
+            self.is_interrupted.store(true, Ordering::Relaxed);
+            let runs = self.lock();
+            if runs.is_empty() {
+                return;
+            }
+            match stopping.on_signal(signal) {
+                Reaction::Drain(limit) => {
+                    let seconds = limit.as_secs();
+                    printer.status(&format!(
+                        "interrupted: nothing new starts, and calls of {} have {seconds}s to end; press Ctrl-C again to cancel them",
+                        counted(runs.len(), "run")
+                    ));
+                    runs.values().for_each(|run| run.drain(limit));
+                }
+                // The turn is dropped, and its runs with it.
+                Reaction::Cancel | Reaction::Leave => return,
+            }
+        }
+    }
+
+    /// Returns true if a person has interrupted the turn.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the end of the turn if a person has interrupted it: nothing new starts then, and the turn is dropped once its runs have
+    /// ended.
+    pub(super) async fn halt_if_interrupted(&self) {
+        if self.is_interrupted() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn all_ended(&self) {
+        while !self.lock().is_empty() {
+            self.ended.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, IndexMap<u64, Canceller>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RunInProgress<'_> {
+    fn drop(&mut self) {
+        self.runs.lock().swap_remove(&self.number);
+        self.runs.ended.notify_one();
+    }
+}

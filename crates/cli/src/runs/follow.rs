@@ -1,0 +1,302 @@
+//! Stored runs in progress, followed through their journals, whichever process drives them: `planwright attach` and `planwright logs
+//! --follow`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, StepId};
+use planwright::engine::event::Address;
+use planwright::engine::journal::{Entry, Record};
+use planwright::engine::{Backends, RunId};
+use planwright::format::{EntryV1, LogStream, RunClock};
+use planwright::service::{RunWatch, TimeLeft, Tools};
+use planwright::stored::StoredRun;
+use planwright::{Planwright, terminal_text};
+use planwright_store::{RunInfo, Store};
+
+use super::logs::{address, line_text};
+use super::selector::find_run;
+use super::{list, store};
+use crate::args::{AttachArguments, LogFormat, LogsArguments, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::system::signals::Signals;
+use crate::view::live::Live;
+use crate::view::output;
+use crate::view::printer::{Printer, counted, styled};
+
+/// The interval at which a followed run is checked for a process: one that dies leaves no entry in the journal.
+const CHECK: Duration = Duration::from_millis(250);
+
+/// A stored run that is followed until no process drives it.
+struct FollowedRun<'a> {
+    store: &'a Store,
+    watch: RunWatch,
+    /// True if no process drives the run, so that nothing is written after the entries that are read next.
+    is_over: bool,
+}
+
+impl<'a> FollowedRun<'a> {
+    fn open(store: &'a Store, run: &RunId) -> Result<Self, CommandError> {
+        let no_tools = Planwright::over(Tools {
+            catalog: Arc::new(Catalog::default()),
+            backend: Arc::new(Backends::new()),
+            policy: Policy::new(),
+        });
+        let watch = no_tools.with_store(store).watch(run.as_str());
+        Ok(Self {
+            store,
+            watch: watch?,
+            is_over: false,
+        })
+    }
+
+    /// Waits for the next entries; `None` once no process drives the run and all entries were read. Dropping the future loses none.
+    async fn next(&mut self) -> Result<Option<Vec<Entry>>, CommandError> {
+        loop {
+            tokio::select! {
+                biased;
+                entries = self.watch.next() => return Ok(Some(entries?)),
+                () = tokio::time::sleep(CHECK) => {
+                    if self.is_over {
+                        return Ok(None);
+                    }
+                    let run = self.store.run(self.watch.run().as_str());
+                    self.is_over = run.map_err(store::explain)?.holder.is_none();
+                }
+            }
+        }
+    }
+
+    /// The exit status of the run: that of its latest process, or `Interrupted` if that died.
+    fn exit(&self) -> Exit {
+        let status = self.watch.view().status;
+        status.map_or(Exit::Interrupted, Exit::of_run)
+    }
+}
+
+/// The text of `planwright resume` for a run whose process died.
+fn resume_hint(run: &RunId) -> String {
+    format!(
+        "its process has ended without a word; go on with `planwright resume {}`",
+        store::short(run)
+    )
+}
+
+/// `planwright attach RUN`
+pub(crate) async fn attach(
+    arguments: &AttachArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let info = find_run(&store, arguments.run.as_deref())?;
+    let mut signals = Signals::new()?;
+    let watched = WatchedRun::open(&store, &info, printer)?;
+    tokio::select! {
+        exit = watched.show() => exit,
+        _ = signals.next() => {
+            watched.live.finish();
+            printer.status(&format!("the run {} goes on", store::short(&info.id)));
+            Ok(Exit::Interrupted)
+        }
+    }
+}
+
+/// A run of another process on this screen.
+struct WatchedRun<'a> {
+    store: &'a Store,
+    info: &'a RunInfo,
+    live: Arc<Live>,
+    printer: Printer,
+}
+
+impl<'a> WatchedRun<'a> {
+    fn open(store: &'a Store, info: &'a RunInfo, printer: Printer) -> Result<Self, CommandError> {
+        let stored = StoredRun::read(store, info.id.as_str())?;
+        let plan = stored.latest_plan()?;
+        let live = Live::watching(&plan, printer);
+        let options = stored.options();
+        let learned = store.durations().map_err(store::explain)?;
+        live.expect(TimeLeft::new(&plan, &learned, &options.limits));
+        Ok(Self {
+            store,
+            info,
+            live,
+            printer,
+        })
+    }
+
+    /// Shows the run until no process drives it.
+    async fn show(&self) -> Result<Exit, CommandError> {
+        let id = &self.info.id;
+        let mut followed = FollowedRun::open(self.store, id)?;
+        let mut clock = RunClock::new(self.info.created);
+        let mut is_past = true;
+        while let Some(entries) = followed.next().await? {
+            let extends = |entry: &Entry| match entry.record {
+                Record::Opened { .. } | Record::Extended { .. } => true,
+                Record::Sent { .. }
+                | Record::Answered { .. }
+                | Record::Aborted { .. }
+                | Record::Asked { .. }
+                | Record::Decided { .. }
+                | Record::Chosen { .. }
+                | Record::TimerFired { .. }
+                | Record::Closed
+                | Record::Draining
+                | Record::Cancelled
+                | Record::OutOfTime
+                | Record::Paused { .. }
+                | Record::Resumed
+                | Record::Settled { .. }
+                | Record::Ended { .. } => false,
+            };
+            if !is_past && entries.iter().any(extends) {
+                let stored = StoredRun::read(self.store, id.as_str())?;
+                self.live.grow(&stored.latest_plan()?);
+            }
+            let times = entries.iter().map(|entry| (entry.at, clock.time(entry)));
+            // The clock of the run stands still between two processes.
+            let now = times.last().map_or(Duration::ZERO, |(at, time)| {
+                at + store::now().duration_since(time).unwrap_or_default()
+            });
+            self.live.entries(id, &entries, now, is_past);
+            if is_past {
+                self.begin(&followed);
+            } else {
+                self.asked(&entries);
+            }
+            is_past = false;
+        }
+        self.live.finish();
+        let run = list::described(&self.store.run(id.as_str()).map_err(store::explain)?);
+        let status = styled(list::status_style(run.status), run.status);
+        self.printer.status(&format!(
+            "run {}: {status}, {} of {} done",
+            store::short(id),
+            run.done,
+            counted(run.steps, "step")
+        ));
+        if followed.watch.view().status.is_none() {
+            self.printer.quote(&resume_hint(id));
+        }
+        Ok(followed.exit())
+    }
+
+    /// Prints what is shown, and the calls that wait.
+    fn begin(&self, followed: &FollowedRun<'_>) {
+        if self.info.holder.is_none() {
+            return;
+        }
+        let view = followed.watch.view();
+        let plan = self.info.plan.as_deref().map(terminal_text::one_line);
+        let plan = plan.map_or_else(String::new, |plan| format!(" of `{plan}`"));
+        self.live.suspend(|| {
+            self.printer.quote(&format!(
+                "run {}{plan}, in another process: {} of {} done; Ctrl-C leaves it running",
+                store::short(&self.info.id),
+                view.ended,
+                counted(view.steps, "step")
+            ));
+        });
+        for step in view.questions.keys() {
+            self.waits(step);
+        }
+    }
+
+    /// Prints the commands to decide about each call that asks.
+    fn asked(&self, entries: &[Entry]) {
+        for entry in entries {
+            if let Record::Asked { at, .. } = &entry.record {
+                self.waits(&at.to_string());
+            }
+        }
+    }
+
+    fn waits(&self, step: &str) {
+        let (run, word) = (store::short(&self.info.id), store::shell_word(&step));
+        self.live.suspend(|| {
+            self.printer.quote(&format!(
+                "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`"
+            ));
+        });
+    }
+}
+
+/// `planwright logs RUN --follow`
+pub(super) async fn logs(
+    arguments: &LogsArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let info = find_run(&store, arguments.run.as_deref())?;
+    let mut signals = Signals::new()?;
+    tokio::select! {
+        exit = follow_log(arguments, &store, &info, printer) => exit,
+        _ = signals.next() => Ok(Exit::Interrupted),
+    }
+}
+
+async fn follow_log(
+    arguments: &LogsArguments,
+    store: &Store,
+    info: &RunInfo,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let stored = StoredRun::read(store, info.id.as_str())?;
+    let step = arguments.step.as_deref();
+    let step = step
+        .map(|step| followed_address(step, &stored, info))
+        .transpose()?;
+    let step = step.as_deref();
+    drop(stored);
+    let mut followed = FollowedRun::open(store, &info.id)?;
+    let mut log = LogStream::new(info.created);
+    let mut clock = RunClock::new(info.created);
+    let mut last = None;
+    let print = |lines: Vec<planwright::format::LogLineV1>| -> Result<(), CommandError> {
+        for line in &lines {
+            match arguments.format {
+                LogFormat::Text => printer.data(&line_text(line, Printer::data_width())),
+                LogFormat::Json => output::json(line, RunFormat::Events, printer)?,
+                LogFormat::Events => {}
+            }
+        }
+        Ok(())
+    };
+    while let Some(entries) = followed.next().await? {
+        for entry in &entries {
+            if arguments.format == LogFormat::Events {
+                if let Some(entry) = EntryV1::next(entry, &mut clock, step) {
+                    output::json(&entry, RunFormat::Events, printer)?;
+                }
+            } else {
+                print(log.add(entry, step))?;
+            }
+        }
+        last = entries.into_iter().next_back().or(last);
+    }
+    if let Some(last) = &last {
+        print(log.end(last, step))?;
+    }
+    if followed.watch.view().status.is_none() {
+        printer.quote(&resume_hint(&info.id));
+    }
+    Ok(followed.exit())
+}
+
+/// The address that `step` names. A step of the plan, or a part of one, need not have begun.
+fn followed_address(
+    step: &str,
+    stored: &StoredRun,
+    info: &RunInfo,
+) -> Result<String, CommandError> {
+    let whole = step.split(['[', '#', '/', '@']).next().unwrap_or(step);
+    let is_planned = stored.step_ids().iter().any(|id| id == whole);
+    match address(step, stored, info.created) {
+        Ok(at) => Ok(at),
+        Err(_) if is_planned => Ok(Address::of_step(StepId::new(whole)).to_string()
+            + step.get(whole.len()..).unwrap_or_default()),
+        Err(error) => Err(error),
+    }
+}
