@@ -14,6 +14,7 @@ use crate::args::{CheckArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::store;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::{Printer, counted};
 use crate::view::{diagnostics, output};
@@ -157,7 +158,7 @@ pub(super) async fn check(
     let needed: BTreeSet<String> = loaded.flat_map(LoadedPlan::tool_names).collect();
     let mut toolbox = Toolbox::empty();
     if !read.is_empty() {
-        toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
         toolbox.close().await;

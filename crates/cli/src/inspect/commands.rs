@@ -23,6 +23,7 @@ use crate::run::plan_file;
 use crate::runs::{list, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
@@ -49,7 +50,7 @@ pub(crate) async fn check(
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
@@ -129,7 +130,7 @@ pub(crate) async fn show(
     let has_tools = marks_flow || arguments.tools.are_named();
     let mut toolbox = None;
     let catalog = if has_tools {
-        let mut opened = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        let mut opened = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.close().await;
         let pins = store::open_if_there(&arguments.plan.text.store)?;
         opened.apply_config(&config, pins.as_ref(), printer)?;
@@ -243,7 +244,12 @@ pub(crate) async fn tools(
         return changed_tools::command(arguments, printer).await;
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let server_use = if arguments.refresh {
+        ServerUse::FreshLists
+    } else {
+        ServerUse::Lists
+    };
+    let mut toolbox = Toolbox::open(&arguments.tools, None, server_use, printer).await?;
     toolbox.close().await;
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None
@@ -315,6 +321,9 @@ pub(crate) async fn tools(
                 } else {
                     "no tool matches"
                 });
+            }
+            if let Some(listed) = toolbox.listed_before() {
+                printer.status(&format!("{listed}; `--refresh` lists them again"));
             }
         }
     }

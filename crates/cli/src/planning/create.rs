@@ -32,6 +32,7 @@ use crate::error::{CommandError, Exit};
 use crate::runs::{exchange, store};
 use crate::setup::settings::{self, Settings};
 use crate::system::{environment, text_file};
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -52,7 +53,7 @@ pub(crate) async fn command(
     } else {
         Some(model::open(&arguments.model, &config)?)
     };
-    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
     toolbox.close().await;
     let pins = if arguments.no_store || !toolbox.has_pins(&config) {
         None

@@ -27,6 +27,7 @@ mod inspect;
 mod interrupts;
 mod model;
 mod origins;
+mod needed_servers;
 mod orphans;
 mod pins;
 mod planner;

@@ -255,6 +255,11 @@ impl ServerNames {
         nearest.map(|(_, server)| server)
     }
 
+    /// Returns the servers that `name` may belong to, such as `files` for `files.write` and `files__write`.
+    pub fn claimants<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Arc<str>> {
+        self.claims(name).map(|(_, server)| server)
+    }
+
     /// Returns true if `name`, which begins with the name of `server`, belongs to no other server.
     pub fn own(&self, server: &str, name: &str) -> bool {
         let (own, others): (Vec<_>, Vec<_>) = self
