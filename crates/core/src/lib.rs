@@ -56,7 +56,7 @@ pub mod check;
 pub mod flow;
 
 pub use catalog::{
-    Annotations, Catalog, EXTRACTION, EXTRACTION_PARAMETERS, Hints, Lookup, ServerNames, Tool,
+    Annotations, Catalog, EXTRACTION, EXTRACTION_PARAMETERS, Hints, Lookup, SeenAnswers, ServerNames, Tool,
     ToolPattern,
 };
 pub use check::{

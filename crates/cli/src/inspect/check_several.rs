@@ -161,6 +161,8 @@ pub(super) async fn check(
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
+        let store = store::open_if_there(&arguments.plan.text.store)?;
+        toolbox.recall_answers(config, store.as_ref())?;
         toolbox.close().await;
     }
     let policy = config.restrict(Policy::new());

@@ -56,7 +56,7 @@ pub(crate) async fn command(
         toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer) => toolbox?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+    let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
         Some(store::open(&arguments.store, printer)?)

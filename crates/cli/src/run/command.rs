@@ -126,7 +126,7 @@ impl<'a> PlanCommand<'a> {
         let (arguments, printer) = (self.arguments, self.printer);
         let open_store = || store::open(&arguments.plan.text.store, printer);
         let mut store = None;
-        if !arguments.no_store && toolbox.has_pins(&self.config) {
+        if !arguments.no_store && toolbox.needs_store(&self.config) {
             store = Some(open_store()?);
         }
         toolbox.open_extraction(&arguments.adapt.model, &self.config);

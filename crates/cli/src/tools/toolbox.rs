@@ -13,7 +13,7 @@ use planwright::mcp::ServersConfig;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::planner::extraction::Extraction;
 use planwright::planner::model::{Model, Usage};
-use planwright::service::Tools;
+use planwright::service::{Tools, with_seen_answers};
 use planwright::telemetry::Telemetry;
 use planwright::workspace::Workspace;
 use planwright::{Planwright, names};
@@ -191,6 +191,7 @@ impl Toolbox {
         printer: Printer,
     ) -> Result<(), CommandError> {
         self.open_extraction(&ModelArguments::default(), config);
+        self.recall_answers(config, store)?;
         let verdicts = match store {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
@@ -237,10 +238,24 @@ impl Toolbox {
         pinning.compare(tools).map_err(store::explain)
     }
 
-    /// Returns whether it has tools that are to be pinned.
-    pub(crate) fn has_pins(&self, config: &Config) -> bool {
+    /// Adds what `store` knows of the answers of tools without an output schema.
+    pub(crate) fn recall_answers(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+    ) -> Result<(), CommandError> {
+        if let Some(store) = store.filter(|_| config.learns_outputs()) {
+            let catalog = with_seen_answers(&self.catalog, store);
+            self.catalog = catalog.map_err(store::explain)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether it has tools that are to be pinned, or whose answers are recorded.
+    pub(crate) fn needs_store(&self, config: &Config) -> bool {
         let mut tools = self.catalog.tools();
-        config.pin(self.file.is_own) != PinPolicy::Off && tools.any(|tool| !tool.origin.is_empty())
+        (config.pin(self.file.is_own) != PinPolicy::Off || config.learns_outputs())
+            && tools.any(|tool| !tool.origin.is_empty())
     }
 
     /// The owner of the `mcp.json` of the servers.

@@ -25,6 +25,7 @@ mod help;
 mod init;
 mod inspect;
 mod interrupts;
+mod learned;
 mod model;
 mod origins;
 mod needed_servers;

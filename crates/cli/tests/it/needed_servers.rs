@@ -190,3 +190,29 @@ fn a_broken_server_that_is_not_needed_is_one_line() {
         assert!(messages.contains("| Traceback"), "{messages}");
     }
 }
+
+#[test]
+fn a_user_marks_parameters_of_other_peoples_servers() {
+    let scene = Scene::new(&[("a", &["one", "two"])]);
+    let step = json!({"id": "s2", "tool": "two", "args": {"x": {"output_by_reference": {"s1": []}}}});
+    let plan = json!({"steps": [{"id": "s1", "tool": "one", "args": {}}, step]});
+    fs::write(scene.path().join("plan.json"), plan.to_string()).unwrap();
+    let check = "check plan.json --dialect concierge";
+    assert!(scene.starts(check, 3).1.contains("PW0601"));
+    // A project cannot say so.
+    let rule = "tools.sharable = [\"a.two:x\"]";
+    fs::write(scene.path().join("planwright.toml"), rule).unwrap();
+    assert!(
+        scene
+            .starts(check, 2)
+            .1
+            .contains("a project cannot say which parameters take references")
+    );
+    fs::remove_file(scene.path().join("planwright.toml")).unwrap();
+    let own = scene.path().join(".config/planwright");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("planwright.toml"), rule).unwrap();
+    scene.starts(check, 0);
+    fs::write(own.join("planwright.toml"), "tools.sharable = [\"a.two:y\"]").unwrap();
+    assert!(scene.starts(check, 3).1.contains("PW0601"));
+}
