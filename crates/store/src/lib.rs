@@ -32,12 +32,16 @@ mod plans;
 /// Learned durations of calls.
 mod durations;
 
+/// The structure of the answers of tools.
+mod answers;
+
 /// Pinned tool definitions and their changes.
 mod pins;
 
 /// Export and import of runs.
 mod exchange;
 
+pub use answers::RecordedAnswers;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};

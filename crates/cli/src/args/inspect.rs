@@ -253,6 +253,9 @@ pub(crate) struct ToolsArguments {
     /// Show only tools with this text in the name or description, with their schemas.
     #[arg(value_name = "TEXT", help_heading = OPTIONS, conflicts_with_all = ["changed", "accept"])]
     pub(crate) filter: Option<String>,
+    /// Start all servers and list their tools anew, in place of the lists that were stored in the last 24 hours.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["changed", "accept"])]
+    pub(crate) refresh: bool,
     /// Show the changes of tools since they were pinned, as a diff, and the digest that accepts it. Tools of servers that are not
     /// configured here are listed as last seen.
     #[arg(help_heading = OPTIONS, long)]

@@ -70,6 +70,9 @@ pub(crate) struct CreateArguments {
     /// Reuse the plan of an earlier request with the same goal and tools; otherwise cache the new plan.
     #[arg(help_heading = PLANNING, long)]
     pub(crate) cache: bool,
+    /// Accept a plan that names tools which do not exist yet, with a warning for each.
+    #[arg(help_heading = PLANNING, long)]
+    pub(crate) allow_unknown_tools: bool,
     /// Write the plan to this file.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -34,6 +34,7 @@ use crate::planning::progress;
 use crate::runs::store;
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::{EndedStepLines, Live};
 use crate::view::output;
@@ -87,7 +88,7 @@ impl<'a> ChatContext<'a> {
         } else {
             Some(store::open(&arguments.store, printer)?)
         };
-        let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+        let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer).await?;
         toolbox.add_extraction(Arc::clone(&model));
         toolbox.apply_config(config, store.as_ref(), printer)?;
         for note in toolbox.notes() {

@@ -14,6 +14,7 @@ use crate::args::{CheckArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::store;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::{Printer, counted};
 use crate::view::{diagnostics, output};
@@ -157,9 +158,11 @@ pub(super) async fn check(
     let needed: BTreeSet<String> = loaded.flat_map(LoadedPlan::tool_names).collect();
     let mut toolbox = Toolbox::empty();
     if !read.is_empty() {
-        toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
+        let store = store::open_if_there(&arguments.plan.text.store)?;
+        toolbox.recall_answers(config, store.as_ref())?;
         toolbox.close().await;
     }
     let policy = config.restrict(Policy::new());

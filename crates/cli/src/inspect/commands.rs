@@ -1,17 +1,19 @@
 //! The commands beside `run`, and `show --estimate`: the expected duration of a run.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 use indexmap::IndexSet;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, Diagnostic, ServerName, ServerNames, Tool, Value};
+use planwright::core::{Catalog, Diagnostic, SeenAnswers, ServerName, ServerNames, Tool, Value};
 use planwright::drawing::Drawing;
 use planwright::engine::Durations;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::EstimateV1;
+use planwright::planner::tools::signatures::seen_answers;
 use planwright::terminal_text;
 use serde::Serialize;
 
@@ -22,6 +24,7 @@ use crate::run::plan_file;
 use crate::runs::{list, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
@@ -48,9 +51,12 @@ pub(crate) async fn check(
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let mut toolbox =
+        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
+    let store = store::open_if_there(&arguments.plan.text.store)?;
+    toolbox.recall_answers(&config, store.as_ref())?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
     if arguments.strict && loaded.diagnostics.has_faults() {
@@ -128,7 +134,8 @@ pub(crate) async fn show(
     let has_tools = marks_flow || arguments.tools.are_named();
     let mut toolbox = None;
     let catalog = if has_tools {
-        let mut opened = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+        let mut opened =
+            Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.close().await;
         let pins = store::open_if_there(&arguments.plan.text.store)?;
         opened.apply_config(&config, pins.as_ref(), printer)?;
@@ -227,10 +234,35 @@ struct ToolListing<'a> {
     description: Option<&'a str>,
     input_schema: &'a Value,
     output_schema: &'a Value,
+    /// The answers so far of a tool without an output schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<SeenListing<'a>>,
     read_only: bool,
     destructive: bool,
     idempotent: bool,
     asks_first: bool,
+}
+
+#[derive(Serialize)]
+struct SeenListing<'a> {
+    calls: u64,
+    /// The number of answers with each field.
+    fields: BTreeMap<&'a str, u64>,
+    schema: Value,
+    /// An answer with its values masked.
+    sample: &'a Value,
+}
+
+impl<'a> SeenListing<'a> {
+    fn of(seen: &'a SeenAnswers) -> Option<Self> {
+        let fields = seen.fields().map(|(name, count)| (&**name, count));
+        (seen.calls > 0).then(|| Self {
+            calls: seen.calls,
+            fields: fields.collect(),
+            schema: seen.schema(),
+            sample: &seen.sample,
+        })
+    }
 }
 
 /// `planwright tools`
@@ -242,9 +274,14 @@ pub(crate) async fn tools(
         return changed_tools::command(arguments, printer).await;
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let server_use = if arguments.refresh {
+        ServerUse::FreshLists
+    } else {
+        ServerUse::Lists
+    };
+    let mut toolbox = Toolbox::open(&arguments.tools, None, server_use, printer).await?;
     toolbox.close().await;
-    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+    let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
         Some(store::open(&arguments.store, printer)?)
@@ -275,6 +312,7 @@ pub(crate) async fn tools(
                     description: tool.description.as_deref(),
                     input_schema: tool.input.as_value(),
                     output_schema: tool.output.as_value(),
+                    seen: tool.seen.as_deref().and_then(SeenListing::of),
                     read_only: tool.annotations.read_only,
                     destructive: tool.annotations.destructive,
                     idempotent: tool.annotations.idempotent,
@@ -302,8 +340,17 @@ pub(crate) async fn tools(
                     printer.data_line(&format!("      {}", listed(line)));
                 }
                 if filter.is_some() {
-                    let schema = serde_json::to_string_pretty(tool.input.as_value());
-                    for line in schema.unwrap_or_default().lines() {
+                    let pretty =
+                        |schema: &Value| serde_json::to_string_pretty(schema).unwrap_or_default();
+                    let mut lines = pretty(tool.input.as_value());
+                    if !tool.output.is_any() {
+                        lines += "\ngives:\n";
+                        lines += &pretty(tool.output.as_value());
+                    } else if let Some(seen) = seen_answers(tool) {
+                        lines += "\n";
+                        lines += &seen;
+                    }
+                    for line in lines.lines() {
                         printer.data_line(&format!("      {}", terminal_text::one_line(line)));
                     }
                 }
@@ -314,6 +361,9 @@ pub(crate) async fn tools(
                 } else {
                     "no tool matches"
                 });
+            }
+            if let Some(listed) = toolbox.listed_before() {
+                printer.status(&format!("{listed}; `--refresh` lists them again"));
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::args::{ConvertArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file::{self, ParsedPlanText};
 use crate::system::text_file::{may_write, write};
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
@@ -95,7 +96,7 @@ async fn catalog(
         return Ok(None);
     }
     let needed = tool_names([plan]);
-    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     toolbox.close().await;
     Ok(Some(toolbox.catalog))
 }

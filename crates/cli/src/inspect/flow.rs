@@ -19,6 +19,7 @@ use crate::args::{FlowArguments, Format, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::setup::settings::{self, Settings};
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
@@ -53,7 +54,8 @@ async fn of_plan(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), printer).await?;
+    let mut toolbox =
+        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;
     let (sound, loaded) = check(loaded, &toolbox.catalog, config);
     toolbox.close().await;
@@ -206,7 +208,7 @@ async fn of_tools(
     config: &Config,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;
     toolbox.close().await;
     let policy = config.flow();

@@ -34,6 +34,7 @@ use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::limits;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
@@ -53,10 +54,10 @@ pub(crate) async fn command(
     let model = model::open(&arguments.model, &config)?;
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&arguments.tools, None, printer) => toolbox?,
+        toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
-    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+    let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
         Some(store::open(&arguments.store, printer)?)

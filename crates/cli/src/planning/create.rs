@@ -32,6 +32,7 @@ use crate::error::{CommandError, Exit};
 use crate::runs::{exchange, store};
 use crate::setup::settings::{self, Settings};
 use crate::system::{environment, text_file};
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -52,9 +53,9 @@ pub(crate) async fn command(
     } else {
         Some(model::open(&arguments.model, &config)?)
     };
-    let mut toolbox = Toolbox::open(&arguments.tools, None, printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
     toolbox.close().await;
-    let pins = if arguments.no_store || !toolbox.has_pins(&config) {
+    let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
     } else {
         Some(store::open(&arguments.store, printer)?)
@@ -67,7 +68,10 @@ pub(crate) async fn command(
     }
     let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.goal, printer);
-    let requirements = PlanRequirements::new(&arguments.goal, &toolbox, &known, durations, &config);
+    let requirements = PlanRequirements {
+        allows_unknown_tools: arguments.allow_unknown_tools,
+        ..PlanRequirements::new(&arguments.goal, &toolbox, &known, durations, &config)
+    };
     let Some(model) = model else {
         let prompt = requirements.task().prompt(
             arguments.planning.tool_tokens,
@@ -200,6 +204,8 @@ pub(crate) struct PlanRequirements<'a> {
     notation: PlanDialect,
     library: Library,
     policy: Policy,
+    /// True if the plan may name tools that do not exist.
+    allows_unknown_tools: bool,
     inputs: Object,
 }
 
@@ -223,6 +229,7 @@ impl<'a> PlanRequirements<'a> {
             library: Library::new(),
             policy: config.restrict(Policy::new()),
             inputs: Object::default(),
+            allows_unknown_tools: false,
         }
     }
 
@@ -264,6 +271,7 @@ impl<'a> PlanRequirements<'a> {
         settings.notation = self.notation;
         settings.tries = arguments.tries;
         settings.tool_tokens = arguments.tool_tokens;
+        settings.allows_unknown_tools = self.allows_unknown_tools;
         settings
     }
 
@@ -311,7 +319,14 @@ impl<'a> PlanRequirements<'a> {
     /// Returns the key by which a plan is found again: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
-        let prompt = self.task().prompt(budget, budget, self.notation);
+        // The same words with other spaces are the same question.
+        let words: Vec<&str> = self.goal.split_whitespace().collect();
+        let goal = words.join(" ");
+        let task = PlanTask {
+            goal: &goal,
+            ..self.task()
+        };
+        let prompt = task.prompt(budget, budget, self.notation);
         key(&[&prompt.system, model, &prompt.text, &self.schemas()])
     }
 

@@ -28,6 +28,7 @@ use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::limits;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -91,8 +92,13 @@ impl<'a> PlanCommand<'a> {
         let options = self.options()?;
         let mut signals = Signals::new()?;
         let tools = &self.arguments.tools;
+        let server_use = if self.arguments.dry_run {
+            ServerUse::Lists
+        } else {
+            ServerUse::Calls
+        };
         let mut toolbox = tokio::select! {
-            toolbox = Toolbox::open(tools, Some(needed), self.printer) => toolbox?,
+            toolbox = Toolbox::open(tools, Some(needed), server_use, self.printer) => toolbox?,
             _ = signals.next() => return Ok(Exit::Interrupted),
         };
         let prepared =
@@ -120,7 +126,7 @@ impl<'a> PlanCommand<'a> {
         let (arguments, printer) = (self.arguments, self.printer);
         let open_store = || store::open(&arguments.plan.text.store, printer);
         let mut store = None;
-        if !arguments.no_store && toolbox.has_pins(&self.config) {
+        if !arguments.no_store && toolbox.needs_store(&self.config) {
             store = Some(open_store()?);
         }
         toolbox.open_extraction(&arguments.adapt.model, &self.config);

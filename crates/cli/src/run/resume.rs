@@ -35,6 +35,7 @@ use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::limits;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
@@ -80,7 +81,7 @@ pub(crate) async fn resume(
     let mut signals = Signals::new()?;
     let needed = loaded.tool_names();
     let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&sources, Some(&needed), printer) => toolbox?,
+        toolbox = Toolbox::open(&sources, Some(&needed), ServerUse::Calls, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
     toolbox.open_extraction(&arguments.adapt.model, &config);

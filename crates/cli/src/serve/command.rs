@@ -24,7 +24,8 @@ use crate::serve::token;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
-use crate::tools::toolbox::{self, Toolbox};
+use crate::tools::open_servers::connect_options;
+use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::printer::counted;
 
@@ -48,7 +49,7 @@ pub(crate) async fn serve(
         printer.status(&note);
     }
     let servers = servers.unwrap_or_else(ServersConfig::default);
-    let upstreams = Upstreams::new(servers, toolbox::connect_options());
+    let upstreams = Upstreams::new(servers, connect_options());
     let mut settings = gateway_settings(arguments, &config, toolbox, printer)?;
     if telemetry.is_on() {
         settings.observers.push(Arc::new(telemetry.clone()));

@@ -13,6 +13,7 @@ use planwright::pins::{
 use planwright_store::{Store, StoreError};
 use serde::Serialize;
 
+use super::open_servers::ServerUse;
 use super::toolbox::Toolbox;
 use super::trust;
 use crate::approval::passphrase::PassphraseCheck;
@@ -99,7 +100,7 @@ async fn look(
     printer: Printer,
 ) -> Result<Vec<String>, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
-    let toolbox = Toolbox::open(tools, None, printer).await?;
+    let toolbox = Toolbox::open(tools, None, ServerUse::FreshLists, printer).await?;
     toolbox.close().await;
     toolbox.pin(&config, store)?;
     toolbox.mention_names(printer);

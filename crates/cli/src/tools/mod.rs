@@ -2,6 +2,7 @@
 
 pub(crate) mod changed_tools;
 pub(crate) mod limits;
+pub(crate) mod open_servers;
 pub(crate) mod servers;
 pub(crate) mod toolbox;
 pub(crate) mod trust;

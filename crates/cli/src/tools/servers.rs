@@ -11,7 +11,8 @@ use planwright::mcp::{ConnectOptions, Connections, ServerTransport, ServersConfi
 use planwright::terminal_text;
 use tokio::time::Instant;
 
-use super::toolbox::{connect_options, find_servers_file, print_failure, servers_file};
+use super::open_servers::{connect_options, print_failure};
+use super::toolbox::{find_servers_file, servers_file};
 use super::trust;
 use crate::args::{
     AddServerArguments, Format, ListServersArguments, RunFormat, ServersArguments, ServersCommand,

@@ -1,31 +1,29 @@
 //! The tools of a command: simulated ones, servers, the built-in workspace.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use planwright::config::Config;
 use planwright::core::check::Policy;
-use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, ServerName, Tool, Value};
+use planwright::core::{Catalog, Code, Diagnostics, EXTRACTION, Tool, Value};
 use planwright::engine::backend::Simulated;
 use planwright::engine::{Backends, Durations};
-use planwright::mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig, Supervisor};
+use planwright::mcp::ServersConfig;
 use planwright::pins::{NoticeKind, PinPolicy, Pinning, Verdicts};
 use planwright::planner::extraction::Extraction;
 use planwright::planner::model::{Model, Usage};
-use planwright::service::Tools;
-use planwright::stored::RecordProcesses;
+use planwright::service::{Tools, with_seen_answers};
 use planwright::telemetry::Telemetry;
 use planwright::workspace::Workspace;
 use planwright::{Planwright, names};
 use planwright_store::Store;
 
+use super::open_servers::{OpenServers, ServerUse};
 use super::trust;
 use crate::args::{ModelArguments, ToolArguments};
 use crate::error::{CommandError, reason};
 use crate::planning::model;
-use crate::planning::progress::Waiting;
 use crate::runs::store;
 use crate::setup::settings;
 use crate::system::{environment, text_file};
@@ -38,10 +36,8 @@ pub(crate) struct Toolbox {
     pub(crate) backends: Backends,
     /// The durations of simulated tools.
     pub(crate) durations: Durations,
-    connections: Option<Connections>,
+    servers: OpenServers,
     has_source: bool,
-    /// True if servers were left out because the plan does not need them.
-    has_idle_servers: bool,
     secrets: Vec<Arc<str>>,
     file: FileOrigin,
     /// True if the plan has steps that extract data.
@@ -67,28 +63,22 @@ pub(crate) struct ServersFile {
     pub(crate) origin: FileOrigin,
 }
 
-/// Returns the options for starting servers: supervised and recorded, so that none outlives this process unnoticed.
-pub(crate) fn connect_options() -> ConnectOptions {
-    let search_path = environment::variable("PATH").map(OsString::from);
-    ConnectOptions {
-        tokens: environment::of_user(),
-        supervisor: Supervisor::this_program().map(|program| program.search_path(search_path)),
-        processes: Some(Arc::new(RecordProcesses)),
-        ..ConnectOptions::default()
-    }
-}
-
 impl Toolbox {
-    /// Gets the tools that `needed` names, or all if it names none. Servers without any of them are not started.
+    /// Gets the tools that `needed` names, or all if it names none. Servers without any of them are not started, nor those
+    /// whose stored lists suffice for `server_use`.
     pub(crate) async fn open(
         arguments: &ToolArguments,
         needed: Option<&BTreeSet<String>>,
+        server_use: ServerUse,
         printer: Printer,
     ) -> Result<Self, CommandError> {
         let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
         toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
-        if let Some(servers) = servers {
-            toolbox.add_servers(&servers, needed, printer).await;
+        if let Some(config) = servers {
+            let servers =
+                OpenServers::open(&config, &mut toolbox.catalog, needed, server_use, printer);
+            toolbox.servers = servers.await;
+            toolbox.servers.join(&mut toolbox.backends);
         }
         Ok(toolbox)
     }
@@ -196,6 +186,7 @@ impl Toolbox {
         printer: Printer,
     ) -> Result<(), CommandError> {
         self.open_extraction(&ModelArguments::default(), config);
+        self.recall_answers(config, store)?;
         let verdicts = match store {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
@@ -242,10 +233,24 @@ impl Toolbox {
         pinning.compare(tools).map_err(store::explain)
     }
 
-    /// Returns whether it has tools that are to be pinned.
-    pub(crate) fn has_pins(&self, config: &Config) -> bool {
+    /// Adds what `store` knows of the answers of tools without an output schema.
+    pub(crate) fn recall_answers(
+        &mut self,
+        config: &Config,
+        store: Option<&Store>,
+    ) -> Result<(), CommandError> {
+        if let Some(store) = store.filter(|_| config.learns_outputs()) {
+            let catalog = with_seen_answers(&self.catalog, store);
+            self.catalog = catalog.map_err(store::explain)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether it has tools that are to be pinned, or whose answers are recorded.
+    pub(crate) fn needs_store(&self, config: &Config) -> bool {
         let mut tools = self.catalog.tools();
-        config.pin(self.file.is_own) != PinPolicy::Off && tools.any(|tool| !tool.origin.is_empty())
+        (config.pin(self.file.is_own) != PinPolicy::Off || config.learns_outputs())
+            && tools.any(|tool| !tool.origin.is_empty())
     }
 
     /// The owner of the `mcp.json` of the servers.
@@ -259,9 +264,8 @@ impl Toolbox {
             catalog: Catalog::new(),
             backends: Backends::new(),
             durations: Durations::new(),
-            connections: None,
+            servers: OpenServers::default(),
             has_source: false,
-            has_idle_servers: false,
             secrets: Vec::new(),
             file: FileOrigin::default(),
             extracts: false,
@@ -272,17 +276,20 @@ impl Toolbox {
 
     /// Stops the servers.
     pub(crate) async fn close(&self) {
-        if let Some(connections) = &self.connections {
-            connections.shutdown().await;
-        }
+        self.servers.close().await;
     }
 
     /// Returns notes for a person about diagnostics of missing tools.
     pub(crate) fn notes_on(&self, diagnostics: &Diagnostics) -> Vec<String> {
+        let mut notes: Vec<String> = self
+            .listed_before()
+            .filter(|_| diagnostics.has_errors())
+            .map(|listed| format!("note: {listed}; `planwright tools --refresh` lists them again"))
+            .into_iter()
+            .collect();
         if !diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
-            return Vec::new();
+            return notes;
         }
-        let mut notes = Vec::new();
         if let Some(error) = &self.extraction_fault {
             notes.push(format!("note: no model extracts data: {error}"));
             notes.extend(error.hints().iter().map(|hint| format!("  hint: {hint}")));
@@ -300,8 +307,8 @@ impl Toolbox {
                     .to_owned(),
             ];
         }
-        self.missing_servers()
-            .iter()
+        self.servers
+            .missing()
             .map(|server| {
                 format!("note: the tools of `{server}` are missing, since it did not start")
             })
@@ -310,21 +317,17 @@ impl Toolbox {
 
     /// Returns whether the catalog has the tools of every server that is configured.
     pub(crate) fn is_complete(&self) -> bool {
-        !self.has_idle_servers && self.missing_servers().is_empty()
+        self.servers.are_complete()
+    }
+
+    /// Says which tools are those that servers listed in an earlier process, and when.
+    pub(crate) fn listed_before(&self) -> Option<String> {
+        self.servers.listed_before()
     }
 
     /// Texts of the configuration that must not be shown, such as keys and tokens.
     pub(crate) fn secrets(&self) -> Vec<Arc<str>> {
         self.secrets.clone()
-    }
-
-    /// Returns the names of configured servers that are missing.
-    fn missing_servers(&self) -> Vec<String> {
-        self.connections
-            .iter()
-            .flat_map(Connections::failures)
-            .map(|failure| failure.server.to_string())
-            .collect()
     }
 
     pub(crate) fn add_workspace(&mut self, root: &Path) -> Result<(), CommandError> {
@@ -365,83 +368,6 @@ impl Toolbox {
         }
         Ok(())
     }
-
-    async fn add_servers(
-        &mut self,
-        config: &ServersConfig,
-        needed: Option<&BTreeSet<String>>,
-        printer: Printer,
-    ) {
-        let options = ConnectOptions {
-            only: needed.and_then(|names| servers_of(names, config)),
-            ..connect_options()
-        };
-        self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
-            let mut servers = config.servers.iter();
-            servers.any(|server| !needed.contains(&*server.name))
-        });
-        let is_needed = |name: &&ServerName| {
-            options
-                .only
-                .as_ref()
-                .is_none_or(|needed| needed.contains(&***name))
-        };
-        let names = config.servers.iter().map(|server| &server.name);
-        let names: Vec<String> = names
-            .filter(is_needed)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        let starting =
-            (!names.is_empty()).then(|| Waiting::new(&format!("starting {}", names.join(", "))));
-        let connections = Connections::connect(config, options).await;
-        if let Some(starting) = starting {
-            starting.end();
-        }
-        for warning in connections.warnings() {
-            printer.quote(&format!("warning: {warning}"));
-        }
-        for failure in connections.failures() {
-            print_failure(failure, printer);
-        }
-        for server in config.names() {
-            self.catalog.reserve(server);
-        }
-        for tool in connections.tools() {
-            self.catalog.add(tool.clone());
-        }
-        self.backends.join(connections.backends());
-        self.connections = Some(connections);
-    }
-}
-
-/// The most lines of a server's standard error that are shown.
-const MAX_STDERR_LINES: usize = 10;
-
-/// Reports why a server did not start, with the last lines that it wrote.
-pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
-    printer.quote(&format!("warning: {failure}"));
-    printer.quote(&format!("  {}", failure.help));
-    let lines: Vec<&str> = failure.stderr.lines().collect();
-    for line in &lines[lines.len().saturating_sub(MAX_STDERR_LINES)..] {
-        printer.quote(&format!("  | {line}"));
-    }
-}
-
-/// Returns the servers of these tools, if every name has one.
-fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
-    names
-        .iter()
-        .filter(|name| *name != EXTRACTION)
-        .map(|name| {
-            let (server, _) = name.split_once('.')?;
-            let known = config.servers.iter().any(|known| &*known.name == server)
-                || config
-                    .unusable
-                    .iter()
-                    .any(|problem| problem.server.as_deref() == Some(server));
-            known.then(|| server.to_owned())
-        })
-        .collect()
 }
 
 /// Reports notices about changed tools.

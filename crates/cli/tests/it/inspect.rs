@@ -1,12 +1,15 @@
 //! A plan and what it is checked against, as golden cases and pages write it, looked at through the library.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy, Release, check};
 use planwright::core::flow::{FlowPattern, FlowPolicy, FlowRule};
 use planwright::core::plan::ExternalValue;
 use planwright::core::plan::{Action, PlanTarget};
-use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, Tool, Value};
+use planwright::core::{
+    Catalog, Code, Diagnostic, Diagnostics, Object, Plan, SeenAnswers, Tool, Value,
+};
 use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
 use planwright::engine::Engine;
 use planwright::engine::backend::Simulated;
@@ -115,7 +118,19 @@ impl Subject {
                 })
                 .collect();
         };
-        simulated(tools).tools().cloned().collect()
+        let with_answers = |tool: &Tool| {
+            let answers = tools.get(&tool.name).and_then(|tool| tool.get("seen"));
+            let mut tool = tool.clone();
+            tool.seen = answers.map(|answers| {
+                let mut seen = SeenAnswers::default();
+                for answer in answers.as_list().unwrap() {
+                    seen.add(answer);
+                }
+                Arc::new(seen)
+            });
+            tool
+        };
+        simulated(tools).tools().map(with_answers).collect()
     }
 
     /// The notifications about the plan while it runs.
@@ -210,8 +225,18 @@ impl Inspection {
     }
 }
 
+/// The simulated tools. Their field `seen`, a list of answers that they gave before, is not part of a script.
 fn simulated(tools: &Value) -> Simulated {
-    Simulated::from_script(&Value::object([("tools", tools.clone())])).unwrap()
+    let tools = tools.as_object().unwrap().iter().map(|(name, tool)| {
+        let fields = tool.as_object().unwrap().iter();
+        let fields = fields.filter(|(field, _)| &***field != "seen");
+        let fields: Object = fields
+            .map(|(field, value)| (field.clone(), value.clone()))
+            .collect();
+        (name.clone(), Value::from(fields))
+    });
+    let tools: Object = tools.collect();
+    Simulated::from_script(&Value::object([("tools", Value::from(tools))])).unwrap()
 }
 
 fn collect_tools(plan: &Plan, names: &mut BTreeSet<String>) {

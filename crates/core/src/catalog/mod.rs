@@ -3,10 +3,12 @@
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/tools.md).
 
 mod lookup;
+mod seen;
 mod tool;
 mod tool_pattern;
 
 pub use lookup::{Catalog, Lookup};
+pub use seen::SeenAnswers;
 pub use tool::{Annotations, EXTRACTION, EXTRACTION_PARAMETERS, Hints, ServerNames, Tool};
 pub(crate) use tool::{extraction_schema, hex};
 pub use tool_pattern::ToolPattern;

@@ -1,12 +1,13 @@
 //! Tools and their definitions, in canonical form and with a digest; the names that belong to each server; and the extraction
 //! tool: a model reads a text, and its answer is data that fits a schema.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::SeenAnswers;
 use crate::plan::{Node, NodeKind, Step};
 use crate::{Hashing, Object, Schema, ServerName, ToolName, Value};
 
@@ -36,6 +37,11 @@ pub struct Tool {
     pub approval: bool,
     /// The reason for the required approval, as one clause, if known.
     pub approval_reason: Option<Arc<str>>,
+    /// The answers that the tool gave so far; `None` if they are not recorded, as for a tool that declares its output.
+    pub seen: Option<Arc<SeenAnswers>>,
+    /// The parameters that the configuration marks as sharable, in addition to those that the schema marks with
+    /// `x-sharable`.
+    pub sharable: BTreeSet<Arc<str>>,
 }
 
 /// The annotations that a server states about a tool (MCP `ToolAnnotations`); `None` for omitted ones.
@@ -119,6 +125,8 @@ impl Tool {
             hints: Hints::default(),
             approval: false,
             approval_reason: None,
+            seen: None,
+            sharable: BTreeSet::new(),
         }
     }
 
@@ -256,6 +264,11 @@ impl ServerNames {
     pub fn owner<'a>(&'a self, name: &'a str) -> Option<&'a ServerName> {
         let nearest = self.claims(name).max_by_key(|(rank, _)| *rank);
         nearest.map(|(_, server)| server)
+    }
+
+    /// Returns the servers that `name` may belong to, such as `files` for `files.write` and `files__write`.
+    pub fn claimants<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ServerName> {
+        self.claims(name).map(|(_, server)| server)
     }
 
     /// Returns true if `name`, which begins with the name of `server`, belongs to no other server.

@@ -127,6 +127,8 @@ impl Catalog {
             "its server is another program or address"
         } else if here.annotations != tool.annotations {
             "its effects are others"
+        } else if here.sharable != tool.sharable {
+            "its sharable parameters are others"
         } else if here.definition_digest() != tool.definition_digest() {
             "its definition is another one"
         } else {

@@ -70,6 +70,7 @@ codes! {
     InvalidExpression = "PW0405", "an expression is malformed";
     UnlistedPath = "PW0406", "a path leads to a field that the schema does not list";
     UnwrittenSlot = "PW0407", "a slot is read that nothing fills";
+    UnseenPath = "PW0408", "a path leads to what no answer of the tool had";
 
     InvalidLiteral = "PW0501", "a value does not fit the schema";
     MissingArgument = "PW0502", "a required argument is missing";

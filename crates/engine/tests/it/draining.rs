@@ -13,7 +13,7 @@ use planwright_core::plan::{
     Action, Field, ForEach, Node, OnError, OnFailure, PlanCall, PlanTarget, Reference, Repeat,
     Retry,
 };
-use planwright_core::{Place, Plan, Step};
+use planwright_core::{Place, Plan, PlanDigest, Step};
 use planwright_engine::backend::{
     Backends, CallProgress, ErrorKind, Function, Functions, ToolCall, ToolError, ToolOutput,
 };
@@ -119,7 +119,7 @@ fn process(plan: &CheckedPlan, entries: &mut Vec<Entry>, drain_before: usize) ->
     let mut clock = run.now();
     let opened = Record::Opened {
         run: None,
-        digest: Arc::from(plan.digest()),
+        digest: plan.digest().clone(),
         header: Value::Null,
     };
     entries.push(Entry {
@@ -256,7 +256,7 @@ fn a_drained_run_leaves_nothing_unknown_and_gives_the_same_outcome_once_resumed(
         let mut expected = whole.answered.clone();
         expected.sort();
         assert_eq!(answered, expected, "each call happens once");
-        let opened = |_: &str, _: &Value| {
+        let opened = |_: &PlanDigest, _: &Value| {
             Ok::<_, Infallible>(ReplayHeader {
                 plan: plan.clone(),
                 options: RunOptions::default(),

@@ -1,9 +1,10 @@
 //! The configuration of one server, and its identity: a digest of the transport configuration.
 
+use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use planwright_core::ServerName;
 use sha2::{Digest, Sha256};
@@ -170,6 +171,35 @@ impl ServerConfig {
     pub fn origin(&self) -> Arc<str> {
         origin_of(self)
     }
+
+    /// Returns a SHA-256 digest, in hexadecimal digits, of `salt` and of everything that may change the server's list of
+    /// tools: its configuration with the secrets, the size and time of the files in its command line, and for a program
+    /// the `search_path` and the working directory.
+    pub(crate) fn fingerprint(&self, salt: &str, search_path: Option<&OsStr>) -> String {
+        let mut parts = OriginDigest {
+            digest: Sha256::new(),
+            secrets: &[],
+        };
+        parts.add(salt);
+        parts.add(self.protocol.as_deref().unwrap_or_default());
+        match &self.reach {
+            ServerTransport::Program(program) => {
+                parts.program(program);
+                parts.add(&search_path.unwrap_or_default().to_string_lossy());
+                // It is unknown only if it was removed, and then no relative path leads to a file.
+                let here = std::env::current_dir().unwrap_or_default();
+                let folder = program.cwd.clone().unwrap_or(here);
+                parts.add(&folder.to_string_lossy());
+                for word in std::iter::once(&program.command).chain(&program.args) {
+                    parts.files(&folder, word);
+                }
+            }
+            ServerTransport::Http(http) => {
+                parts.http(http);
+            }
+        }
+        parts.hex()
+    }
 }
 
 impl fmt::Debug for ServerConfig {
@@ -235,12 +265,7 @@ fn origin_of(server: &ServerConfig) -> Arc<str> {
         ServerTransport::Http(http) => parts.http(http),
     };
     let name = parts.masked(name);
-    let mut origin = format!("{name} sha256:");
-    for byte in parts.digest.finalize() {
-        // Writing to a string cannot fail.
-        let _ = write!(origin, "{byte:02x}");
-    }
-    origin.into()
+    format!("{name} sha256:{}", parts.hex()).into()
 }
 
 /// A digest of length-prefixed parts, so that different lists of parts never feed the same bytes.
@@ -289,6 +314,30 @@ impl OriginDigest<'_> {
             Ok(absolute) if is_relative_file => self.add(&absolute.to_string_lossy()),
             _ => self.add(word),
         }
+    }
+
+    /// Adds the size and the time of the files that a word of a command line may name: `FILE`, `--option=FILE`, `@FILE`.
+    fn files(&mut self, folder: &Path, word: &str) {
+        let last = word.rsplit(['=', '@']).next().unwrap_or_default();
+        for path in [word, last] {
+            if let Ok(found) = folder.join(path).metadata()
+                && found.is_file()
+            {
+                let modified = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                let age = modified.duration_since(SystemTime::UNIX_EPOCH);
+                self.add(&format!("{} {:?}", found.len(), age.unwrap_or_default()));
+            }
+        }
+    }
+
+    /// Returns the digest in hexadecimal digits.
+    fn hex(self) -> String {
+        let mut text = String::new();
+        for byte in self.digest.finalize() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
     }
 
     fn add(&mut self, text: &str) {

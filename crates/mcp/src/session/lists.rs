@@ -13,6 +13,7 @@ use super::router::RequestError;
 use crate::config::ServerConfig;
 use crate::object::{text_field, with};
 use crate::transport::stdio::process::truncate_message;
+use crate::upstream::ToolLists;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
 pub(crate) fn remove_hidden_names(
@@ -99,50 +100,26 @@ impl Session {
         Ok((found, false))
     }
 
-    /// Requests and converts the tools of the server.
+    /// Requests and converts the tools of the server, and stores the list in `lists`.
     pub(crate) async fn list_tools(
         &self,
         config: &ServerConfig,
+        lists: Option<&ToolLists>,
     ) -> Result<ToolList, ServerStartError> {
-        let (mut entries, is_whole) = match self.pages("tools/list", "tools").await {
+        let (entries, is_whole) = match self.pages("tools/list", "tools").await {
             Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
         };
-        let mut warnings = Vec::new();
-        if !is_whole {
-            let (server, count) = (&config.name, entries.len());
-            warnings.push(format!(
-                "the list of tools of the server `{server}` has no end: {count} were read"
-            ));
-        }
-        remove_hidden_names(&mut entries, TOOL_KIND, &config.name, &mut warnings);
-        if self.requires_argument_headers() {
-            entries.retain(|entry| {
-                let fault = entry.get("inputSchema").and_then(argument_fault);
-                if let Some(fault) = &fault {
-                    let name = truncate_message(entry.get("name").and_then(Value::as_text).unwrap_or_default());
-                    let server = &config.name;
-                    warnings.push(format!(
-                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
-                    ));
-                }
-                fault.is_none()
-            });
-        }
-        let tools = read_tools(
-            (&config.name, &config.origin()),
-            config.trusted,
-            &entries,
-            &mut warnings,
-        );
-        // Pins need the original definitions, clients get the visible text, so this follows the conversion.
-        strip_hidden_text(&mut entries, TOOL_KIND, &config.name, &mut warnings);
-        limit_warnings(&config.name, &mut warnings);
-        Ok(ToolList {
-            tools,
+        let listing = ToolListing {
             entries,
-            warnings,
-        })
+            is_whole,
+            requires_headers: self.requires_argument_headers(),
+        };
+        if let Some(lists) = lists {
+            let version = self.server_info.info.get("version");
+            lists.store(config, version.and_then(Value::as_text), &listing);
+        }
+        Ok(listing.read(config))
     }
 
     async fn list_error(&self, error: RequestError) -> ServerStartError {
@@ -179,6 +156,62 @@ pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {
         warnings.push(format!(
             "the list of tools of the server `{server}` has {more}"
         ));
+    }
+}
+
+/// The entries of `tools/list` as the server sent them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ToolListing {
+    pub(crate) entries: Vec<Value>,
+    /// False if the list has no end.
+    pub(crate) is_whole: bool,
+    /// True if tools may require arguments to be repeated in headers.
+    pub(crate) requires_headers: bool,
+}
+
+impl ToolListing {
+    /// Converts the entries to tools of the server `config`.
+    pub(crate) fn read(self, config: &ServerConfig) -> ToolList {
+        let Self {
+            mut entries,
+            is_whole,
+            requires_headers,
+        } = self;
+        let mut warnings = Vec::new();
+        if !is_whole {
+            let (server, count) = (&config.name, entries.len());
+            warnings.push(format!(
+                "the list of tools of the server `{server}` has no end: {count} were read"
+            ));
+        }
+        remove_hidden_names(&mut entries, TOOL_KIND, &config.name, &mut warnings);
+        if requires_headers {
+            entries.retain(|entry| {
+                let fault = entry.get("inputSchema").and_then(argument_fault);
+                if let Some(fault) = &fault {
+                    let name = truncate_message(entry.get("name").and_then(Value::as_text).unwrap_or_default());
+                    let server = &config.name;
+                    warnings.push(format!(
+                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
+                    ));
+                }
+                fault.is_none()
+            });
+        }
+        let tools = read_tools(
+            (&config.name, &config.origin()),
+            config.trusted,
+            &entries,
+            &mut warnings,
+        );
+        // Pins need the original definitions, clients get the visible text, so this follows the conversion.
+        strip_hidden_text(&mut entries, TOOL_KIND, &config.name, &mut warnings);
+        limit_warnings(&config.name, &mut warnings);
+        ToolList {
+            tools,
+            entries,
+            warnings,
+        }
     }
 }
 

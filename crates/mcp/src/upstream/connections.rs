@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join_all;
@@ -11,7 +11,9 @@ use planwright_engine::{Backends, ToolBackend};
 
 use super::backend::ServerBackend;
 use super::server::Server;
+use super::tool_lists::{ListRemover, ToolLists};
 use crate::config::{ConfigProblem, ServersConfig};
+use crate::session::caller::{ClientContext, ServerObserver};
 use crate::supervisor::Supervisor;
 #[cfg(feature = "http")]
 use crate::transport::auth::{Consent, Tokens};
@@ -45,6 +47,8 @@ pub struct ConnectOptions {
     pub supervisor: Option<Supervisor>,
     /// The observer of server processes.
     pub processes: Option<Arc<dyn ProcessObserver>>,
+    /// The storage of tool lists. Each list that a server sends is stored there, and removed when it has changed.
+    pub tool_lists: Option<ToolLists>,
 }
 
 /// Observes the processes of servers. Its methods must not block.
@@ -75,6 +79,7 @@ impl Default for ConnectOptions {
             consent: None,
             supervisor: None,
             processes: None,
+            tool_lists: None,
         }
     }
 }
@@ -95,6 +100,8 @@ pub struct Connections {
     tools: Vec<Tool>,
     failures: Vec<ServerFailure>,
     warnings: Vec<String>,
+    // Servers reference their observers only weakly.
+    list_removers: Vec<Arc<ListRemover>>,
 }
 
 /// The reason why a server is not available.
@@ -143,6 +150,7 @@ impl Connections {
             tools: Vec::new(),
             failures: Vec::new(),
             warnings: Vec::new(),
+            list_removers: Vec::new(),
         };
         for problem in &config.unusable {
             if let Some(failure) = ServerFailure::unusable(problem)
@@ -150,6 +158,17 @@ impl Connections {
                 && options.needs(&failure.server)
             {
                 connections.failures.push(failure);
+            }
+        }
+        if let Some(lists) = &options.tool_lists {
+            for server in &servers {
+                let remover = Arc::new(ListRemover::new(lists.clone(), Arc::clone(&server.config)));
+                let observer: Weak<ListRemover> = Arc::downgrade(&remover);
+                server.set_context(ClientContext {
+                    observer: Some(observer as Weak<dyn ServerObserver>),
+                    ..ClientContext::default()
+                });
+                connections.list_removers.push(remover);
             }
         }
         let starts = servers.iter().map(|server| server.start());
@@ -162,7 +181,12 @@ impl Connections {
                     connections.warnings.extend(list.warnings);
                     connections.servers.push(server);
                 }
-                Err(error) => connections.failures.push(server.failure(error)),
+                Err(error) => {
+                    if let Some(lists) = &options.tool_lists {
+                        lists.store_failure(&server.config);
+                    }
+                    connections.failures.push(server.failure(error));
+                }
             }
         }
         connections

@@ -5,10 +5,12 @@ pub(crate) mod connections;
 mod entry;
 mod monitor;
 mod server;
+mod tool_lists;
 mod upstreams;
 
 pub use connections::{ConnectOptions, Connections, ProcessObserver, ServerFailure};
 pub use monitor::ResourceSubscription;
+pub use tool_lists::{StoredTools, ToolLists};
 pub use upstreams::{
     ChangeCounts, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
 };

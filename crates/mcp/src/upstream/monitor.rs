@@ -164,7 +164,9 @@ impl SessionMonitor {
         };
         Ok(match kind {
             ListKind::Tools => {
-                let list = session.list_tools(config).await?;
+                let list = session
+                    .list_tools(config, server.options.tool_lists.as_ref())
+                    .await?;
                 log_warnings(&list.warnings);
                 ListContent::Tools(list)
             }

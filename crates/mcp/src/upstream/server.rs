@@ -76,7 +76,9 @@ impl Server {
         self.state().last_start = Some(Instant::now());
         let start = async {
             let session = self.connect().await?;
-            let tools = session.list_tools(&self.config).await?;
+            let tools = session
+                .list_tools(&self.config, self.options.tool_lists.as_ref())
+                .await?;
             Ok((session, tools))
         };
         let (session, tools) = with_timeout(self.start_timeout(), start).await?;

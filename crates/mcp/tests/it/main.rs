@@ -15,4 +15,5 @@ mod real_servers;
 mod starting;
 mod stopping;
 mod support;
+mod tool_lists;
 mod upstreams;

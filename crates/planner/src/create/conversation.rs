@@ -51,6 +51,8 @@ pub struct CreateSettings {
     pub temperature: f64,
     /// Maximum number of output tokens.
     pub max_tokens: Option<u32>,
+    /// True to accept a plan that names tools which do not exist, with a warning for each.
+    pub allows_unknown_tools: bool,
 }
 
 impl Default for CreateSettings {
@@ -63,6 +65,7 @@ impl Default for CreateSettings {
             max_reply_bytes: 256 * 1024,
             temperature: DEFAULT_TEMPERATURE,
             max_tokens: None,
+            allows_unknown_tools: false,
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::plan::{SlotKind, Targets};
+use planwright_core::plan::{Action, PlanCall, PlanTarget, SlotKind, Targets};
 use planwright_core::{
-    CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Plan, Value, check,
+    Catalog, CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Lookup, Plan, Severity,
+    Tool, Value, check,
 };
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
@@ -65,6 +66,22 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
         }
         text = repaired;
     }
+    let mut context = creation.check;
+    let stand_ins;
+    if valid.is_none() && creation.settings.allows_unknown_tools {
+        stand_ins = with_stand_ins(&text, context.catalog);
+        context.catalog = &stand_ins;
+        let mut found = Diagnostics::new();
+        valid = parse_and_check(&text, context, &mut found);
+        let unknown = std::mem::take(&mut evaluation.diagnostics);
+        for mut diagnostic in unknown {
+            if diagnostic.code == Code::UnknownTool {
+                diagnostic.severity = Severity::Warning;
+                found.push(diagnostic);
+            }
+        }
+        evaluation.diagnostics = found;
+    }
     // The part behind the cut might have been a better plan, or the rest of this one.
     if reply.finish == FinishReason::Length {
         valid = None;
@@ -88,7 +105,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
                 &checked,
             );
             let plan = Plan { metadata, ..plan };
-            evaluation.plan = print_checked(&plan, creation.check, &mut evaluation.diagnostics);
+            evaluation.plan = print_checked(&plan, context, &mut evaluation.diagnostics);
         }
     }
     evaluation
@@ -129,6 +146,35 @@ pub(crate) fn check_beginning(text: String, creation: &PlanRequest<'_>) -> Optio
         text = text.repaired(&found, creation.check.catalog)?.0;
     }
     None
+}
+
+/// Returns `catalog` with a tool that takes and returns anything in place of each tool that the plan names and `catalog` does
+/// not have.
+fn with_stand_ins(text: &ExtractedPlan, catalog: &Catalog) -> Catalog {
+    let mut catalog = catalog.clone();
+    if let Some(plan) = text.parse().plan {
+        add_stand_ins(&plan, &mut catalog);
+    }
+    catalog
+}
+
+fn add_stand_ins(plan: &Plan, catalog: &mut Catalog) {
+    for step in &plan.steps {
+        match &step.action {
+            Action::Tool(name) if matches!(catalog.find(&name.text), Lookup::Unknown) => {
+                let (server, tool) = name
+                    .text
+                    .split_once('.')
+                    .unwrap_or(("unknown", &*name.text));
+                catalog.add(Tool::new(server, tool));
+            }
+            Action::Plan(PlanCall {
+                target: PlanTarget::Inline(plan),
+                ..
+            }) => add_stand_ins(plan, catalog),
+            Action::Tool(_) | Action::Plan(_) | Action::Value(_) => {}
+        }
+    }
 }
 
 /// Parses and checks a plan. Returns it both as parsed and as checked.

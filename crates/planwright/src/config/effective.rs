@@ -115,6 +115,11 @@ impl Config {
         })
     }
 
+    /// Returns false if a file switches off the record of the structure of answers.
+    pub fn learns_outputs(&self) -> bool {
+        self.tools.learns_nothing.is_none()
+    }
+
     /// Returns true if a file makes calls of this tool ask first, regardless of its annotations.
     pub fn asks_about(&self, tool: &Tool) -> bool {
         self.tools.ask_about(tool)
@@ -406,6 +411,12 @@ impl Config {
         let rule = tools.unannotated.as_ref();
         let word = rule.map_or(Value::Null, |rule| Value::from(rule.word.as_str()));
         list.push("tools.unannotated", word, rule.map(|rule| &rule.set_in));
+        for rule in &tools.sharable {
+            let pattern = Value::from(rule.pattern.as_str());
+            list.push("tools.sharable", pattern, Some(&rule.set_in));
+        }
+        let set_in = tools.learns_nothing.as_ref();
+        list.push("tools.learn_outputs", Value::from(set_in.is_none()), set_in);
     }
 }
 

@@ -15,7 +15,7 @@ use super::flow::FlowTable;
 use super::model::ModelTable;
 use super::serve::{ServeTable, StoreTable};
 use super::telemetry::TelemetryTable;
-use super::tools::{PinWord, Unannotated};
+use super::tools::{PinWord, SharablePattern, Unannotated};
 use super::value_syntax::{Pattern, RateLimit, Size, TimeLimit};
 
 /// The owner of a file.
@@ -372,6 +372,14 @@ pub(crate) struct ToolsTable {
     /// stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) unannotated: Option<Spanned<Unannotated>>,
+    /// The parameters of other people's servers that take references in a plan that shares marked parameters only, as those of the
+    /// Concierge dialect: `TOOL:PARAMETER`, or `TOOL:*` for all of a tool; only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) sharable: Vec<Spanned<SharablePattern>>,
+    /// False to record no structure of answers: the names and types of the fields that tools without an output schema returned in stored runs,
+    /// without values. A project's file can only switch it off.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(super) learn_outputs: Option<Spanned<bool>>,
 }
 
 /// The budgets of one run.

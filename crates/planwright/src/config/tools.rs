@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, ToolRule};
-use planwright_core::{Annotations, Tool};
+use planwright_core::{Annotations, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -31,6 +31,10 @@ pub(super) struct ToolRules {
     pub(super) project_pin: Option<PinRule>,
     /// The rule about tools that do not declare whether they are destructive: the user's, and a project's if it is stricter.
     pub(super) unannotated: Option<UnannotatedRule>,
+    /// The parameters that take references; of the user's file only.
+    pub(super) sharable: Vec<SharableRule>,
+    /// The place that switches off the record of answers.
+    pub(super) learns_nothing: Option<Arc<str>>,
 }
 
 /// The policy for calls of a tool that does not declare whether it is destructive.
@@ -62,6 +66,66 @@ impl TryFrom<String> for Unannotated {
             other => Err(format!(
                 "`{other}` is not what can become of such tools (write `ask` or `run`)"
             )),
+        }
+    }
+}
+
+/// A pattern `TOOL:PARAMETER`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct SharablePattern {
+    text: String,
+    tool: ToolPattern,
+    /// The name of the parameter; `*` for all.
+    parameter: Arc<str>,
+}
+
+impl TryFrom<String> for SharablePattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.rsplit_once(':') {
+            Some((tool, parameter))
+                if !tool.trim().is_empty() && !parameter.is_empty() && text.trim() == text =>
+            {
+                Ok(Self {
+                    tool: ToolPattern::new(tool),
+                    parameter: parameter.into(),
+                    text,
+                })
+            }
+            _ => Err(format!(
+                "`{text}` names no parameter (write `TOOL:PARAMETER`, such as `mail.send:text`)"
+            )),
+        }
+    }
+}
+
+/// A rule that parameters take references.
+#[derive(Clone, Debug)]
+pub(super) struct SharableRule {
+    pub(super) pattern: SharablePattern,
+    pub(super) set_in: Arc<str>,
+}
+
+impl SharablePattern {
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Marks the parameters of `tool` that the pattern covers.
+    fn mark(&self, tool: &mut Tool) {
+        if !self.tool.covers(tool) {
+            return;
+        }
+        if &*self.parameter == "*" {
+            let properties = tool.input.as_value().get("properties");
+            let properties = properties.and_then(Value::as_object);
+            let names = properties.into_iter().flat_map(|fields| fields.keys());
+            let names: Vec<Arc<str>> = names.cloned().collect();
+            tool.sharable.extend(names);
+        } else {
+            tool.sharable.insert(Arc::clone(&self.parameter));
         }
     }
 }
@@ -124,6 +188,16 @@ impl ToolRules {
                 word: *word.get_ref(),
                 set_in: source.place(word),
             });
+        }
+        self.sharable
+            .extend(tools.sharable.iter().map(|pattern| SharableRule {
+                pattern: pattern.get_ref().clone(),
+                set_in: source.place(pattern),
+            }));
+        if let Some(learns) = &tools.learn_outputs
+            && !learns.get_ref()
+        {
+            self.learns_nothing = Some(source.place(learns));
         }
         if let Some(word) = &tools.pin {
             let rule = PinRule {
@@ -190,6 +264,9 @@ impl ToolRules {
             tool.approval = true;
             tool.approval_reason = Some(Arc::from(UNSTATED));
         }
+        for rule in &self.sharable {
+            rule.pattern.mark(tool);
+        }
         let idempotent = covers(&self.idempotent, tool);
         if read_only || idempotent {
             tool.annotations = vouched(tool.annotations, read_only, idempotent);
@@ -240,6 +317,14 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         let span = patterns.first()?.span();
         Some((span, message.to_owned(), help.to_owned()))
     });
+    let sharable = tools.sharable.first().map(|pattern| {
+        (
+            pattern.span(),
+            "a project cannot say which parameters take references".to_owned(),
+            "the user decides this: put `sharable` into your own planwright.toml".to_owned(),
+        )
+    });
+    let said = said.chain(sharable);
     let passphrase = source.file.approvals.passphrase.iter().map(|wanted| {
         (
             wanted.span(),

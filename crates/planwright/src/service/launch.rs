@@ -13,7 +13,7 @@ use planwright_engine::{
     Approver, Decision, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 
-use super::planwright::Claim;
+use super::planwright::{Claim, Open};
 #[cfg(feature = "store")]
 use super::run::Learning;
 use super::spec::{EventObserver, ObservedRun, RunSpec};
@@ -38,8 +38,14 @@ impl Planwright {
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?;
         let (start, journal) = spec.open()?;
-        let engine = self
-            .plain_engine()
+        #[cfg(feature = "store")]
+        let engine = match &learning {
+            Some(learning) => learning.engine(self.bound_backend()),
+            None => self.plain_engine(),
+        };
+        #[cfg(not(feature = "store"))]
+        let engine = self.plain_engine();
+        let engine = engine
             .with_options(spec.options)
             .with_approver(Arc::new(ClaimingApprover {
                 approver: spec.approver,
@@ -89,6 +95,16 @@ pub(super) struct BoundBackend {
     pub(super) backend: Arc<dyn ToolBackend>,
     pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
+}
+
+impl BoundBackend {
+    pub(super) fn of(open: &Open) -> Self {
+        Self {
+            backend: Arc::clone(&open.backend),
+            catalog: Arc::clone(&open.catalog),
+            policy: open.policy.clone(),
+        }
+    }
 }
 
 impl ToolBackend for BoundBackend {

@@ -1,5 +1,7 @@
 //! The library as others embed it: tools that are opened once, plans that are checked against them and run over them.
 
+#[cfg(feature = "store")]
+mod answers;
 mod builder;
 mod error;
 mod launch;
@@ -18,6 +20,8 @@ mod time_left;
 mod view;
 
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
+#[cfg(feature = "store")]
+pub use answers::with_seen_answers;
 pub use builder::Builder;
 pub use error::Error;
 pub use launch::run_time;

@@ -288,18 +288,18 @@ impl Planwright {
         &self.0.open
     }
 
+    /// The backends of the tools, bound to the catalog and the policy.
+    pub(super) fn bound_backend(&self) -> BoundBackend {
+        BoundBackend::of(self.open())
+    }
+
     /// The engine without options and approver.
     pub(super) fn plain_engine(&self) -> Engine {
         self.0.engine.clone()
     }
 
     pub(super) fn with_open(open: Open) -> Self {
-        let bound = BoundBackend {
-            backend: Arc::clone(&open.backend),
-            catalog: Arc::clone(&open.catalog),
-            policy: open.policy.clone(),
-        };
-        let engine = Engine::new(bound);
+        let engine = Engine::new(BoundBackend::of(&open));
         Self(Arc::new(Inner { open, engine }))
     }
 

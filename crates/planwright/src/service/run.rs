@@ -8,18 +8,24 @@ use std::time::Duration;
 use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
-#[cfg(feature = "store")]
-use planwright_engine::Durations;
 use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
+#[cfg(feature = "store")]
+use planwright_engine::{Durations, Engine};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+#[cfg(feature = "store")]
+use super::answers::{AnswerRecord, RecordingBackend};
+#[cfg(feature = "store")]
+use super::launch::BoundBackend;
 use super::planwright::sound;
 use super::spec::EventObserver;
 #[cfg(feature = "store")]
 use super::spec::{RunSpec, RunStorage};
+#[cfg(feature = "store")]
+use super::stored_runs;
 use super::{Error, Planwright};
 #[cfg(feature = "store")]
 use crate::stored::StoredRunError;
@@ -42,11 +48,13 @@ pub struct Run {
     pub(super) learning: Option<Learning>,
 }
 
-/// The durations of calls that a store knew before a run, and the store that learns from it.
+/// The durations of calls that a store knew before a run, the answers of its tools, and the store that learns from it.
 #[cfg(feature = "store")]
 pub(super) struct Learning {
     store: Store,
     before: Durations,
+    answers: Arc<AnswerRecord>,
+    secrets: Vec<Arc<str>>,
 }
 
 #[cfg(feature = "store")]
@@ -64,16 +72,34 @@ impl Learning {
         if is_new && options.durations.is_empty() {
             options.durations = store.durations().map_err(StoredRunError::from)?;
         }
-        let before = options.durations.clone();
-        Ok(Some(Self { store, before }))
+        Ok(Some(Self {
+            store,
+            before: options.durations.clone(),
+            answers: Arc::default(),
+            secrets: options.secrets.clone(),
+        }))
     }
 
-    /// Stores the durations of a run that has ended. They only order later runs, so a failure is no failure of the run.
+    /// The engine of the run, which records the answers of its tools.
+    pub(super) fn engine(&self, bound: BoundBackend) -> Engine {
+        Engine::new(RecordingBackend {
+            bound,
+            record: Arc::clone(&self.answers),
+        })
+    }
+
+    /// Stores the durations and the answers of a run that has ended. They only order later runs and help to write further plans, so a
+    /// failure is no failure of the run.
     fn save(self, summary: &RunSummary) {
-        if summary.journal_error.is_none()
-            && let Err(error) = self.store.save_durations(&self.before, &summary.durations)
-        {
+        if summary.journal_error.is_some() {
+            return;
+        }
+        if let Err(error) = self.store.save_durations(&self.before, &summary.durations) {
             tracing::warn!(%error, "the durations of calls were not stored");
+        }
+        let now = stored_runs::now();
+        if let Err(error) = self.answers.save(&self.store, &self.secrets, now) {
+            tracing::warn!(%error, "the structure of answers was not stored");
         }
     }
 }

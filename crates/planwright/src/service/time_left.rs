@@ -113,7 +113,7 @@ mod tests {
         let mut durations = Durations::new();
         for (tool, seconds) in tools {
             let learned = LearnedDuration::exactly(Duration::from_secs(*seconds));
-            durations.insert(&Arc::from("s"), &Arc::from(*tool), learned);
+            durations.insert(&"s".into(), &Arc::from(*tool), learned);
         }
         durations
     }

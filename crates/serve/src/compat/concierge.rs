@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use planwright_core::{Object, Value};
+use planwright_core::{Object, Tool, Value};
 use planwright_engine::run::StepStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
@@ -125,7 +125,7 @@ fn description(context: &DescriptionContext<'_>) -> String {
     }
     for tool in &context.tools {
         let _ = write!(text, "\n{}", signature(tool));
-        let marked = sharable(tool.input.as_value());
+        let marked = sharable(tool);
         if !marked.is_empty() {
             let _ = write!(text, " [sharable: {}]", marked.join(", "));
         }
@@ -134,10 +134,12 @@ fn description(context: &DescriptionContext<'_>) -> String {
 }
 
 /// The parameters that take references, or have parts that do.
-fn sharable(schema: &Value) -> Vec<&str> {
+fn sharable(tool: &Tool) -> Vec<&str> {
+    let schema = tool.input.as_value();
     let parameters = schema.get("properties").and_then(Value::as_object);
     let parameters = parameters.into_iter().flatten();
-    let marked = parameters.filter(|(_, described)| takes_references(described));
+    let marked = parameters
+        .filter(|(name, described)| tool.sharable.contains(*name) || takes_references(described));
     marked.map(|(name, _)| &**name).collect()
 }
 

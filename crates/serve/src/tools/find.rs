@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright::loaded_plan::{LoadedPlan, single_call};
-use planwright_core::{Lookup, Tool, Value};
+use planwright_core::{Catalog, Lookup, Tool, Value};
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ReadOptions};
 use planwright_engine::Decision;
@@ -22,7 +22,7 @@ use crate::plans::resume::ClientApprover;
 use crate::response::answer;
 use crate::signatures::{look_up_tools, signature};
 use crate::tools::arguments::{BadRequest, GatewayArguments};
-use crate::tools::snapshot::ToolSnapshot;
+use crate::tools::snapshot::{ToolSnapshot, with_answers};
 
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;
@@ -78,7 +78,9 @@ impl PlanHost {
         }
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         let snapshot = self.settled_tools_for(&names, NOTIFIED_CLIENT_GRACE).await;
-        let found = look_up_tools(&snapshot.catalog, names);
+        // Runs may have recorded more answers since the snapshot was made.
+        let catalog = with_answers(Catalog::clone(&snapshot.catalog), &self.settings);
+        let found = look_up_tools(&catalog, names);
         let texts: Vec<String> = found
             .iter()
             .map(|found| found.to_string().trim_end().to_owned())

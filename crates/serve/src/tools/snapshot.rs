@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use planwright::names;
 use planwright::pins::{Changes, NoticeKind, PinPolicy, Pinning, Verdicts};
+use planwright::service::with_seen_answers;
 use planwright_core::{Catalog, Tool};
 use planwright_engine::Backends;
 use planwright_engine::backend::{
@@ -55,7 +56,9 @@ impl ToolSnapshot {
     pub(crate) fn marks_sharing(&self) -> bool {
         *self.marks_sharing.get_or_init(|| {
             let mut tools = self.catalog.tools();
-            tools.any(|tool| compat::marks_sharing(tool.input.as_value()))
+            tools.any(|tool| {
+                !tool.sharable.is_empty() || compat::marks_sharing(tool.input.as_value())
+            })
         })
     }
 }
@@ -104,6 +107,7 @@ impl SnapshotCache {
         for tool in view.tools() {
             all.add(tool.clone());
         }
+        let mut all = with_answers(all, settings);
         all.add_extraction();
         // A client that hands over a plan, or calls by `call_tool`, does not see the single calls.
         let catalog = verdicts.catalog(&all, |all| settings.config.catalog_asking(all, |_| true));
@@ -119,6 +123,19 @@ impl SnapshotCache {
         });
         snapshot
     }
+}
+
+/// Returns `catalog` with what the store knows of the answers of tools without an output schema.
+pub(crate) fn with_answers(catalog: Catalog, settings: &GatewaySettings) -> Catalog {
+    let store = settings.store.as_ref();
+    let Some(store) = store.filter(|_| settings.config.learns_outputs()) else {
+        return catalog;
+    };
+    with_seen_answers(&catalog, store).unwrap_or_else(|error| {
+        // They only describe the tools.
+        tracing::warn!(%error, "the structure of answers was not read");
+        catalog
+    })
 }
 
 impl CachedSnapshot {

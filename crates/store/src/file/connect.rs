@@ -112,6 +112,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/layout_3.sql"),
     include_str!("migrations/layout_4.sql"),
     include_str!("migrations/layout_5.sql"),
+    include_str!("migrations/layout_6.sql"),
 ];
 
 /// Returns true if the file has the newest layout.

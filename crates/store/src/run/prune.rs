@@ -44,14 +44,19 @@ pub struct PruneReport {
 }
 
 impl Store {
-    /// Deletes runs and their decisions, and returns the space to the disk. `holder` leases each run meanwhile.
+    /// Deletes runs and their decisions, and the recorded answers of tools that no remaining run is old enough to have called, and
+    /// returns the space to the disk. `holder` leases each run meanwhile.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
     pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
         let ids = self.read(|connection| candidates(connection, prune))?;
-        self.delete_runs(ids, prune, holder)
+        let pruned = self.delete_runs(ids, prune, holder)?;
+        if !prune.dry_run {
+            self.prune_answers(prune.before)?;
+        }
+        Ok(pruned)
     }
 
     /// Deletes the oldest of the runs that [`Store::prune`] would delete, until the store has at most `max_bytes` or none is left.

@@ -1,5 +1,6 @@
 //! Tests of the public interface of the store: durability, exclusivity, formats.
 
+mod answers;
 mod damage;
 mod decisions;
 mod durations;

@@ -121,7 +121,7 @@ fn references_go_where_tools_say() {
         {"id": "a", "tool": "get_weather", "args": {"city": "Oslo"}},
         {"id": "b", "tool": "tell", "args": {"text": {"output_by_reference": {"a": ["city"]}}}},
         {"id": "c", "tool": "get_weather", "args": {"city": {"output_by_reference": {"a": ["city"]}}}},
-    ]})), @r#"error {"error":"the plan was rejected; nothing was called\nPW0601 at /steps/2/args/city: the parameter `city` of `get_weather` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)"}"#);
+    ]})), @r#"error {"error":"the plan was rejected; nothing was called\nPW0601 at /steps/2/args/city: the parameter `city` of `get_weather` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)"}"#);
 }
 
 #[test]

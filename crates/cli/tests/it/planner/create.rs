@@ -57,6 +57,50 @@ fn a_plan_is_written_where_it_is_wanted() {
 }
 
 #[test]
+fn a_plan_may_name_tools_that_are_yet_to_come() {
+    let fixture = fixture();
+    let plan = json!({"steps": [
+        {"id": "dogs", "tool": "list_dogs"},
+        {"id": "walk", "tool": "walk_the_dog_around_the_block", "args": {"name": "${dogs[0]}", "far": true}},
+        {"id": "inner", "args": {"dog": "${dogs[0]}"}, "plan": {"steps": [
+            {"id": "sit", "tool": "school.sit", "args": {"dog": "${inputs.dog}"}}
+        ]}}
+    ]});
+    fixture.answers(&[plan.clone()]);
+    let refused = fixture.run(&["create", "walk the dog", "--tries", "1"]);
+    assert_eq!(refused.status.code(), Some(3));
+    let output = fixture.run(&[
+        "create",
+        "walk the dog",
+        "--tries",
+        "1",
+        "--allow-unknown-tools",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let written: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(written["steps"][1]["tool"], "walk_the_dog_around_the_block");
+    let messages = stderr(&output);
+    for tool in ["walk_the_dog_around_the_block", "school.sit"] {
+        assert!(
+            messages.contains(&format!("warning PW0201: no tool `{tool}`")),
+            "{messages}"
+        );
+    }
+    // All other faults of a plan are errors as before.
+    let mut other = plan;
+    other["steps"][1]["args"]["name"] = json!("${cats[0]}");
+    fixture.answers(&[other]);
+    let refused = fixture.run(&[
+        "create",
+        "walk the dog",
+        "--tries",
+        "1",
+        "--allow-unknown-tools",
+    ]);
+    assert_eq!(refused.status.code(), Some(3));
+}
+
+#[test]
 fn every_answer_is_accounted_for() {
     let fixture = fixture();
     let unknown = json!({"steps": [{"id": "a", "tool": "cats"}]});

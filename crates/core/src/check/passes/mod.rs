@@ -7,4 +7,5 @@ pub(super) mod names;
 pub(super) mod policy;
 pub(super) mod positional;
 pub(super) mod references;
+mod seen;
 pub(super) mod slots;

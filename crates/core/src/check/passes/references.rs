@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::names::step_advice;
+use super::seen;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
@@ -131,6 +132,9 @@ impl ReadPass<'_> {
         };
         let what = format_args!("the {noun} of `{id}`");
         self.check_path(what, &self.read.path, reporter);
+        if !self.has_fallback {
+            seen::check(self.resolved, (&self.usage, *on), self.read, reporter);
+        }
     }
 
     fn check_slot(&self, kind: SlotKind, reporter: &mut Reporter<'_>) {

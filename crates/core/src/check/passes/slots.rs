@@ -363,8 +363,12 @@ fn check_parameter(
     whole: &SchemaLocation<'_>,
     reporter: &mut Reporter<'_>,
 ) {
+    let location = whole.field(&field.key);
     let mut found = Vec::new();
-    collect_references(&field.value, &whole.field(&field.key), false, &mut found);
+    // The configuration is the user's, so it decides about the parameter as a whole.
+    let sharable =
+        tool.sharable.contains(&field.key) || location.flag(SHARABLE_KEYWORD).unwrap_or_default();
+    collect_parts(&field.value, &location, sharable, &mut found);
     for node in found {
         node.each_reference(&mut |reference| {
             let message = format!(
@@ -372,7 +376,7 @@ fn check_parameter(
                 field.key, tool.name
             );
             let diagnostic = reporter.error(Code::NotSharable, reference.place, message).help(
-                "write the value itself, or mark the parameter with `x-sharable` in the tool's schema",
+                "write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml",
             );
             reporter.push(diagnostic);
         });
@@ -387,6 +391,16 @@ fn collect_references<'a>(
     found: &mut Vec<&'a Node>,
 ) {
     let sharable = location.flag(SHARABLE_KEYWORD).unwrap_or(sharable);
+    collect_parts(node, location, sharable, found);
+}
+
+/// Collects like [`collect_references`], with the mark of `node` itself in `sharable`.
+fn collect_parts<'a>(
+    node: &'a Node,
+    location: &SchemaLocation<'_>,
+    sharable: bool,
+    found: &mut Vec<&'a Node>,
+) {
     match &node.kind {
         NodeKind::Literal(_) => {}
         NodeKind::Reference(_) | NodeKind::Text(_) if sharable => {}

@@ -13,9 +13,9 @@ fn sharable_parameters() {
         .expect(
             r#"{"sharing": true, "steps": [{"id": "f", "tool": "fetch"}, {"id": "s", "tool": "show", "args": {"value": {"deep": "${f.x}"}, "secret": "a ${f} b", "free": ["${f}"]}}, {"id": "t", "tool": "show", "args": "${f}"}]}"#,
             &[
-                "PW0601 at /steps/1/args/secret: the parameter `secret` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+                "PW0601 at /steps/1/args/secret: the parameter `secret` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
                 "?PW0503 at /steps/1/args/free: the tool `show` lists no parameter `free` (the parameters are `secret`, `value`)",
-                "PW0601 at /steps/1/args/free/0: the parameter `free` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+                "PW0601 at /steps/1/args/free/0: the parameter `free` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
                 "PW0601 at /steps/2/args: the arguments of `show` as a whole cannot come from another step",
             ],
         );
@@ -73,10 +73,10 @@ fn sharable_parts_of_parameters() {
             {"id": "t", "tool": "show", "args": {"box": {"shut": "${f}"}, "pair": [1, "${f}"], "most": {"secret": ["${f}"]},
                 "loop": "${f}"}}]}"#,
         &[
-            "PW0601 at /steps/2/args/box/shut: the parameter `box` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
-            "PW0601 at /steps/2/args/pair/1: the parameter `pair` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
-            "PW0601 at /steps/2/args/most/secret/0: the parameter `most` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
-            "PW0601 at /steps/2/args/loop: the parameter `loop` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema)",
+            "PW0601 at /steps/2/args/box/shut: the parameter `box` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
+            "PW0601 at /steps/2/args/pair/1: the parameter `pair` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
+            "PW0601 at /steps/2/args/most/secret/0: the parameter `most` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
+            "PW0601 at /steps/2/args/loop: the parameter `loop` of `show` is not sharable, so no reference may stand in it (write the value itself, or mark the parameter with `x-sharable` in the tool's schema or `tools.sharable` in your own planwright.toml)",
         ],
     );
 }

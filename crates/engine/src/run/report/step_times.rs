@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use planwright_core::PlanDigest;
 use planwright_core::check::CheckedPlan;
 
 use super::cost_model::CostModel;
@@ -58,13 +59,13 @@ pub fn step_times(
 
 /// Returns true if the durations of all tools that a plan calls are known. `seen` has the digests of the plans that
 /// were visited.
-fn are_known(plan: &CheckedPlan, durations: &Durations, seen: &mut HashSet<String>) -> bool {
+fn are_known(plan: &CheckedPlan, durations: &Durations, seen: &mut HashSet<PlanDigest>) -> bool {
     plan.steps()
         .iter()
         .all(|step| match (&step.tool, &step.plan) {
             (Some(tool), _) => durations.of(&tool.server, &tool.name).is_some(),
             (None, Some(inner)) => {
-                !seen.insert(inner.digest().to_owned()) || are_known(inner, durations, seen)
+                !seen.insert(inner.digest().clone()) || are_known(inner, durations, seen)
             }
             (None, None) => true,
         })

@@ -5,7 +5,9 @@ mod shape;
 mod signature;
 
 pub use listing::{ToolListing, listing};
-pub use signature::{LookupResult, details, estimate_tokens, look_up_tools, notes, signature};
+pub use signature::{
+    LookupResult, details, estimate_tokens, look_up_tools, notes, seen_answers, signature,
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use planwright_core::{Catalog, Lookup, Tool, Value};
+use planwright_core::{Catalog, Lookup, SeenAnswers, Tool, Value};
 use planwright_dialects::document::nearest;
 
 use super::shape::{self, ShapeLimits, first_sentence, multi_line, one_line, shape};
@@ -70,8 +70,49 @@ fn types(tool: &Tool) -> String {
     if !tool.output.is_any() {
         let output = tool.output.as_value();
         let _ = write!(text, " -> {}", shape(output, output, OUTPUT_LIMITS));
+    } else if let Some(seen) = seen(tool) {
+        let output = &seen.schema();
+        let shape = shape(output, output, OUTPUT_LIMITS);
+        // Without counts: a prompt that changes with each call is never in the cache of a provider.
+        let _ = write!(text, " -> {shape} (seen, not declared)");
     }
     text
+}
+
+/// Returns the answers that a tool without an output schema gave so far, if there are any.
+fn seen(tool: &Tool) -> Option<&SeenAnswers> {
+    let seen = tool.seen.as_deref()?;
+    (tool.output.is_any() && seen.calls > 0).then_some(seen)
+}
+
+/// The number of fields whose presence is described.
+const MAX_SEEN_FIELDS: usize = 24;
+
+/// The length of a masked sample, in bytes.
+const MAX_SAMPLE_LENGTH: usize = 2000;
+
+/// Describes the answers that a tool without an output schema gave so far: their structure, how often each field was there, and one answer with its
+/// values masked. `None` if there are none.
+pub fn seen_answers(tool: &Tool) -> Option<String> {
+    let seen = seen(tool)?;
+    let calls = match seen.calls {
+        1 => "1 call".to_owned(),
+        calls => format!("{calls} calls"),
+    };
+    let output = &seen.schema();
+    let mut text = format!(
+        "gave in {calls} (not declared): {}\n",
+        shape(output, output, DETAILED_OUTPUT_LIMITS)
+    );
+    for (name, count) in seen.fields().take(MAX_SEEN_FIELDS) {
+        let name = shape::field_name(name);
+        let _ = writeln!(text, "- `.{name}` was there in {count} of {calls}");
+    }
+    let sample = seen.sample.to_json();
+    let sample = one_line(&sample);
+    let sample = shape::shortened(&sample, MAX_SAMPLE_LENGTH);
+    let _ = writeln!(text, "for example, with masked values: {sample}");
+    Some(text)
 }
 
 fn marked(tool: &Tool) -> String {
@@ -205,6 +246,7 @@ pub fn details(tool: &Tool) -> String {
             shape(output, output, DETAILED_OUTPUT_LIMITS)
         );
     }
+    text += &seen_answers(tool).unwrap_or_default();
     let _ = writeln!(text, "effects: {}", effects(tool).join(", "));
     text
 }

@@ -4,7 +4,7 @@ mod dates;
 mod model;
 mod serving;
 
-use planwright_core::{Annotations, Catalog, Hints, Tool};
+use planwright_core::{Annotations, Catalog, Hints, Schema, Tool, Value};
 use proptest::prelude::*;
 
 use super::{Config, ConfigSource, Origin, rate, size, time};
@@ -51,6 +51,8 @@ ask = ["send_mail"]
 no_ask = ["fs.remove"]
 read_only = ["fs.stat"]
 idempotent = ["fs.write_file"]
+sharable = ["mail.*:text"]
+learn_outputs = false
 
 [budgets]
 calls = 500
@@ -84,16 +86,18 @@ max_bytes = "64KiB"
             r#"tools.no_ask = "fs.remove" (mine.toml:6)"#,
             r#"tools.read_only = "fs.stat" (mine.toml:7)"#,
             r#"tools.idempotent = "fs.write_file" (mine.toml:8)"#,
-            "budgets.calls = 500 (mine.toml:11)",
-            r#"budgets.wall_time = "10m" (mine.toml:12)"#,
-            "budgets.output_bytes = 50000000 (mine.toml:13)",
-            "budgets.failures_in_a_row = 5 (mine.toml:14)",
-            r#"budgets.tools."mail.*" = 3 (mine.toml:17)"#,
-            "budgets.servers.github = 100 (mine.toml:20)",
-            r#"rates.github = "100/m" (mine.toml:23)"#,
-            "runaway.same_call = 20 (mine.toml:26)",
-            "runaway.same_rounds = 5 (mine.toml:27)",
-            "output.max_bytes = 65536 (mine.toml:30)",
+            r#"tools.sharable = "mail.*:text" (mine.toml:9)"#,
+            "tools.learn_outputs = false (mine.toml:10)",
+            "budgets.calls = 500 (mine.toml:13)",
+            r#"budgets.wall_time = "10m" (mine.toml:14)"#,
+            "budgets.output_bytes = 50000000 (mine.toml:15)",
+            "budgets.failures_in_a_row = 5 (mine.toml:16)",
+            r#"budgets.tools."mail.*" = 3 (mine.toml:19)"#,
+            "budgets.servers.github = 100 (mine.toml:22)",
+            r#"rates.github = "100/m" (mine.toml:25)"#,
+            "runaway.same_call = 20 (mine.toml:28)",
+            "runaway.same_rounds = 5 (mine.toml:29)",
+            "output.max_bytes = 65536 (mine.toml:32)",
         ]
     );
 }
@@ -191,13 +195,59 @@ same_rounds = 1
     );
     faults(
         Origin::Project,
-        "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]",
+        "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]\nsharable = [\"m.s:t\"]",
         &[
             "planwright.toml:2: a project cannot say that a tool need not ask (the user decides this: put `no_ask` into your own planwright.toml)",
             "planwright.toml:3: a project cannot say that a tool changes nothing (the user decides this: put `read_only` into your own planwright.toml)",
             "planwright.toml:4: a project cannot say that a tool may be called again (the user decides this: put `idempotent` into your own planwright.toml)",
+            "planwright.toml:5: a project cannot say which parameters take references (the user decides this: put `sharable` into your own planwright.toml)",
         ],
     );
+    faults(
+        Origin::User,
+        "tools.sharable = [\"mail.send\"]",
+        &[
+            "mine.toml:1: `mail.send` names no parameter (write `TOOL:PARAMETER`, such as `mail.send:text`)",
+        ],
+    );
+}
+
+#[test]
+fn a_user_marks_parameters_of_other_peoples_servers() {
+    let schema = r#"{"properties": {"to": {}, "text": {}}}"#;
+    let marked = |rules: &str| {
+        let user = read(Origin::User, rules).unwrap();
+        let tool = Tool {
+            input: Schema::from_value(Value::from_json(schema).unwrap()),
+            ..Tool::new("mail", "send")
+        };
+        let before = tool.definition_digest();
+        let catalog = Config::of([&user]).catalog(&[tool].into_iter().collect());
+        let tool = catalog.get("mail", "send").unwrap();
+        // A mark of the user is no change of the tool.
+        assert_eq!(tool.definition_digest(), before);
+        tool.sharable.iter().cloned().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        marked("tools.sharable = ['mail.send:text', 'chat.send:to']"),
+        "text"
+    );
+    assert_eq!(marked("tools.sharable = ['mail.*:*']"), "text to");
+    assert_eq!(marked(""), "");
+}
+
+#[test]
+fn either_file_switches_off_what_is_learned() {
+    let learns = |user: &str, project: &str| {
+        let user = read(Origin::User, user).unwrap();
+        let project = read(Origin::Project, project).unwrap();
+        Config::of([&user, &project]).learns_outputs()
+    };
+    let (on, off) = ("tools.learn_outputs = true", "tools.learn_outputs = false");
+    assert!(learns("", ""));
+    assert!(learns(on, on));
+    assert!(!learns(off, on));
+    assert!(!learns(on, off));
 }
 
 #[test]

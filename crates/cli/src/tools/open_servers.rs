@@ -1,0 +1,325 @@
+//! The servers of a command: those that its plan names are started, unless the tools that they listed last suffice.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright::core::{Catalog, EXTRACTION, Lookup, ServerName, Tool};
+use planwright::engine::Backends;
+use planwright::mcp::{
+    ConnectOptions, Connections, ServerFailure, ServersConfig, StoredTools, Supervisor, ToolLists,
+};
+use planwright::stored::RecordProcesses;
+
+use crate::planning::progress::Waiting;
+use crate::runs::store;
+use crate::system::environment;
+use crate::view::printer::{Printer, time};
+
+/// The purpose for which a command opens servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerUse {
+    /// Their lists of tools, which may be stored ones.
+    Lists,
+    /// Their lists of tools as they are now.
+    FreshLists,
+    /// Calls. The plan is checked against the lists that the running servers send.
+    Calls,
+}
+
+/// The servers of a command.
+#[derive(Debug, Default)]
+pub(crate) struct OpenServers {
+    started: Vec<Connections>,
+    /// The servers whose stored lists are used, with the ages of the lists.
+    listed: Vec<(ServerName, Duration)>,
+    /// True if servers were left out because the plan does not need them.
+    has_idle: bool,
+}
+
+/// Returns the options for starting servers: supervised and recorded, so that none outlives this process unnoticed.
+pub(crate) fn connect_options() -> ConnectOptions {
+    let search_path = environment::variable("PATH").map(OsString::from);
+    ConnectOptions {
+        tokens: environment::of_user(),
+        supervisor: Supervisor::this_program()
+            .map(|program| program.search_path(search_path.clone())),
+        processes: Some(Arc::new(RecordProcesses)),
+        tool_lists: environment::data_folder()
+            .map(|folder| ToolLists::in_folder(folder.join("tool-lists"), store::now, search_path)),
+        ..ConnectOptions::default()
+    }
+}
+
+impl OpenServers {
+    /// Adds the tools that `names` names, or all without names, to `catalog`, and starts the servers that this needs.
+    pub(super) async fn open(
+        config: &ServersConfig,
+        catalog: &mut Catalog,
+        names: Option<&BTreeSet<String>>,
+        server_use: ServerUse,
+        printer: Printer,
+    ) -> Self {
+        for server in config.names() {
+            catalog.reserve(server);
+        }
+        let options = connect_options();
+        let lists = options
+            .tool_lists
+            .as_ref()
+            .filter(|_| server_use != ServerUse::FreshLists);
+        let stored = config.servers.iter().filter_map(|server| {
+            let tools = lists?.tools(server)?;
+            Some((server.name.clone(), tools))
+        });
+        let choice = ServerChoice {
+            config,
+            own: catalog,
+            names,
+            server_use,
+            lists: stored.collect(),
+        };
+        let mut open = Self::default();
+        let mut wanted = choice.wanted();
+        let mut started = BTreeSet::new();
+        loop {
+            let known = choice.catalog(&wanted, &started, &open.started);
+            wanted.extend(choice.candidates(&known));
+            let next = choice.to_start(&wanted, &started);
+            if next.is_empty() {
+                break;
+            }
+            started.extend(next.iter().cloned());
+            open.started.push(start(config, next, &options).await);
+        }
+        let unresolved = choice.unresolved(&choice.catalog(&wanted, &started, &open.started));
+        for connections in &open.started {
+            for warning in connections.warnings() {
+                printer.quote(&format!("warning: {warning}"));
+            }
+            for failure in connections.failures() {
+                if choice.is_named(&failure.server) || !unresolved.is_empty() {
+                    print_failure(failure, printer);
+                } else {
+                    print_failure_briefly(failure, printer);
+                }
+            }
+        }
+        for server in &config.servers {
+            if !started.contains(&server.name)
+                && wanted.contains(&server.name)
+                && let Some(list) = choice.lists.get(&server.name)
+            {
+                for warning in &list.warnings {
+                    printer.quote(&format!("warning: {warning}"));
+                }
+                open.listed.push((server.name.clone(), list.age));
+            }
+        }
+        let mut servers = config.servers.iter();
+        open.has_idle = servers.any(|server| !wanted.contains(&server.name));
+        let complete = choice.catalog(&wanted, &started, &open.started);
+        *catalog = complete;
+        open
+    }
+
+    /// Adds the backends of the started servers.
+    pub(super) fn join(&self, backends: &mut Backends) {
+        for connections in &self.started {
+            backends.join(connections.backends());
+        }
+    }
+
+    /// Returns the names of servers that did not start.
+    pub(super) fn missing(&self) -> impl Iterator<Item = &ServerName> {
+        let failures = self.started.iter().flat_map(Connections::failures);
+        failures.map(|failure| &failure.server)
+    }
+
+    /// Returns true if no server is left out or missing.
+    pub(super) fn are_complete(&self) -> bool {
+        !self.has_idle && self.missing().next().is_none()
+    }
+
+    /// Says whose tools are stored ones, and how old they are.
+    pub(super) fn listed_before(&self) -> Option<String> {
+        let oldest = self.listed.iter().map(|(_, age)| *age).max()?;
+        let names: Vec<String> = self
+            .listed
+            .iter()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        Some(format!(
+            "the tools of {} are those that were listed up to {} ago",
+            names.join(", "),
+            time(oldest)
+        ))
+    }
+
+    /// Stops the servers.
+    pub(super) async fn close(&self) {
+        for connections in &self.started {
+            connections.shutdown().await;
+        }
+    }
+}
+
+/// The choice of the servers that a command starts.
+struct ServerChoice<'a> {
+    config: &'a ServersConfig,
+    /// The tools that need no server, with the names of all servers.
+    own: &'a Catalog,
+    /// The names of the needed tools; `None` for all tools.
+    names: Option<&'a BTreeSet<String>>,
+    server_use: ServerUse,
+    /// The stored lists that are valid.
+    lists: HashMap<ServerName, StoredTools>,
+}
+
+impl ServerChoice<'_> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.names.into_iter().flatten().map(String::as_str);
+        names.filter(|name| *name != EXTRACTION)
+    }
+
+    fn all(&self) -> impl Iterator<Item = ServerName> {
+        self.config.names().cloned()
+    }
+
+    /// Returns true if a needed tool is of `server` by its name.
+    fn is_named(&self, server: &ServerName) -> bool {
+        let mut names = self.names();
+        names.any(|name| self.own.servers().claimants(name).any(|it| it == server))
+    }
+
+    /// Returns the servers that the needed tools may be of: those that their names say; for other names, those that list
+    /// a tool of the name, and those whose lists are not known.
+    fn wanted(&self) -> BTreeSet<ServerName> {
+        if self.names.is_none() {
+            return self.all().collect();
+        }
+        let mut wanted = BTreeSet::new();
+        for name in self.names() {
+            let mut claimants = self.own.servers().claimants(name).peekable();
+            if claimants.peek().is_some() {
+                wanted.extend(claimants.cloned());
+                continue;
+            }
+            let may_have = |server: &ServerName| {
+                let list = self.lists.get(server);
+                list.is_none_or(|list| list.tools.iter().any(|tool| &*tool.name == name))
+            };
+            let servers = self.config.servers.iter().map(|server| &server.name);
+            wanted.extend(servers.filter(|server| may_have(server)).cloned());
+        }
+        wanted
+    }
+
+    /// Returns the needed names that `catalog` does not know.
+    fn unresolved(&self, catalog: &Catalog) -> Vec<&str> {
+        let is_unknown = |name: &&str| matches!(catalog.find(name), Lookup::Unknown);
+        self.names().filter(is_unknown).collect()
+    }
+
+    /// Returns the servers that may have the tools that `catalog` does not know: a stored list may be out of date.
+    fn candidates(&self, catalog: &Catalog) -> BTreeSet<ServerName> {
+        let mut candidates = BTreeSet::new();
+        for name in self.unresolved(catalog) {
+            let mut claimants = self.own.servers().claimants(name).peekable();
+            if claimants.peek().is_some() {
+                candidates.extend(claimants.cloned());
+            } else {
+                candidates.extend(self.all());
+            }
+        }
+        candidates
+    }
+
+    /// Returns the servers to start next.
+    fn to_start(
+        &self,
+        wanted: &BTreeSet<ServerName>,
+        started: &BTreeSet<ServerName>,
+    ) -> BTreeSet<ServerName> {
+        let suffices = |server: &ServerName| {
+            let list = self.lists.get(server);
+            self.server_use == ServerUse::Lists && list.is_some_and(|list| !list.is_failed)
+        };
+        let waiting = wanted.difference(started);
+        waiting
+            .filter(|server| !suffices(server))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the tools of the wanted servers: as they list them now if they are started, else as they did.
+    fn catalog(
+        &self,
+        wanted: &BTreeSet<ServerName>,
+        started: &BTreeSet<ServerName>,
+        connections: &[Connections],
+    ) -> Catalog {
+        let mut catalog = self.own.clone();
+        for server in &self.config.servers {
+            let name = &server.name;
+            if started.contains(name) {
+                let tools = connections.iter().flat_map(Connections::tools);
+                for tool in tools.filter(|tool| tool.server == *name) {
+                    catalog.add(tool.clone());
+                }
+            } else if wanted.contains(name) {
+                let list = self.lists.get(name).into_iter();
+                for tool in list.flat_map(|list| &list.tools) {
+                    catalog.add(Tool::clone(tool));
+                }
+            }
+        }
+        catalog
+    }
+}
+
+/// Starts the servers `names`, and shows meanwhile that it does.
+async fn start(
+    config: &ServersConfig,
+    names: BTreeSet<ServerName>,
+    options: &ConnectOptions,
+) -> Connections {
+    let startable = config.servers.iter().map(|server| &server.name);
+    let shown: Vec<String> = startable
+        .filter(|name| names.contains(*name))
+        .map(|name| format!("`{name}`"))
+        .collect();
+    let starting =
+        (!shown.is_empty()).then(|| Waiting::new(&format!("starting {}…", shown.join(", "))));
+    let options = ConnectOptions {
+        only: Some(names.iter().map(ToString::to_string).collect()),
+        ..options.clone()
+    };
+    let connections = Connections::connect(config, options).await;
+    if let Some(starting) = starting {
+        starting.end();
+    }
+    connections
+}
+
+/// The most lines of a server's standard error that are shown.
+const MAX_STDERR_LINES: usize = 10;
+
+/// Reports why a server did not start, with the last lines that it wrote.
+pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
+    printer.quote(&format!("warning: {failure}"));
+    printer.quote(&format!("  {}", failure.help));
+    let lines: Vec<&str> = failure.stderr.lines().collect();
+    for line in &lines[lines.len().saturating_sub(MAX_STDERR_LINES)..] {
+        printer.quote(&format!("  | {line}"));
+    }
+}
+
+/// Reports in one line that a server did not start whose tools no plan needs.
+fn print_failure_briefly(failure: &ServerFailure, printer: Printer) {
+    let name = store::shell_word(&failure.server);
+    printer.quote(&format!(
+        "warning: {failure} (`planwright servers test {name}` shows why)"
+    ));
+}

@@ -1,0 +1,8 @@
+-- The structure of the answers that tools gave, by the digest of their definition: names and types with counts, no values.
+CREATE TABLE seen_answers (
+    digest TEXT NOT NULL PRIMARY KEY,
+    tool TEXT NOT NULL,
+    json TEXT NOT NULL,
+    seen_ns INTEGER NOT NULL
+) STRICT;
+CREATE INDEX seen_answers_by_time ON seen_answers (seen_ns);
