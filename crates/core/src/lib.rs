@@ -63,7 +63,7 @@ pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,
 };
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity, TextEdit};
 pub use expression::Expression;
 pub use place::{Place, PointerSegment, SourceText, Sources, Span};
 pub use plan::{Plan, Step, StepId};

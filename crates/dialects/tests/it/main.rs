@@ -10,6 +10,7 @@ mod flow;
 mod flow_properties;
 mod foreign_references;
 mod fuzz;
+mod fixes;
 mod golden;
 mod guessed;
 mod meaning;

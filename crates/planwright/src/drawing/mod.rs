@@ -14,7 +14,9 @@ mod flowchart;
 mod graph;
 mod json;
 mod lanes;
+mod list;
 mod state;
+mod step;
 mod text;
 
 #[cfg(test)]

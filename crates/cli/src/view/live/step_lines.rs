@@ -7,7 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 use planwright::core::Step;
 use planwright::core::check::CheckedPlan;
 use planwright::core::plan::{Action, OnError, PlanTarget, Targets};
-use planwright::engine::{StampedEvent, StepStatus, ToolError};
+use planwright::engine::{RunEvent, StampedEvent, StepStatus, ToolError};
 use planwright::service::{ActiveStep, EndedStep, RunView};
 use planwright::terminal_text;
 
@@ -104,7 +104,7 @@ impl StepLines {
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
         let ended = self.view.event(stamped)?;
         let is_shown = ended.status != StepStatus::NotRun;
-        is_shown.then(|| self.ended_line(&ended, stamped.at))
+        is_shown.then(|| self.ended_line(&ended, stamped))
     }
 
     /// `3 of 12 steps, 5.0s`
@@ -177,7 +177,8 @@ impl StepLines {
         format!("{spinner} {text}")
     }
 
-    fn ended_line(&self, ended: &EndedStep, now: Duration) -> String {
+    fn ended_line(&self, ended: &EndedStep, stamped: &StampedEvent) -> String {
+        let now = stamped.at;
         let id = ended.at.to_string();
         let running = ended.active.as_ref();
         let time = running.map_or_else(String::new, |running| {
@@ -197,6 +198,7 @@ impl StepLines {
                 if ended.attempts > 1 {
                     notes.push(counted(u64::from(ended.attempts), "attempt"));
                 }
+                notes.extend(result_keys(&stamped.event));
                 let text = self.columns(&id, action, &time, &notes.join(", "));
                 format!("{} {text}", styled(GOOD, "✓"))
             }
@@ -250,6 +252,30 @@ impl StepLines {
             (None, None) => "",
         }
     }
+}
+
+/// Maximum number of keys of a result that are shown.
+const MAX_KEYS: usize = 4;
+
+/// The keys of the object that a call returned: `→ city, temp`.
+fn result_keys(event: &RunEvent) -> Option<String> {
+    let RunEvent::StepEnded {
+        tool: Some(_),
+        output: Some(output),
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let fields = output.as_object().filter(|fields| !fields.is_empty())?;
+    let shown = fields.keys().take(MAX_KEYS);
+    let mut keys: Vec<String> = shown
+        .map(|key| terminal_text::one_line(key).into_owned())
+        .collect();
+    if fields.len() > MAX_KEYS {
+        keys.push("…".to_owned());
+    }
+    Some(format!("→ {}", keys.join(", ")))
 }
 
 fn failure(error: Option<&ToolError>) -> String {
