@@ -156,6 +156,20 @@ fn lines_are_fixed_as_well() {
     );
 }
 
+#[test]
+fn calls_without_ids() {
+    check(
+        "search(query=\"x\")\nmail.search(query=\"y\");\n",
+        "search = search(query=\"x\")\nsearch_2 = mail.search(query=\"y\")\n",
+    );
+    check(
+        "f = g()\n# then\nf(x=1)\n",
+        "f = g()\n# then\nf_2 = f(x=1)\n",
+    );
+    // What is printed is the output.
+    check_unfixed("a = f()\nprint(a)\n");
+}
+
 /// Over all guesses of people and models: no plan becomes another one, and no error is added.
 #[test]
 fn guesses_keep_their_meaning() {

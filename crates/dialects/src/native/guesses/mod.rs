@@ -15,6 +15,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::Names;
+pub(super) use self::texts::free_id;
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
 use crate::document::edits::{field_edits, removal};
