@@ -81,7 +81,9 @@ pub(super) async fn carry_out(
         chat.name(goal);
     }
     let Conversation::Tools { plans, .. } = &mut chat.conversation else {
-        context.printer.status("error: an agent loop has its own plans");
+        context
+            .printer
+            .status("error: an agent loop has its own plans");
         return Ok(Exit::Usage);
     };
     let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));

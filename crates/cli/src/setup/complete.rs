@@ -94,11 +94,8 @@ fn kind(argument: &Arg) -> Option<&str> {
 /// A value, and what it is.
 type Known = (String, Option<String>);
 
-/// Those of `known` that begin with `current`.
-fn matching(
-    known: impl IntoIterator<Item = Known>,
-    current: &OsStr,
-) -> Vec<CompletionCandidate> {
+/// The values of `known` that begin with `current`.
+fn matching(known: impl IntoIterator<Item = Known>, current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.to_string_lossy();
     let known = known.into_iter();
     let known = known.filter(|(value, _)| value.starts_with(&*current));
@@ -160,7 +157,9 @@ fn runs() -> Vec<Known> {
 fn steps() -> Vec<Known> {
     let of_file = |word: &String| {
         let path = Path::new(word);
-        let text = path.is_file().then(|| plan_file::read_file(path, MAX_SIZE))?;
+        let text = path
+            .is_file()
+            .then(|| plan_file::read_file(path, MAX_SIZE))?;
         let plan = parse(&text.ok()?, &ReadOptions::new(word)).plan?;
         let ids = plan.steps.iter().map(|step| step.id.to_string());
         Some(ids.collect::<Vec<_>>())

@@ -101,7 +101,7 @@ fn other_files_of_the_check_count_as_well() {
     write(
         folder.path(),
         "planwright.toml",
-        "[policy]\ndeny = [\"sai\"]\n",
+        "[tools]\ndeny = [\"sai\"]\n",
     );
     assert!(!watching.next());
     assert_eq!(watching.interrupt(), Some(3));

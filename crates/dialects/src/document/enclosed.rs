@@ -18,7 +18,9 @@ impl EnclosedPart {
     pub(crate) fn edits(&self, text: &[u8]) -> Vec<TextEdit> {
         let outside = |range: Range<usize>| std::str::from_utf8(text.get(range)?).ok();
         let before = outside(0..self.range.start).unwrap_or_default().trim();
-        let after = outside(self.range.end..text.len()).unwrap_or_default().trim();
+        let after = outside(self.range.end..text.len())
+            .unwrap_or_default()
+            .trim();
         let is_fence = before.starts_with("```") && !before.contains('\n');
         if self.enclosure != Enclosure::Fence || !is_fence || !matches!(after, "" | "```") {
             return Vec::new();

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use planwright_core::value::number::exact_number;
 use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span, TextEdit};
 
-use super::json_reader::{JsonReader, Unrecoverable};
 use super::edits::json;
+use super::json_reader::{JsonReader, Unrecoverable};
 use super::leniency::Leniency;
 use super::template::{QUOTES, end_of_marker};
 use super::{Item, ItemKind, Syntax, quote};

@@ -207,7 +207,10 @@ impl JsonReader<'_> {
             ContainerKind::List(_) => matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'),
             ContainerKind::Object { .. } => byte == b'"',
         };
-        let before = open.kind.last().and_then(|item| self.source.span(item.place));
+        let before = open
+            .kind
+            .last()
+            .and_then(|item| self.source.span(item.place));
         match before.filter(|_| continues) {
             Some(before) => {
                 let comma = TextEdit::new(before.end..before.end, ",");
@@ -246,7 +249,7 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports a fault of a text. `controls` are the edits that escape all its control characters, of which only the first is
+    /// Reports a fault of a text. `controls` are the edits that escape all its control characters; only the first of these is
     /// reported.
     pub(super) fn report_string_fault(
         &mut self,

@@ -80,7 +80,7 @@ pub(super) struct GraphArgument {
     pub(super) name: String,
     /// The value on one line, references as they were written.
     pub(super) value: String,
-    /// What the value is made of, such as `weather` and `inputs.city`; empty if the plan has it as it is.
+    /// The sources of the value, such as `weather` and `inputs.city`; empty if the plan has it as it is.
     pub(super) origins: Vec<String>,
 }
 
@@ -261,7 +261,9 @@ fn arguments(step: &Step) -> Vec<GraphArgument> {
     }
     match &step.args.kind {
         NodeKind::Object(fields) => {
-            let named = fields.iter().map(|field| argument(&field.key, &field.value));
+            let named = fields
+                .iter()
+                .map(|field| argument(&field.key, &field.value));
             arguments.extend(named);
         }
         NodeKind::Literal(Value::Object(fields)) => {
@@ -272,10 +274,7 @@ fn arguments(step: &Step) -> Vec<GraphArgument> {
             });
             arguments.extend(named);
         }
-        NodeKind::Literal(_)
-        | NodeKind::Reference(_)
-        | NodeKind::Text(_)
-        | NodeKind::List(_) => {
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
             arguments.push(argument("arguments", &step.args));
         }
     }

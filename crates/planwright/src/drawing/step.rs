@@ -1,4 +1,4 @@
-//! One step of a plan in full: its arguments with their origins, its conditions, and the steps around it.
+//! A step of a plan in full: its arguments with their origins, its conditions, and the steps around it.
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,18 @@ pub(super) fn describe(drawing: &Drawing, id: &str, style: &Style) -> Option<Str
         names.join(", ")
     };
     let edges = &graph.edges;
-    let before = names(&mut edges.iter().filter(|edge| edge.to == index).map(|edge| edge.from));
-    let behind = names(&mut edges.iter().filter(|edge| edge.from == index).map(|edge| edge.to));
+    let before = names(
+        &mut edges
+            .iter()
+            .filter(|edge| edge.to == index)
+            .map(|edge| edge.from),
+    );
+    let behind = names(
+        &mut edges
+            .iter()
+            .filter(|edge| edge.from == index)
+            .map(|edge| edge.to),
+    );
     for (label, names) in [("waits for", before), ("is awaited by", behind)] {
         if !names.is_empty() {
             let _ = writeln!(text, "  {label} {names}");
@@ -62,7 +72,10 @@ fn arguments(step: &GraphStep, takes: &str, text: &mut String) {
     }
     text.push_str("  arguments:\n");
     let name = |name: &str| terminal_text::one_line(name).into_owned();
-    let widths = step.arguments.iter().map(|one| terminal_text::width(&name(&one.name)));
+    let widths = step
+        .arguments
+        .iter()
+        .map(|one| terminal_text::width(&name(&one.name)));
     let width = widths.max().unwrap_or_default();
     for argument in &step.arguments {
         let name = terminal_text::padded(&name(&argument.name), width);

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use planwright::core::{Diagnostics, Plan};
-use planwright::dialects::{ParseResult, native::Native, Dialect as _};
+use planwright::dialects::{Dialect as _, ParseResult, native::Native};
 use planwright::terminal_text;
 use similar::TextDiff;
 
@@ -48,7 +48,10 @@ fn fix_file(
     let name = terminal_text::one_line(&file.display().to_string()).into_owned();
     let diff = TextDiff::from_lines(&before, &fixed);
     let mut diff = diff.unified_diff();
-    let diff = diff.context_radius(CONTEXT).header(&name, &name).to_string();
+    let diff = diff
+        .context_radius(CONTEXT)
+        .header(&name, &name)
+        .to_string();
     match arguments.format {
         Format::Text => printer.data(&diff),
         // Programs read the document of the check alone.
@@ -80,8 +83,12 @@ pub(super) fn plan_in_file<'a>(
         )));
     }
     if plan_file::find_stored(plan)?.is_some() {
-        let error = CommandError::new(format!("`{flag}` needs a plan in a file; `{name}` is stored"));
-        let hint = format!("`planwright show {name} --as source > FILE` writes it to one, `planwright save FILE` stores it again");
+        let error = CommandError::new(format!(
+            "`{flag}` needs a plan in a file; `{name}` is stored"
+        ));
+        let hint = format!(
+            "`planwright show {name} --as source > FILE` writes it to one, `planwright save FILE` stores it again"
+        );
         return Err(error.hint(hint));
     }
     Ok(&plan.plan)
@@ -89,7 +96,8 @@ pub(super) fn plan_in_file<'a>(
 
 /// The text with all fixes, and the number of problems that are fixed.
 fn fixed(text: &str, plan: &TextArguments) -> (String, usize) {
-    let read = |text: &str| plan_file::parse_text(plan, String::new(), text.as_bytes(), None).result;
+    let read =
+        |text: &str| plan_file::parse_text(plan, String::new(), text.as_bytes(), None).result;
     let mut text = text.to_owned();
     let mut count = 0;
     let mut before = read(&text);

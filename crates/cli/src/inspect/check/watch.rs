@@ -56,7 +56,7 @@ pub(crate) async fn watch(
     }
 }
 
-/// What is known of the files without reading them. A file that does not exist has no state.
+/// The states of the files. A file that does not exist has none.
 type FileStates = BTreeMap<PathBuf, Option<FileState>>;
 
 /// The state of a file: time of its last change, length, and its number, which differs if another file took its place.

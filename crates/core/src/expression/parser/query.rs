@@ -47,9 +47,8 @@ const CONVERSIONS: [(&str, &str); 3] = [
 /// Returns the hint about `text` if it is a query: its translation, if `is_readable` accepts that.
 pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<String> {
     let text = text.trim();
-    let translated = translated(text).filter(|form| {
-        form != text && form.chars().count() <= MAX_SHOWN && is_readable(form)
-    });
+    let translated = translated(text)
+        .filter(|form| form != text && form.chars().count() <= MAX_SHOWN && is_readable(form));
     let searches = || {
         let (before, after) = text.split_once("..")?;
         let is_path = before.ends_with(|c: char| c == '$' || c == ']' || c.is_alphanumeric())
@@ -74,10 +73,9 @@ fn translated(text: &str) -> Option<String> {
     let text = root.unwrap_or(text);
     let length = name_length(text);
     let stages = stages(text);
-    let is_query =
-        root.is_some() || stages.len() > 1 || text.contains("[]") || text.contains("[?");
+    let is_query = root.is_some() || stages.len() > 1 || text.contains("[]") || text.contains("[?");
     let (first, others) = stages.split_first()?;
-    // A path that begins with a dot does not say of which step it is.
+    // A path that begins with a dot does not name its step.
     if !is_query || length == 0 {
         return None;
     }
@@ -150,7 +148,7 @@ impl Stream {
         Some(())
     }
 
-    /// Goes on with the items of the value, of which there is one so far.
+    /// Goes on with the items of the value, which is the only one so far.
     fn each(&mut self, list: impl FnOnce(String) -> String) -> Option<()> {
         if self.list.is_some() {
             return None;
@@ -292,7 +290,9 @@ fn is_closed(text: &str) -> bool {
 fn is_path(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '[' | ']');
     // Every other part is a text in quotes.
-    text.split('"').step_by(2).all(|part| part.chars().all(is_part))
+    text.split('"')
+        .step_by(2)
+        .all(|part| part.chars().all(is_part))
 }
 
 #[cfg(test)]
@@ -337,7 +337,15 @@ mod tests {
         );
         check("a[\"odd name\"][]", Some("a[\"odd name\"][*]"));
         for text in [
-            "a.b", "a || b", ".a", "a | unknown", "a..b", "[1, 2]", "a[].b[]", "a[] | select(", "",
+            "a.b",
+            "a || b",
+            ".a",
+            "a | unknown",
+            "a..b",
+            "[1, 2]",
+            "a[].b[]",
+            "a[] | select(",
+            "",
             "a['|']",
         ] {
             check(text, None);

@@ -210,16 +210,8 @@ fn operators() {
 
 #[test]
 fn signs() {
-    check(
-        "x.[]",
-        "expected a field, found `[`",
-        "write `x[*]`",
-    );
-    check(
-        "x[]",
-        "expected a value, found `]`",
-        "write `x[*]`",
-    );
+    check("x.[]", "expected a field, found `[`", "write `x[*]`");
+    check("x[]", "expected a value, found `]`", "write `x[*]`");
     check(
         ".a",
         "expected a value, found `.`",

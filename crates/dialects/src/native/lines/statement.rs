@@ -196,7 +196,8 @@ pub(super) fn confidence(text: &str) -> MatchConfidence {
                 if is_program_line(line) {
                     return MatchConfidence::No;
                 }
-                if line::bare_call(line).is_some() {
+                // `join()` is a word of other systems.
+                if line::bare_call(line).is_some() && !line.contains("()") {
                     has_calls = true;
                 } else {
                     has_words |= !line::is_blank(line);
@@ -298,7 +299,8 @@ mod tests {
         check("import os\na = f(1)", MatchConfidence::No);
         check("from os import path\na = f(1)", MatchConfidence::No);
         check("a = f(1)\nprint(a)", MatchConfidence::Possible);
-        check("f(x=1)\n\n# then\ng()", MatchConfidence::Possible);
+        check("f(x=1)\n\n# then\ng(2)", MatchConfidence::Possible);
+        check("join()", MatchConfidence::No);
         check("First f:\nf(x=1)", MatchConfidence::No);
         check("print(1)", MatchConfidence::No);
         check("if a:\n    b = f(1)", MatchConfidence::Possible);
