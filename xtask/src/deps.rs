@@ -178,6 +178,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-cli",
         ],
     ),
+    ("similar", &["planwright-cli"]),
     ("subtle", &["planwright-serve"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("unicode-security", &["planwright"]),

@@ -33,8 +33,13 @@ fn main() -> ExitCode {
         // Not for people: this process supervises a server for another process.
         return ExitCode::from(supervise(own));
     }
+    match setup::complete::complete() {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    }
     let arguments = parse();
-    let printer = Printer::new(arguments.color);
+    let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
     let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
     let logging = system::telemetry::start(arguments.log.as_deref(), usual);
@@ -76,8 +81,11 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),
             Command::Prune(arguments) => runs::exchange::prune(&arguments, printer),
             Command::Replay(arguments) => run::resume::replay(&arguments, printer),
+            Command::Check(arguments) if arguments.watch => {
+                inspect::check::watch(&arguments, printer).await
+            }
             Command::Check(arguments) => {
-                interruptible(inspect::commands::check(&arguments, printer)).await
+                interruptible(inspect::check::check(&arguments, printer)).await
             }
             Command::Explain(arguments) => inspect::explain::explain(&arguments, printer),
             Command::Flow(arguments) => {
@@ -119,7 +127,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Token(arguments) => serve::token::token(&arguments, printer),
             Command::Demo(arguments) => Box::pin(run::demo::demo(&arguments, printer)).await,
             Command::Dates(arguments) => planning::dates::dates(&arguments, printer),
-            Command::Completions { shell } => Ok(setup::man::completions(shell, printer)),
+            Command::Completions { shell } => setup::complete::completions(shell, printer),
             Command::Man(arguments) => setup::man::man(&arguments, printer),
         }
     });

@@ -66,7 +66,7 @@ pub use check::{
     AllowList, CheckContext, CheckedPlan, CheckedStep, Dependency, DependencyKind, Library, Limits,
     Policy, ToolRule, check,
 };
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, FixPart, Severity, TextEdit};
 pub use expression::Expression;
 pub use name::{PlanConsent, PlanDigest, ServerName, StepId, ToolName};
 pub use place::{Place, PointerSegment, SourceText, Sources, Span};

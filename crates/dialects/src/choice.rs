@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span, TextEdit};
 
 use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
@@ -34,7 +34,9 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
         Err(document) => *document,
     };
     if let Some((inner, note)) = unwrapped(&document.root) {
-        let note = Diagnostic::note(Code::ReadAs, note).at_span("", start_of(&document));
+        let note = Diagnostic::note(Code::ReadAs, note)
+            .at_span("", start_of(&document))
+            .fixes(unwrapping_edits(&document, &inner));
         let document = Document {
             root: inner,
             ..document
@@ -294,6 +296,41 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
         }
     }
     None
+}
+
+/// The edits that make the text of `document` the plan `inner` that was found in it. There are none if they lose more than fields
+/// around the plan.
+fn unwrapping_edits(document: &Document, inner: &Item) -> Vec<TextEdit> {
+    let span = |item: &Item| document.source.span(item.place);
+    let (Some(outer), Some(whole)) = (span(&document.root), span(inner)) else {
+        return Vec::new();
+    };
+    let text = document.source.text();
+    let surroundings = [
+        text.get(outer.start..whole.start).unwrap_or_default(),
+        text.get(whole.end..outer.end).unwrap_or_default(),
+    ];
+    let mut around = &document.root;
+    while around.place != inner.place {
+        let Some([only]) = around.as_object() else {
+            return Vec::new();
+        };
+        around = &only.item;
+    }
+    if surroundings.iter().any(|text| text.contains(['/', '#'])) {
+        return Vec::new();
+    }
+    // A list of steps, or a single one, has a plan around it that the text does not have.
+    let (open, close) = match (around.as_list().is_some(), inner.as_object().is_some()) {
+        (true, true) => (r#"{"steps": "#, "}"),
+        (false, true) if !resembles_plan(around) => (r#"{"steps": ["#, "]}"),
+        (_, true) => ("", ""),
+        (_, false) => return Vec::new(),
+    };
+    vec![
+        TextEdit::new(outer.start..whole.start, open),
+        TextEdit::new(whole.end..outer.end, close),
+    ]
 }
 
 /// Returns true if `root` is a call and nothing else.

@@ -210,9 +210,10 @@ fn read_json(
         EnclosedJson::Several(parts) => return (None, several_plans(text, &parts)),
     };
     let start = part.range.start;
+    let edits = part.edits(text);
     let spot = (options.name, options.base);
     let (document, mut diagnostics) = read_part(text, Some(part.range), spot, &options.limits);
-    let note = Diagnostic::note(Code::ReadAs, part.enclosure.describe());
+    let note = Diagnostic::note(Code::ReadAs, part.enclosure.describe()).fixes(edits);
     diagnostics.push(note.at_span("", start..start));
     diagnostics.sort();
     (document, diagnostics)

@@ -32,9 +32,13 @@ pub(crate) struct DiagnosticShape {
     /// The way out.
     #[schemars(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
-    /// A safe fix, if there is one: the text `replacement` at the JSON pointer `pointer`.
+    /// The likely correction, if there is one: the text `replacement` at the JSON pointer `pointer`. It may change what the plan does.
     #[schemars(skip_serializing_if = "Option::is_none")]
     fix: Option<Value>,
+    /// Edits of the text that, all together, fix the problem and do not change what the plan does: each writes `replacement` in place of the
+    /// bytes from `start` to `end` of `span`.
+    #[schemars(skip_serializing_if = "Vec::is_empty")]
+    fixes: Vec<Value>,
     /// The plan of the library that pointer and span refer to, where it is not the plan itself.
     #[schemars(skip_serializing_if = "Option::is_none")]
     source: Option<String>,

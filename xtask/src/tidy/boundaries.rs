@@ -81,6 +81,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &["crates/planner/src/tools/search/words.rs"],
     ),
     ("schemars", SCHEMAS),
+    ("similar", &["crates/cli/src/inspect/check/"]),
     ("subtle", &["crates/serve/src/tokens.rs"]),
     (
         "tracing_subscriber",

@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
         display_order = 1000
     )]
     pub(crate) color: Colour,
+    /// Print long output at once. Else `PAGER` shows what is longer than the terminal, or `less`.
+    #[arg(long, global = true, help_heading = "Everywhere", display_order = 1000)]
+    pub(crate) no_pager: bool,
     /// Log to standard error: a level, or parts with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
     #[arg(
         long,
@@ -241,7 +244,7 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 resolved, 2 unknown, or no range of days.
     Dates(DatesArguments),
-    /// Print a script that completes commands and flags in a shell.
+    /// Print a script that completes commands, flags, and the names of plans, runs, steps and tools in a shell.
     Completions {
         /// The shell.
         #[arg(value_enum)]

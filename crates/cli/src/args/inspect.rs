@@ -31,9 +31,18 @@ pub(crate) struct CheckArguments {
     /// Treat warnings as errors.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) strict: bool,
+    /// Write the safe fixes into the plans, and print them as a diff. Comments and formatting stay, and no fix changes what a plan does.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "saved")]
+    pub(crate) fix: bool,
+    /// Print the fixes, and write nothing.
+    #[arg(help_heading = OPTIONS, long, requires = "fix")]
+    pub(crate) dry_run: bool,
+    /// Check again whenever a file changes that the check reads, until Ctrl-C. The exit status is that of the last check.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "saved")]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) flow: FlowSwitches,
-    /// Output format.
+    /// Output format. With `--watch`, each JSON document is a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
@@ -157,6 +166,10 @@ pub(crate) struct ShowArguments {
     /// The kind of picture.
     #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
     pub(crate) picture: Picture,
+    /// Show one step in full: its arguments with their origins, its conditions, the steps around it; of a run also its calls, with what was
+    /// sent and what came back.
+    #[arg(help_heading = OPTIONS, long, value_name = "STEP", conflicts_with_all = ["picture", "estimate", "flow", "exposed"])]
+    pub(crate) step: Option<String>,
     /// The plan of a run that was resumed with other plans: the first (1), the second (2), and so on.
     #[arg(help_heading = OPTIONS, long, value_name = "N", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, conflicts_with = "estimate")]
     pub(crate) revision: Option<NonZeroUsize>,
@@ -207,6 +220,8 @@ pub(crate) enum Picture {
     Text,
     /// A graph of text, of ASCII alone.
     Ascii,
+    /// A line a step, with the steps that it waits for, and a mark at steps that may run at the same time.
+    List,
     /// Mermaid.
     Mermaid,
     /// Graphviz.

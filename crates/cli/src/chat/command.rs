@@ -7,6 +7,7 @@ use planwright::config::Config;
 
 use super::chat_file::Chat;
 use super::context::ChatContext;
+use super::plan_command;
 use crate::args::{Approve, ChatArguments, Protocol};
 use crate::error::{CommandError, Exit};
 use crate::planning::model;
@@ -90,6 +91,10 @@ async fn converse(
             InputEvent::End => return Ok(exit),
             InputEvent::Interrupted => return Ok(Exit::Interrupted),
         };
+        if let Some(words) = plan_command::words(&words) {
+            exit = plan_command::carry_out(context, chat, words, signals).await?;
+            continue;
+        }
         exit = match context.arguments.protocol {
             Protocol::Tools => super::turn::take(context, chat, words, signals).await?,
             Protocol::Acts => super::acts::run_turn(context, chat, config, words, signals).await?,

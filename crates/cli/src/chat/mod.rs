@@ -5,6 +5,7 @@ mod calls;
 mod chat_file;
 pub(crate) mod command;
 mod context;
+mod plan_command;
 mod plans;
 mod tool_offer;
 mod turn;

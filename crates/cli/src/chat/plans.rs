@@ -177,17 +177,17 @@ impl CallHandler<'_> {
         }
     }
 
-    fn plan(&self, id: &str) -> Option<ChatPlan> {
+    pub(super) fn plan(&self, id: &str) -> Option<ChatPlan> {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.get(id).cloned()
     }
 
-    fn put(&self, id: &str, plan: ChatPlan) {
+    pub(super) fn put(&self, id: &str, plan: ChatPlan) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.insert(id.to_owned(), plan);
     }
 
-    fn no_plan(&self, id: &str) -> String {
+    pub(super) fn no_plan(&self, id: &str) -> String {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<&str> = plans.keys().map(String::as_str).collect();
         format!("there is no plan `{id}`; there are: {}", known.join(", "))

@@ -272,7 +272,11 @@ fn stored_messages(chat: &Chat) -> &[Message] {
 }
 
 /// Selects the tools for a turn, by the person's latest words and the calls so far.
-fn offer<'a>(context: &'a ChatContext<'_>, chat: &Chat, with_plans: bool) -> ToolOffer<'a> {
+pub(super) fn offer<'a>(
+    context: &'a ChatContext<'_>,
+    chat: &Chat,
+    with_plans: bool,
+) -> ToolOffer<'a> {
     let messages = stored_messages(chat);
     let latest = messages.iter().rev().find_map(|message| match message {
         Message::User(text) => Some(text.as_str()),
@@ -297,7 +301,7 @@ fn say(chat: &mut Chat, message: Message) {
     }
 }
 
-fn save(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
+pub(super) fn save(context: &ChatContext<'_>, chat: &Chat) -> Result<(), CommandError> {
     if context.is_stored() {
         chat.save()
     } else {

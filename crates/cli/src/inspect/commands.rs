@@ -1,4 +1,4 @@
-//! The commands beside `run`, and `show --estimate`: the expected duration of a run.
+//! `planwright show` with its estimate, and `planwright tools`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::path::Path;
 use indexmap::IndexSet;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
-use planwright::core::{Catalog, Diagnostic, SeenAnswers, ServerName, ServerNames, Tool, Value};
+use planwright::core::{Catalog, SeenAnswers, ServerName, ServerNames, Tool, Value};
 use planwright::drawing::Drawing;
 use planwright::engine::Durations;
 use planwright::engine::run::estimate;
@@ -17,8 +17,8 @@ use planwright::planner::tools::signatures::seen_answers;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::{check_several, flow};
-use crate::args::{CheckArguments, Format, Picture, RunFormat, ShowArguments, ToolsArguments};
+use super::flow;
+use crate::args::{Format, Picture, RunFormat, ShowArguments, ToolsArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::{list, store};
@@ -28,69 +28,6 @@ use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
-
-/// The schema's name and version.
-const CHECK_SCHEMA: &str = "planwright.check/1";
-
-#[derive(Serialize)]
-struct Checked<'a> {
-    schema: &'static str,
-    ok: bool,
-    diagnostics: Vec<&'a Diagnostic>,
-}
-
-/// `planwright check PLAN`
-pub(crate) async fn check(
-    arguments: &CheckArguments,
-    printer: Printer,
-) -> Result<Exit, CommandError> {
-    let Settings { config, .. } = settings::load(Path::new("."))?;
-    let config = arguments.flow.apply(config);
-    if arguments.saved || !arguments.more.is_empty() {
-        return check_several::check(arguments, &config, printer).await;
-    }
-    let loaded = plan_file::read(&arguments.plan)?;
-    let needed = loaded.tool_names();
-    let mut toolbox =
-        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
-    // The soundness of a plan does not depend on approvals.
-    toolbox.apply_config(&config, None, printer)?;
-    let store = store::open_if_there(&arguments.plan.text.store)?;
-    toolbox.recall_answers(&config, store.as_ref())?;
-    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
-    toolbox.close().await;
-    if arguments.strict && loaded.diagnostics.has_faults() {
-        loaded.diagnostics.raise();
-        sound = None;
-    }
-    match arguments.format {
-        Format::Text => {
-            diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
-            if let Some(plan) = &sound {
-                let steps = plan.steps().len();
-                let what = if steps == 1 { "step" } else { "steps" };
-                printer.status(&format!("the plan is sound: {steps} {what}"));
-            } else {
-                for note in toolbox.notes_on(&loaded.diagnostics) {
-                    printer.status(&note);
-                }
-            }
-        }
-        Format::Json => output::json(
-            &Checked {
-                schema: CHECK_SCHEMA,
-                ok: sound.is_some(),
-                diagnostics: loaded.diagnostics.iter().collect(),
-            },
-            RunFormat::Json,
-            printer,
-        )?,
-    }
-    Ok(match sound {
-        Some(_) => Exit::Success,
-        None => Exit::Rejected,
-    })
-}
 
 /// `planwright show PLAN`
 pub(crate) async fn show(
@@ -200,7 +137,11 @@ pub(crate) async fn show(
     if let (true, Some(plan)) = (marks_flow, &sound) {
         flow::mark(&mut drawing, plan, &config);
     }
-    list::draw(&drawing, arguments.picture, None, printer)?;
+    if let Some(step) = &arguments.step {
+        printer.pages(&list::step_text(&drawing, step, printer)?);
+    } else {
+        list::draw(&drawing, arguments.picture, None, printer)?;
+    }
     Ok(exit)
 }
 

@@ -1,6 +1,6 @@
 //! Commands that inspect plans and tools without a run.
 
-mod check_several;
+pub(crate) mod check;
 pub(crate) mod commands;
 pub(crate) mod convert;
 pub(crate) mod explain;

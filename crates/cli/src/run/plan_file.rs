@@ -49,7 +49,7 @@ fn parse_stored(arguments: &TextArguments, plan: StoredPlan) -> ParsedPlanText {
 }
 
 /// Parses a text. The dialect of the arguments comes before `dialect`.
-fn parse_text(
+pub(crate) fn parse_text(
     arguments: &TextArguments,
     name: String,
     text: &[u8],
@@ -135,7 +135,8 @@ fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError
     Ok((path.display().to_string(), text))
 }
 
-fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
+/// Reads a file up to one byte more than `most`, so that the parser reports a longer one.
+pub(crate) fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     text_file::at_most(std::fs::File::open(path)?, most as u64)
 }
 

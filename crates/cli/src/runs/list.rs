@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anstyle::Style;
 use planwright::core::check::CheckedPlan;
+use planwright::dialects::document::nearest;
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, RunRecord, StepState, Symbols};
 use planwright::engine::RunId;
 use planwright::engine::RunStatus;
@@ -15,7 +16,7 @@ use planwright::stored::{PlanChange, StoredRun};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState, Store, StoreError};
 
-use super::{selector, store};
+use super::{logs, selector, store};
 use crate::approval::decide::OpenCall;
 use crate::args::{Format, Picture, RunFormat, RunStateArgument, RunsArguments, ShowArguments};
 use crate::error::{CommandError, Exit};
@@ -247,12 +248,16 @@ pub(crate) fn show(
         .as_ref()
         .map_or(&[][..], |replayed| &replayed.summary.steps);
     let mut drawing = drawing(&plan, steps, &history, run.status == "running");
+    if let Some(step) = &arguments.step {
+        let info = store.run(id.as_str()).map_err(store::explain)?;
+        return show_step(&info, &stored, &drawing, step, printer);
+    }
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let config = arguments.flow().apply(stored.with_flow(config));
         flow::mark(&mut drawing, &plan, &config);
     }
-    if let Picture::Text | Picture::Ascii = arguments.picture {
+    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture {
         printer.data_line(&headline(&run));
         for line in revised(&stored) {
             printer.data_line(&terminal_text::lines(&line));
@@ -273,12 +278,47 @@ pub(crate) fn show(
             .map(|replayed| &replayed.summary.output),
     };
     draw(&drawing, arguments.picture, Some(&record), printer)?;
-    if let Picture::Text | Picture::Ascii = arguments.picture {
+    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture {
         for call in OpenCall::of(id, &history) {
             printer.data_line(&format!("\n{}", call.text()));
         }
     }
     Ok(Exit::Success)
+}
+
+/// Shows a step of a run: what the plan says about it, and its calls.
+fn show_step(
+    info: &RunInfo,
+    stored: &StoredRun,
+    drawing: &Drawing,
+    step: &str,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    let log = logs::of_step(stored, info, step)?;
+    // An item or a round has no place of its own in the plan.
+    let planned = step.split(['[', '#', '@']).next().unwrap_or(step);
+    let planned = drawing.step(planned, &printer.style()).unwrap_or_default();
+    printer.pages(&format!("{planned}\n{log}"));
+    Ok(Exit::Success)
+}
+
+/// The text about a step of a plan.
+///
+/// # Errors
+///
+/// The plan has no such step.
+pub(crate) fn step_text(
+    drawing: &Drawing,
+    step: &str,
+    printer: Printer,
+) -> Result<String, CommandError> {
+    drawing.step(step, &printer.style()).ok_or_else(|| {
+        let error = CommandError::new(format!("the plan has no step `{step}`"));
+        match nearest(step, drawing.step_ids()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        }
+    })
 }
 
 /// The run as it stood with the plan that the arguments name.
@@ -368,8 +408,9 @@ pub(crate) fn draw(
     printer: Printer,
 ) -> Result<(), CommandError> {
     match picture {
-        Picture::Text | Picture::Source => printer.data(&drawing.text(&printer.style())),
-        Picture::Ascii => printer.data(&drawing.text(&planwright::drawing::Style {
+        Picture::Text | Picture::Source => printer.pages(&drawing.text(&printer.style())),
+        Picture::List => printer.pages(&drawing.list(&printer.style())),
+        Picture::Ascii => printer.pages(&drawing.text(&planwright::drawing::Style {
             symbols: Symbols::Ascii,
             ..printer.style()
         })),

@@ -9,6 +9,7 @@ use planwright::engine::event::Address;
 use planwright::format::{EntryV1, ErrorV1, LogLineV1, LogV1, RevisionV1};
 use planwright::stored::StoredRun;
 use planwright::{call_view, terminal_text};
+use planwright_store::RunInfo;
 
 use super::list::{moment_in_zone, span, status_style};
 use super::selector::find_run;
@@ -40,7 +41,7 @@ pub(crate) async fn logs(
     let entries = || EntryV1::of(&stored.entries, info.created, step);
     let log = || LogV1::new(list::described(&info), info.created, &stored.entries, step);
     match arguments.format {
-        LogFormat::Text => printer.data(&text(&log(), Printer::data_width())),
+        LogFormat::Text => printer.pages(&text(&log(), Printer::data_width())),
         LogFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
         LogFormat::Events => {
             for entry in entries() {
@@ -50,6 +51,25 @@ pub(crate) async fn logs(
     }
     Ok(Exit::Success)
 }
+
+/// The log of one step of a run, with whole values.
+pub(super) fn of_step(
+    stored: &StoredRun,
+    info: &RunInfo,
+    step: &str,
+) -> Result<String, CommandError> {
+    let step = address(step, stored, info.created)?;
+    let log = LogV1::new(
+        list::described(info),
+        info.created,
+        &stored.entries,
+        Some(&step),
+    );
+    Ok(text(&log, WHOLE_VALUE_WIDTH))
+}
+
+/// The columns of a line with a value that is shown whole.
+const WHOLE_VALUE_WIDTH: usize = 64 * 1024;
 
 /// The address of the step, item or round that `step` names, as the entries show it.
 pub(super) fn address(

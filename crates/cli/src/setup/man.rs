@@ -1,4 +1,4 @@
-//! `planwright man`: manual pages, and `planwright completions`: scripts for shells. Both are made from the command line's definition.
+//! `planwright man`: manual pages, made from the command line's definition.
 
 use std::path::Path;
 
@@ -43,12 +43,4 @@ fn page(command: &Command) -> Result<String, CommandError> {
         .render(&mut page)
         .map_err(|error| CommandError::new("cannot write the manual").internal(error))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
-}
-
-/// `planwright completions SHELL`
-pub(crate) fn completions(shell: clap_complete::Shell, printer: Printer) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "planwright", &mut script);
-    printer.data(&String::from_utf8_lossy(&script));
-    Exit::Success
 }

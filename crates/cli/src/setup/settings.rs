@@ -27,6 +27,13 @@ pub(crate) struct Settings {
     pub(crate) files: Vec<(Origin, PathBuf)>,
 }
 
+/// The paths at which [`load`] looks for files of settings.
+pub(crate) fn candidates(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
+    let folders = project_folders(folder)?.into_iter();
+    let folders = folders.chain(environment::settings_folder());
+    Ok(folders.map(|folder| folder.join(NAME)).collect())
+}
+
 /// Reads the user's file and that of the project around `folder`, if they exist.
 pub(crate) fn load(folder: &Path) -> Result<Settings, CommandError> {
     let user = environment::settings_folder().map(|folder| folder.join(NAME));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::error::{CommandError, reason};
+use crate::view::pager;
 
 /// The time limit for a command to end by itself. A command that computes, such as the check of a very large plan, does not react
 /// meanwhile.
@@ -95,6 +96,9 @@ impl Signals {
         let (sender, receiver) = oneshot::channel();
         tokio::spawn(async move {
             self.next().await;
+            while pager::is_shown() {
+                self.next().await;
+            }
             // Without a receiver, the process is about to end.
             let _ = sender.send(());
             tokio::select! {

@@ -413,22 +413,29 @@ pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 pub(crate) fn find_servers_file(
     arguments: &ToolArguments,
 ) -> Result<Option<(PathBuf, String)>, CommandError> {
+    for path in servers_file_candidates(arguments)? {
+        match text_file::read(&path) {
+            Ok(text) => return Ok(Some((path, text))),
+            Err(error)
+                if error.kind() == std::io::ErrorKind::NotFound && arguments.servers.is_none() => {}
+            Err(error) => return Err(CommandError::unreadable(&path, &error)),
+        }
+    }
+    Ok(None)
+}
+
+/// The file that was named, or all paths at which one is looked for, the nearest first.
+pub(crate) fn servers_file_candidates(
+    arguments: &ToolArguments,
+) -> Result<Vec<PathBuf>, CommandError> {
     if let Some(path) = &arguments.servers {
-        let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-        return Ok(Some((path.clone(), text)));
+        return Ok(vec![path.clone()]);
     }
     let here = arguments.folder.clone().unwrap_or_default();
     let mut folders = settings::project_folders(&here)?;
     folders.extend(environment::settings_folder());
     let in_folder = |folder: PathBuf| SERVER_FILES.map(|name| folder.join(name));
-    for path in folders.into_iter().flat_map(in_folder) {
-        match text_file::read(&path) {
-            Ok(text) => return Ok(Some((path, text))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(CommandError::unreadable(&path, &error)),
-        }
-    }
-    Ok(None)
+    Ok(folders.into_iter().flat_map(in_folder).collect())
 }
 
 /// Returns true if a file is in the user's folder of settings, where no project can put one.

@@ -11,6 +11,7 @@ use planwright::engine::run::SkipReason;
 use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
+use super::pager;
 use crate::args::Colour;
 use crate::error::{CommandError, reason};
 
@@ -23,6 +24,8 @@ static LOST: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Printer {
     choice: ColorChoice,
+    /// True if long output goes through a pager.
+    has_pager: bool,
 }
 
 impl Printer {
@@ -33,7 +36,31 @@ impl Printer {
                 Colour::Always => ColorChoice::Always,
                 Colour::Never => ColorChoice::Never,
             },
+            has_pager: false,
         }
+    }
+
+    /// The same printer, which shows long output in the pager of the user, if it goes to a terminal.
+    pub(crate) fn with_pager(self, has_pager: bool) -> Self {
+        Self { has_pager, ..self }
+    }
+
+    /// Prints the result of the command for a person, in a pager if it is longer than the terminal.
+    pub(crate) fn pages(self, text: &str) {
+        let rows = terminal_size::terminal_size_of(std::io::stdout());
+        let is_long = rows.is_some_and(|(_, terminal_size::Height(rows))| {
+            usize::from(rows) <= text.lines().count()
+        });
+        let is_paged = self.has_pager && Self::shows_data() && is_long;
+        let text = if is_paged {
+            terminal_text::data(text)
+        } else {
+            text.into()
+        };
+        if is_paged && pager::show(&text, self.colours_data()) {
+            return;
+        }
+        self.data(&text);
     }
 
     /// Prints the result of the command for a person. A closed pipe, as of a pager or `head`, is no error.
@@ -96,6 +123,12 @@ impl Printer {
     pub(crate) fn status(self, text: &str) {
         let mut stream = AutoStream::new(std::io::stderr().lock(), self.choice);
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
+    }
+
+    /// Clears the terminal of the status lines, and what it has scrolled away.
+    pub(crate) fn clear(self) {
+        let mut stream = std::io::stderr().lock();
+        let _ = write!(stream, "\x1b[H\x1b[2J\x1b[3J").and_then(|()| stream.flush());
     }
 
     /// Prints a line with untrusted text, which must not control the terminal: a question must be

@@ -52,6 +52,8 @@ fn several_plans() {
                                                        ^^^^^ step `s12`
     1 error
     odd.json:1:16: warning PW0801: the input `n` is never read (remove it, or refer to it)
+        {"inputs":{"n":{"default":1}},"steps":[{"id":"a","tool":"say"}]}
+                       ^^^^^^^^^^^^^
     1 warning
     3 plans: 1 sound, 1 with warnings, 1 rejected
     "#);

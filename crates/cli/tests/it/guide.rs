@@ -1,4 +1,4 @@
-//! The guide tells the truth: whatever it shows is done here, and comes to what it shows.
+//! The guide and the README tell the truth: whatever they show is done here, and comes to what they show.
 //!
 //! Each page is one session in a folder of its own, which begins with the JSON files that lie beside the page. Its
 //! fenced blocks are taken in their order:
@@ -26,10 +26,14 @@ use session::Session;
 /// The folders whose pages show what the program does.
 const FOLDERS: &[&str] = &["docs/guide", "docs/dialects", "docs/formats"];
 
+/// The page that people read first.
+const README: &str = "README.md";
+
 #[test]
 fn pages_show_what_happens() {
-    let pages: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| pages_in(folder)).collect();
+    let mut pages: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| pages_in(folder)).collect();
     assert!(!pages.is_empty(), "there are no pages");
+    pages.push(project_file(README));
     let faults: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = pages
             .iter()

@@ -77,7 +77,8 @@ fn commands_are_listed_by_subject() {
       config       Show the effective configuration and its origins
       doctor       Check what commands here depend on: configuration, store, servers, model. Starts the
                    servers
-      completions  Print a script that completes commands and flags in a shell
+      completions  Print a script that completes commands, flags, and the names of plans, runs, steps
+                   and tools in a shell
       man          Print the manual page, or write the pages of all commands to a folder
       help         Explain a command
 
@@ -85,6 +86,8 @@ fn commands_are_listed_by_subject() {
       -h, --help          Print help
       -V, --version       Print version
           --color <WHEN>  Use of colours: auto, always, never [default: auto]
+          --no-pager      Print long output at once. Else `PAGER` shows what is longer than the terminal,
+                          or `less`
           --log <WHAT>    Log to standard error: a level, or parts with levels, such as
                           `warn,planwright=debug`; `PLANWRIGHT_LOG` by default
 

@@ -6,6 +6,8 @@ mod cases;
 mod chat;
 mod checking;
 mod code_pages;
+#[cfg(unix)]
+mod completion;
 mod convert;
 mod converted;
 mod crashes;
@@ -18,6 +20,7 @@ mod explain;
 mod extraction;
 mod figures;
 mod findings;
+mod fixing;
 mod gateway;
 mod guards;
 mod guide;
@@ -48,5 +51,7 @@ mod tokens;
 mod trust;
 mod unknown;
 mod waiting;
+#[cfg(unix)]
+mod watching;
 mod wrap;
 mod written;

@@ -1,9 +1,11 @@
 //! Diagnostics about a plan, for three kinds of readers: people, programs, models.
 
 mod code;
+mod edit;
 mod report;
 
 pub use code::Code;
+pub use edit::TextEdit;
 pub(crate) use report::MAX_TEXT_BYTES;
 pub use report::{
     Diagnostic, DiagnosticCounter, Diagnostics, FLOW_REFUSAL, Fix, FixPart, FlowHop, Severity,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::Code;
+use super::{Code, TextEdit};
 use crate::{Place, Sources, Span};
 
 /// A diagnostic: a problem of a plan, with its place and a hint.
@@ -30,9 +30,12 @@ pub struct Diagnostic {
     /// violations of the flow policy.
     #[serde(skip_serializing_if = "<[FlowHop]>::is_empty")]
     pub way: Arc<[FlowHop]>,
-    /// A safe change that fixes the problem.
+    /// The likely correction, as a change of the plan's value. It may change what the plan does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
+    /// Edits of the text that, all together, fix the problem and do not change what the plan does.
+    #[serde(skip_serializing_if = "<[TextEdit]>::is_empty")]
+    pub fixes: Arc<[TextEdit]>,
     /// The name of the text that pointer and span refer to; `None` for the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
@@ -127,6 +130,7 @@ impl Diagnostic {
             help: None,
             way: Arc::default(),
             fix: None,
+            fixes: Arc::default(),
             source: None,
         }
     }
@@ -159,14 +163,20 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a safe fix that replaces the value at the pointer.
+    /// Adds a correction that replaces the value at the pointer.
     pub fn fix(self, replacement: impl Into<String>) -> Self {
         self.with_fix(FixPart::Value, replacement.into())
     }
 
-    /// Adds a safe fix that replaces the key at the pointer.
+    /// Adds a correction that replaces the key at the pointer.
     pub fn rename(self, replacement: impl Into<String>) -> Self {
         self.with_fix(FixPart::Key, replacement.into())
+    }
+
+    /// Sets the edits of the text that fix the problem and do not change what the plan does.
+    pub fn fixes(mut self, edits: impl IntoIterator<Item = TextEdit>) -> Self {
+        self.fixes = edits.into_iter().collect();
+        self
     }
 
     fn with_fix(mut self, part: FixPart, replacement: String) -> Self {

@@ -2,12 +2,34 @@
 
 use std::ops::Range;
 
+use planwright_core::TextEdit;
+
 /// A part of a text that may be a JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EnclosedPart {
     /// The bytes of the value, perhaps with blanks around it.
     pub(crate) range: Range<usize>,
     pub(crate) enclosure: Enclosure,
+}
+
+impl EnclosedPart {
+    /// The edits that leave the value alone in `text`. There are none if that loses more than the marks of a fence: words around a plan
+    /// are for people.
+    pub(crate) fn edits(&self, text: &[u8]) -> Vec<TextEdit> {
+        let outside = |range: Range<usize>| std::str::from_utf8(text.get(range)?).ok();
+        let before = outside(0..self.range.start).unwrap_or_default().trim();
+        let after = outside(self.range.end..text.len())
+            .unwrap_or_default()
+            .trim();
+        let is_fence = before.starts_with("```") && !before.contains('\n');
+        if self.enclosure != Enclosure::Fence || !is_fence || !matches!(after, "" | "```") {
+            return Vec::new();
+        }
+        vec![
+            TextEdit::new(0..self.range.start, ""),
+            TextEdit::new(self.range.end..text.len(), ""),
+        ]
+    }
 }
 
 /// The text around a value.

@@ -124,7 +124,7 @@ impl<'a> JsonReader<'a> {
         let root = self.value_tree(parent, segment)?;
         self.skip_blanks(parent)?;
         if self.is_json_alone() && self.peek() == Some(b';') {
-            self.read_leniently(Leniency::Semicolon, self.at);
+            self.read_leniently(Leniency::Semicolon, (self.at, self.at + 1), "");
             self.at += 1;
             self.skip_blanks(parent)?;
         }
@@ -307,7 +307,7 @@ impl<'a> JsonReader<'a> {
                 Some(b'/') if self.syntax == Syntax::Json => self.skip_comment(holder)?,
                 Some(b'#') if self.is_lenient() => {
                     if self.syntax == Syntax::Json {
-                        self.read_leniently(Leniency::HashComment, self.at);
+                        self.read_leniently(Leniency::HashComment, (self.at, self.at + 1), "//");
                     }
                     self.at = self.end_of_line();
                 }
@@ -407,6 +407,14 @@ impl ContainerKind {
         match self {
             Self::List(_) => Expected::ItemOrEnd,
             Self::Object { .. } => Expected::KeyOrEnd,
+        }
+    }
+
+    /// The last value so far.
+    pub(super) fn last(&self) -> Option<&Item> {
+        match self {
+            Self::List(items) => items.last(),
+            Self::Object { entries, .. } => entries.last().map(|entry| &entry.item),
         }
     }
 

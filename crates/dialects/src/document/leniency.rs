@@ -1,6 +1,6 @@
 //! Notations of other languages that have one meaning only, so that they are read, with a note.
 
-use planwright_core::{Code, Diagnostic, Place};
+use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::Syntax;
 use super::json_reader::JsonReader;
@@ -45,33 +45,47 @@ impl Leniency {
     }
 }
 
-/// The notations that were read, each with the byte at which it occurs first.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Leniencies([Option<usize>; Leniency::ALL.len()]);
+/// Maximum number of edits that one note has. When they are made, the next reading has the others.
+const MAX_EDITS: usize = 10_000;
+
+/// The notations that were read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leniencies {
+    /// The byte at which each occurs first.
+    first: [Option<usize>; Leniency::ALL.len()],
+    /// The edits that write them as JSON.
+    edits: Vec<TextEdit>,
+}
 
 impl Leniencies {
-    /// Adds a notation at byte `at`.
-    pub(super) fn add(&mut self, leniency: Leniency, at: usize) {
-        if let Some(first) = self.0.get_mut(leniency as usize) {
-            first.get_or_insert(at);
+    /// Adds a notation with the edit that writes it as JSON.
+    pub(super) fn add(&mut self, leniency: Leniency, edit: TextEdit) {
+        if let Some(first) = self.first.get_mut(leniency as usize) {
+            first.get_or_insert(edit.span.start);
+        }
+        if self.edits.len() < MAX_EDITS {
+            self.edits.push(edit);
         }
     }
 
     /// Adds the notations that were read later.
     pub(crate) fn extend(&mut self, later: Self) {
-        for (first, later) in self.0.iter_mut().zip(later.0) {
+        for (first, later) in self.first.iter_mut().zip(later.first) {
             *first = first.or(later);
         }
+        let room = MAX_EDITS.saturating_sub(self.edits.len());
+        self.edits.extend(later.edits.into_iter().take(room));
     }
 
     /// The note about all notations, and the first byte of them; `None` if there are none.
     pub(crate) fn note(&self) -> Option<(Diagnostic, usize)> {
-        let first = self.0.iter().flatten().min()?;
-        let found = Leniency::ALL.iter().zip(self.0);
+        let first = self.first.iter().flatten().min()?;
+        let found = Leniency::ALL.iter().zip(self.first);
         let words = found.filter_map(|(leniency, at)| at.map(|_| leniency.describe()));
         let words = words.collect::<Vec<_>>().join(", ");
         let message = format!("the text is read as JSON, although it has {words}");
-        Some((Diagnostic::note(Code::ReadAs, message), *first))
+        let note = Diagnostic::note(Code::ReadAs, message).fixes(self.edits.iter().cloned());
+        Some((note, *first))
     }
 }
 
@@ -87,9 +101,15 @@ impl JsonReader<'_> {
         self.is_lenient() && self.syntax == Syntax::Json
     }
 
-    /// Takes note of a notation at byte `at`.
-    pub(super) fn read_leniently(&mut self, leniency: Leniency, at: usize) {
-        self.leniencies.add(leniency, at);
+    /// Takes note of a notation from byte `start` to `end`, for which JSON has `written`.
+    pub(super) fn read_leniently(
+        &mut self,
+        leniency: Leniency,
+        (start, end): (usize, usize),
+        written: impl Into<String>,
+    ) {
+        self.leniencies
+            .add(leniency, TextEdit::new(start..end, written));
     }
 
     /// Adds the note about the notations that were read.

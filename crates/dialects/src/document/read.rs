@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span};
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, Place, PointerSegment, SourceText, Span, TextEdit,
+};
 
 use super::json_reader::{JsonReader, PartStart};
 use super::leniency::{Leniencies, Leniency};
@@ -137,7 +139,8 @@ impl LineValueReader {
 
     /// Takes note of a semicolon at byte `at`, after a value.
     pub(crate) fn take_semicolon(&mut self, at: usize) {
-        self.leniencies.add(Leniency::Semicolon, at);
+        let edit = TextEdit::new(at..at + 1, "");
+        self.leniencies.add(Leniency::Semicolon, edit);
     }
 
     /// The note about notations of other languages in the values so far, and the first byte of them.

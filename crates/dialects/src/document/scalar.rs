@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::value::number::exact_number;
-use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span};
+use planwright_core::{Code, Diagnostic, Place, PointerSegment, SourceText, Span, TextEdit};
 
+use super::edits::json;
 use super::json_reader::{JsonReader, Unrecoverable};
 use super::leniency::Leniency;
 use super::template::{QUOTES, end_of_marker};
@@ -51,7 +52,8 @@ impl JsonReader<'_> {
             // `=` is read as `:`, so that the rest of the object is still checked.
             Some(b'=') => {
                 let message = format!("the key {} is followed by `=`", quote(&key));
-                self.report_structure(holder, self.at, self.at + 1, message, "use `:`");
+                let edit = TextEdit::new(self.at..self.at + 1, ":");
+                self.report_repairable(holder, (self.at, self.at + 1), message, "use `:`", edit);
                 self.at += 1;
             }
             _ => {
@@ -74,30 +76,36 @@ impl JsonReader<'_> {
         self.at = end;
         let is_followed = self.text[end..].trim_start().starts_with(':');
         if self.is_lenient() && is_plain_key(key) && is_followed {
-            self.read_leniently(Leniency::BareKey, start);
+            self.read_leniently(Leniency::BareKey, (start, end), json(key));
             return Ok(key.into());
         }
         let message = format!("the key {} has no quotes", quote(key));
         let help = format!("write `\"{}\"`", quote(key).trim_matches('`'));
-        self.report_structure(holder, start, end, message, &help);
+        if is_followed {
+            let edit = TextEdit::new(start..end, json(key));
+            self.report_repairable(holder, (start, end), message, &help, edit);
+        } else {
+            self.report_structure(holder, start, end, message, &help);
+        }
         Ok(key.into())
     }
 
     fn quoted(&mut self, place: Place, mark: u8) -> Result<Arc<str>, Unrecoverable> {
         let start = self.at;
         let mut faults = Vec::new();
-        let mut control_seen = false;
+        let mut controls = Vec::new();
         let string_literal = read(self.text, start + 1, mark, &mut |fault| {
             // One diagnostic is enough: a page of prose has hundreds of unescaped line breaks.
-            let is_control = matches!(fault, StringFault::Control(..));
-            if is_control && is_allowed_break(&fault, self.syntax) {
+            if is_allowed_break(&fault, self.syntax) {
                 return;
             }
-            let again = is_control && control_seen;
-            control_seen |= is_control;
-            if !again {
-                faults.push(fault);
+            if let StringFault::Control(at, character) = fault {
+                controls.push(TextEdit::new(at..at + 1, escape_of(character)));
+                if controls.len() > 1 {
+                    return;
+                }
             }
+            faults.push(fault);
         });
         let text: Arc<str> = string_literal.text.into();
         self.at = string_literal.end;
@@ -108,14 +116,20 @@ impl JsonReader<'_> {
             return Err(Unrecoverable);
         }
         if mark == b'\'' && self.is_lenient() {
-            self.read_leniently(Leniency::SingleQuotes, start);
+            // A text with faults may be meant otherwise than it is read.
+            let written = if faults.is_empty() {
+                json(&text)
+            } else {
+                self.text[start..self.at].to_owned()
+            };
+            self.read_leniently(Leniency::SingleQuotes, (start, self.at), written);
         } else if mark == b'\'' {
             // Single quotes delimit the text as well, so that nothing but the quotes is reported.
             let message = "a text stands in single quotes".to_owned();
             self.report_structure(place, start, self.at, message, "use double quotes");
         }
         for fault in faults {
-            self.report_string_fault(place, &fault);
+            self.report_string_fault(place, &fault, &controls);
         }
         Ok(text)
     }
@@ -166,16 +180,17 @@ impl JsonReader<'_> {
             "true" => ItemKind::Bool(true),
             "false" => ItemKind::Bool(false),
             "True" | "False" | "None" if self.is_lenient() => {
-                self.read_leniently(Leniency::PythonLiteral, start);
-                match word {
-                    "True" => ItemKind::Bool(true),
-                    "False" => ItemKind::Bool(false),
-                    _ => ItemKind::Null,
-                }
+                let (written, kind) = match word {
+                    "True" => ("true", ItemKind::Bool(true)),
+                    "False" => ("false", ItemKind::Bool(false)),
+                    _ => ("null", ItemKind::Null),
+                };
+                self.read_leniently(Leniency::PythonLiteral, (start, end), written);
+                kind
             }
             // The Acts write the tools of their context as members of `Tool`.
             _ if self.is_json_alone() && is_member_of_tool(word) => {
-                self.read_leniently(Leniency::ToolMember, start);
+                self.read_leniently(Leniency::ToolMember, (start, end), json(word));
                 ItemKind::Text(word.into())
             }
             _ if self.syntax == Syntax::Lines => self.bare_word(place, start, word),
@@ -291,6 +306,16 @@ fn references_of_format(text: &str) -> String {
 /// Returns true if `fault` is a line break or a tab that a text in lines may hold.
 fn is_allowed_break(fault: &StringFault, syntax: Syntax) -> bool {
     syntax == Syntax::Lines && matches!(fault, StringFault::Control(_, '\n' | '\r' | '\t'))
+}
+
+/// The escape that stands for a control character in JSON.
+pub(super) fn escape_of(character: char) -> String {
+    match character {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        other => format!("\\u{:04x}", u32::from(other)),
+    }
 }
 
 fn number_help(written: &str) -> &'static str {

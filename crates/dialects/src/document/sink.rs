@@ -1,9 +1,13 @@
 //! The diagnostics of a text, up to a limit, and suggestions of similar names.
 
-use planwright_core::diagnostic::DiagnosticCounter;
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, Severity, SourceText, Span};
+use std::sync::Arc;
 
-use super::{Item, ItemEntry};
+use planwright_core::diagnostic::DiagnosticCounter;
+use planwright_core::{
+    Code, Diagnostic, Diagnostics, FixPart, Place, Severity, SourceText, Span, TextEdit,
+};
+
+use super::{Item, ItemEntry, edits};
 
 /// The diagnostics of one document, up to the limit of a [`DiagnosticCounter`]; further ones are only counted.
 /// [`ReadLimits`](super::ReadLimits::diagnostics) lowers the number that users see.
@@ -17,8 +21,28 @@ pub struct DiagnosticSink {
 #[derive(Debug)]
 struct PendingDiagnostic {
     place: Place,
-    span: Option<Span>,
+    /// The key, if the diagnostic is about that, and its span.
+    key: Option<(Arc<str>, Span)>,
+    /// True if the fix of the diagnostic does not change what the plan does.
+    is_safe: bool,
     diagnostic: Diagnostic,
+}
+
+impl PendingDiagnostic {
+    /// The edit of the text that makes the fix.
+    fn edit(&self, source: &SourceText) -> Option<TextEdit> {
+        let fix = self.diagnostic.fix.as_ref().filter(|_| self.is_safe)?;
+        match fix.part {
+            FixPart::Key => {
+                let (key, span) = self.key.as_ref()?;
+                edits::key_edit(source, (key, *span), &fix.replacement)
+            }
+            FixPart::Value => {
+                let span = source.span(self.place)?;
+                edits::text_edit(source, span, &fix.replacement)
+            }
+        }
+    }
 }
 
 impl DiagnosticSink {
@@ -31,16 +55,29 @@ impl DiagnosticSink {
     pub fn push(&mut self, place: Place, diagnostic: Diagnostic) {
         self.push_pending(PendingDiagnostic {
             place,
-            span: None,
+            key: None,
+            is_safe: false,
             diagnostic,
         });
     }
 
-    /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key.
+    /// Adds `diagnostic` at `place`, whose fix replaces a text and does not change what the plan does.
+    pub fn push_with_safe_fix(&mut self, place: Place, diagnostic: Diagnostic) {
+        self.push_pending(PendingDiagnostic {
+            place,
+            key: None,
+            is_safe: true,
+            diagnostic,
+        });
+    }
+
+    /// Adds `diagnostic` at the key of `entry`: the pointer is that of the field, the span that of the key. A fix that renames the key
+    /// does not change what the plan does: the field has no meaning under its name.
     pub fn push_at_key(&mut self, entry: &ItemEntry, diagnostic: Diagnostic) {
         self.push_pending(PendingDiagnostic {
             place: entry.item.place,
-            span: Some(entry.key_span),
+            key: Some((Arc::clone(&entry.key), entry.key_span)),
+            is_safe: true,
             diagnostic,
         });
     }
@@ -88,12 +125,17 @@ impl DiagnosticSink {
     pub fn finish(self, source: &SourceText) -> Diagnostics {
         let mut diagnostics = self.ready;
         for pending in self.pending {
+            let edit = pending.edit(source);
             let mut diagnostic = pending.diagnostic;
             diagnostic.pointer = source.pointer(pending.place).unwrap_or_default();
-            diagnostic.span = pending.span.or_else(|| source.span(pending.place));
+            let key_span = pending.key.map(|(_, span)| span);
+            diagnostic.span = key_span.or_else(|| source.span(pending.place));
             // A fix replaces the value at the pointer of its diagnostic.
             if let Some(fix) = &mut diagnostic.fix {
                 fix.pointer.clone_from(&diagnostic.pointer);
+            }
+            if let Some(edit) = edit {
+                diagnostic = diagnostic.fixes([edit]);
             }
             diagnostics.push(diagnostic);
         }

@@ -1,10 +1,10 @@
 //! The diagnostics of the JSON reader.
 
 use planwright_core::place::push_pointer_segment;
-use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment};
+use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, TextEdit};
 
 use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
-use super::scalar::StringFault;
+use super::scalar::{StringFault, escape_of};
 use super::{ItemEntry, Syntax, quote};
 
 /// The advice for a text that is not JSON at all.
@@ -56,6 +56,21 @@ impl JsonReader<'_> {
             message,
             Some(help.to_owned()),
         );
+    }
+
+    /// Adds a structural error with the only edit that makes the text JSON there.
+    pub(super) fn report_repairable(
+        &mut self,
+        place: Place,
+        (start, end): (usize, usize),
+        message: String,
+        help: &str,
+        edit: TextEdit,
+    ) {
+        self.is_broken = true;
+        let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
+        let edits = Some(edit).filter(|_| self.is_lenient());
+        self.push(diagnostic.fixes(edits), place, start, end);
     }
 
     /// The diagnostics so far; the last one states how many were suppressed.
@@ -167,7 +182,9 @@ impl JsonReader<'_> {
 
     pub(super) fn report_missing_key(&mut self, holder: Place) {
         let message = "a comma has nothing before it".to_owned();
-        self.report_structure(holder, self.at, self.at + 1, message, "leave it out");
+        let edit = TextEdit::new(self.at..self.at + 1, "");
+        let bytes = (self.at, self.at + 1);
+        self.report_repairable(holder, bytes, message, "leave it out", edit);
     }
 
     /// Reports a token in place of a comma or a closing bracket. If the token could begin another value, reading
@@ -186,15 +203,24 @@ impl JsonReader<'_> {
             b'}' | b']' | b')' => format!("close {word} with `{wanted}` first"),
             _ => "put a comma between the two".to_owned(),
         };
-        self.report_structure(open.place, self.at, end, message, &help);
         let continues = match open.kind {
             ContainerKind::List(_) => matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'),
             ContainerKind::Object { .. } => byte == b'"',
         };
-        if continues {
-            Ok(())
-        } else {
-            Err(Unrecoverable)
+        let before = open
+            .kind
+            .last()
+            .and_then(|item| self.source.span(item.place));
+        match before.filter(|_| continues) {
+            Some(before) => {
+                let comma = TextEdit::new(before.end..before.end, ",");
+                self.report_repairable(open.place, (self.at, end), message, &help, comma);
+                Ok(())
+            }
+            None => {
+                self.report_structure(open.place, self.at, end, message, &help);
+                Err(Unrecoverable)
+            }
         }
     }
 
@@ -223,18 +249,23 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    pub(super) fn report_string_fault(&mut self, place: Place, fault: &StringFault) {
+    /// Reports a fault of a text. `controls` are the edits that escape all its control characters; only the first of these is
+    /// reported.
+    pub(super) fn report_string_fault(
+        &mut self,
+        place: Place,
+        fault: &StringFault,
+        controls: &[TextEdit],
+    ) {
         match *fault {
             StringFault::Control(at, character) => {
-                let escape = match character {
-                    '\n' => "\\n".to_owned(),
-                    '\r' => "\\r".to_owned(),
-                    '\t' => "\\t".to_owned(),
-                    other => format!("\\u{:04x}", u32::from(other)),
-                };
+                let escape = escape_of(character);
                 let message = "a text holds a control character that is not escaped".to_owned();
-                let help = Some(format!("write `{escape}`"));
-                self.report_error(Code::NotJson, place, at, at + 1, message, help);
+                let help = format!("write `{escape}`");
+                let edits = controls.iter().filter(|_| self.is_lenient()).cloned();
+                let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
+                let diagnostic = diagnostic.fixes(edits);
+                self.push(diagnostic, place, at, at + 1);
             }
             StringFault::Escape(start, end) => {
                 let message = format!("{} is not an escape", quote(&self.text[start..end]));

@@ -11,6 +11,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
+use super::guesses::on_error_word;
 use super::keywords::{KINDS, METHODS, all};
 use super::parse::{
     NativeReader, bound, bound_of, choice, names, slot_kind, time, warn_about_reserved_id,
@@ -246,7 +247,8 @@ impl NativeReader<'_> {
                 let help = format!("write the condition as `\"{field}\": \"{written}\"`");
                 diagnostic = diagnostic.help(help).fix(written);
             }
-            self.sink.push(item.place, diagnostic);
+            // A condition is never text.
+            self.sink.push_with_safe_fix(item.place, diagnostic);
         }
         // The expression is read as it was meant, so that what it refers to is not reported as unused.
         is_expression.then(|| {
@@ -350,10 +352,7 @@ impl NativeReader<'_> {
             return match &**word {
                 "fail" => OnError::Fail,
                 "continue" => OnError::Continue,
-                _ => {
-                    wrong_word(item, "on_error", word, &["fail", "continue"], self.sink);
-                    OnError::Fail
-                }
+                _ => self.other_on_error(item, word),
             };
         }
         if item.as_object().is_none() {
@@ -369,6 +368,24 @@ impl NativeReader<'_> {
         output.map_or(OnError::Fail, |output| {
             OnError::Output(lower(output, &mut self.templates()))
         })
+    }
+
+    /// Reports a word that `on_error` does not have. Words of other systems are read as what they stand for.
+    fn other_on_error(&mut self, item: &Item, word: &str) -> OnError {
+        let (meant, read) = match on_error_word(word) {
+            Some(meant @ "continue") => (meant, OnError::Continue),
+            Some(meant) => (meant, OnError::Fail),
+            None => {
+                wrong_word(item, "on_error", word, &["fail", "continue"], self.sink);
+                return OnError::Fail;
+            }
+        };
+        let message = format!("`on_error` cannot be {}", quote(word));
+        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message)
+            .help(format!("write `\"on_error\": \"{meant}\"`"))
+            .fix(meant);
+        self.sink.push_with_safe_fix(item.place, diagnostic);
+        read
     }
 
     fn retry(&mut self, item: &Item) -> Option<Retry> {

@@ -244,7 +244,13 @@ fn faults_of_steps() {
     );
     check_step(
         r#""tool": "t", "on_error": "ignore""#,
-        &["PW0108 /steps/0/on_error `on_error` cannot be `ignore` | write `fail`, `continue`"],
+        &[
+            "PW0108 /steps/0/on_error `on_error` cannot be `ignore` | write `\"on_error\": \"continue\"` => continue",
+        ],
+    );
+    check_step(
+        r#""tool": "t", "on_error": "retry""#,
+        &["PW0108 /steps/0/on_error `on_error` cannot be `retry` | write `fail`, `continue`"],
     );
     check_step(
         r#""tool": "t", "timeout": "soon""#,

@@ -6,6 +6,7 @@ mod conversion;
 mod convert;
 mod detect;
 mod diagnostics;
+mod fixes;
 mod flow;
 mod flow_properties;
 mod foreign_references;

@@ -90,6 +90,22 @@ impl Drawing {
         super::text::draw(self, options)
     }
 
+    /// A list, one line a step, with the steps that each waits for.
+    pub fn list(&self, options: &Style) -> String {
+        super::list::draw(self, options)
+    }
+
+    /// The step `id` in full, each line ended: its arguments with their origins, its conditions, the steps around it. `outer/inner` is a step
+    /// of the plan that `outer` runs. `None` if there is no such step.
+    pub fn step(&self, id: &str, options: &Style) -> Option<String> {
+        super::step::describe(self, id, options)
+    }
+
+    /// The ids of the steps, without those of plans that steps run.
+    pub fn step_ids(&self) -> impl Iterator<Item = &str> {
+        self.main.steps.iter().map(|step| &*step.id)
+    }
+
     /// A flowchart for Mermaid.
     pub fn mermaid(&self) -> String {
         super::flowchart::draw_mermaid(&self.main)

@@ -6,7 +6,7 @@ use planwright_core::check::{DependencyKind, dependencies};
 use planwright_core::expression::print_form;
 use planwright_core::plan::{
     Action, Approval, Concurrency, Method, Mode, Node, NodeKind, OnError, OnFailure, Ordering,
-    Output, PlanTarget, Reference, Targets, TextPart,
+    Output, PlanTarget, Reference, Segment, Source, Targets, TextPart,
 };
 use planwright_core::schema::{replace_parts, secret_parts};
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
@@ -53,6 +53,7 @@ pub(super) struct GraphStep {
     pub(super) id: String,
     pub(super) title: Option<String>,
     pub(super) action: ActionLabel,
+    pub(super) arguments: Vec<GraphArgument>,
     pub(super) for_each: Option<String>,
     pub(super) max_parallel: Option<u32>,
     pub(super) when: Option<String>,
@@ -71,6 +72,16 @@ pub(super) struct GraphStep {
     pub(super) state: Option<StepState>,
     /// The violations of the flow policy, if they are marked.
     pub(super) violations: Vec<Violation>,
+}
+
+/// An argument of a step, or the value that it computes.
+#[derive(Clone, Debug)]
+pub(super) struct GraphArgument {
+    pub(super) name: String,
+    /// The value on one line, references as they were written.
+    pub(super) value: String,
+    /// The sources of the value, such as `weather` and `inputs.city`; empty if the plan has it as it is.
+    pub(super) origins: Vec<String>,
 }
 
 /// The action of a step.
@@ -194,6 +205,7 @@ impl GraphStep {
                     PlanTarget::Inline(_) => ActionLabel::Inline(path_of(inside, step)),
                 },
             },
+            arguments: arguments(step),
             for_each: step
                 .for_each
                 .as_ref()
@@ -234,6 +246,65 @@ impl GraphStep {
             violations: Vec::new(),
         }
     }
+}
+
+/// The arguments of `step`, or the value that it computes.
+fn arguments(step: &Step) -> Vec<GraphArgument> {
+    let argument = |name: &str, node: &Node| GraphArgument {
+        name: name.to_owned(),
+        value: node_text(node),
+        origins: origins(node),
+    };
+    let mut arguments = Vec::new();
+    if let Action::Value(value) = &step.action {
+        arguments.push(argument("value", value));
+    }
+    match &step.args.kind {
+        NodeKind::Object(fields) => {
+            let named = fields
+                .iter()
+                .map(|field| argument(&field.key, &field.value));
+            arguments.extend(named);
+        }
+        NodeKind::Literal(Value::Object(fields)) => {
+            let named = fields.iter().map(|(name, value)| GraphArgument {
+                name: name.to_string(),
+                value: value.to_json(),
+                origins: Vec::new(),
+            });
+            arguments.extend(named);
+        }
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
+            arguments.push(argument("arguments", &step.args));
+        }
+    }
+    let positional = step.positional.iter().enumerate();
+    arguments.extend(positional.map(|(index, node)| argument(&format!("#{}", index + 1), node)));
+    arguments
+}
+
+/// The sources of the references of `node`, each once.
+fn origins(node: &Node) -> Vec<String> {
+    let mut origins = Vec::new();
+    node.each_reference(&mut |reference| {
+        for read in reference.reads() {
+            let origin = match &read.source {
+                Source::Step(id) | Source::Result(id) => id.to_string(),
+                Source::Slot(kind) => match read.path.first() {
+                    Some(Segment::Key(name)) => format!("{kind}.{name}"),
+                    Some(Segment::Index(_) | Segment::Each) | None => kind.to_string(),
+                },
+                Source::Item => "the item".to_owned(),
+                Source::Index => "the position".to_owned(),
+                Source::Last => "the previous round".to_owned(),
+                Source::ExternalValue(kind, name) => format!("{}.{name}", kind.as_str()),
+            };
+            if !origins.contains(&origin) {
+                origins.push(origin);
+            }
+        }
+    });
+    origins
 }
 
 /// The path of a step of the plan that the step `inside` runs.
@@ -317,6 +388,17 @@ pub(super) fn action_text(step: &GraphStep) -> String {
         ActionLabel::Inline(_) => "plan".into(),
         ActionLabel::Value => "value".into(),
     }
+}
+
+/// All notes about `step` in full, the condition first.
+pub(super) fn whole_notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
+    let whole = |text: &str| terminal_text::one_line(text).into_owned();
+    let mut notes = states(step, symbols);
+    if let Some(when) = &step.when {
+        notes.push(format!("when {}", whole(when)));
+    }
+    notes.extend(notes_without_condition(step, &whole, symbols));
+    notes
 }
 
 /// Short notes about `step`, the condition first.

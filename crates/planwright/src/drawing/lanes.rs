@@ -400,6 +400,10 @@ impl Symbols {
         self.pick("←", "<-")
     }
 
+    pub(super) fn parallel(self) -> &'static str {
+        self.pick("∥", "||")
+    }
+
     pub(super) fn between(self) -> &'static str {
         self.pick(" · ", "; ")
     }

@@ -89,6 +89,22 @@ impl Store {
         })
     }
 
+    /// Returns the names of all tools that were seen, each with that of its server.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn tool_names(&self) -> Result<Vec<(String, String)>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT DISTINCT tool_servers.server, tools.tool FROM tools
+                 JOIN tool_servers ON tool_servers.key = tools.server ORDER BY 1, 2",
+            )?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// Counts what waits for acceptance. Returns the number of changed tools and server identities, and the number of new tools.
     ///
     /// # Errors

@@ -52,18 +52,20 @@ pub(crate) struct PathEnvironment {
 }
 
 impl KnownClient {
+    pub(crate) const ALL: [Self; 4] = [
+        Self::ClaudeCode,
+        Self::ClaudeDesktop,
+        Self::Cursor,
+        Self::VsCode,
+    ];
+
     /// The client of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        match name {
-            "claude-code" => Some(Self::ClaudeCode),
-            "claude-desktop" => Some(Self::ClaudeDesktop),
-            "cursor" => Some(Self::Cursor),
-            "vscode" => Some(Self::VsCode),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|client| client.name() == name)
     }
 
-    fn name(self) -> &'static str {
+    /// The client's name on the command line.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::ClaudeDesktop => "claude-desktop",

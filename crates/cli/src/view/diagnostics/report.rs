@@ -8,6 +8,8 @@ use miette::{
     SourceCode, SourceSpan, SpanContents,
 };
 use planwright::core::{Diagnostic, Diagnostics, Severity, Span, Value};
+use planwright::dialects::document;
+use planwright::dialects::native::lines;
 use planwright::terminal_text;
 
 use crate::view::printer::Printer;
@@ -140,8 +142,7 @@ pub(super) fn graphical(
     shown
 }
 
-/// Returns a diagnostic a line: `plan.json:3:14: error PW0201: message (help)`. The place in a long line, where a column is hard to find,
-/// is shown below.
+/// Returns a diagnostic a line, `plan.json:3:14: error PW0201: message (help)`, with its excerpt and its step below.
 pub(super) fn compact(diagnostics: &Diagnostics, texts: &[(String, String)]) -> String {
     let steps = Steps::of(texts);
     diagnostics
@@ -150,10 +151,7 @@ pub(super) fn compact(diagnostics: &Diagnostics, texts: &[(String, String)]) -> 
         .collect()
 }
 
-/// The columns of a line that a person finds a place in by its column.
-const MAX_COUNTED_COLUMNS: usize = 160;
-
-/// The columns of the part of a long line.
+/// The columns of an excerpt without a terminal.
 const WINDOW: usize = 76;
 
 fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
@@ -177,24 +175,18 @@ fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
         let _ = writeln!(line, "    {}", one_line(&hop.text));
     }
     let text = text_of(diagnostic.source.as_deref(), steps.texts);
-    if let (Some((name, text)), Some(span)) = (text, diagnostic.span)
-        && line_around(text, span).len() > MAX_COUNTED_COLUMNS
-    {
+    let text = text.filter(|(_, text)| !text.trim().is_empty());
+    if let (Some((name, text)), Some(span)) = (text, diagnostic.span) {
         let excerpt = Excerpt::of(name, text, span, WINDOW);
         let (shown, mark) = excerpt.marked_line();
+        // The indentation says nothing about a single line.
+        let indentation = (shown.len() - shown.trim_start().len()).min(mark.find('^').unwrap_or(0));
+        let (shown, mark) = (shown[indentation..].trim_end(), &mark[indentation..]);
         let step = steps.label(diagnostic);
         let step = step.map_or_else(String::new, |step| format!(" {step}"));
         let _ = writeln!(line, "    {shown}\n    {mark}{step}");
     }
     line
-}
-
-/// The line of `text` in which `span` begins.
-fn line_around(text: &str, span: Span) -> &str {
-    let start = floor(text, span.start);
-    let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    &text[begin..end]
 }
 
 /// The steps of the texts that diagnostics are about, by the places in them. A text that is not JSON has none.
@@ -219,7 +211,7 @@ impl<'t> Steps<'t> {
         };
         let (_, text) = self.texts.get(index)?;
         let value = self.values.get(index)?;
-        let mut at = value.get_or_init(|| Value::from_json(text).ok()).as_ref()?;
+        let mut at = value.get_or_init(|| value_of(text)).as_ref()?;
         let mut step = None;
         let segments = diagnostic.pointer.split('/').skip(1);
         // The arguments of a step have ids of other things.
@@ -237,6 +229,17 @@ impl<'t> Steps<'t> {
         let id = terminal_text::shortened(&id, MAX_ID_WIDTH, "…");
         Some(format!("step `{id}`"))
     }
+}
+
+/// The value of a plan's text, into which the pointers of diagnostics lead: JSON with liberties, or lines.
+fn value_of(text: &str) -> Option<Value> {
+    let strict = Value::from_json(text).ok();
+    strict
+        .or_else(|| {
+            let (document, _) = document::read(text, "", 0, &document::ReadLimits::default());
+            document.map(|document| document.root.to_value())
+        })
+        .or_else(|| lines::to_json(text))
 }
 
 /// Returns whether a field of a step holds values rather than steps, in any dialect.

@@ -121,8 +121,14 @@ fn with_the_spot() {
 fn one_a_line() {
     assert_snapshot!(compact(&diagnostics(), &texts()), @r#"
     plan.json:3:25: error PW0201: unknown tool `get_wether` (did you mean `get_weather`?)
+        {"id": "a", "tool": "get_wether", "args": {"city": "東京"}},
+                            ^^^^^^^^^^^^ step `a`
     plan.json:4:5: error PW0502: the tool `notify` needs the argument `text` (add `text` to `args`)
+        {
+        ^ step `b`
     plan.json:3:56: warning PW0501: odd \u{1b}[31mcity
+        {"id": "a", "tool": "get_wether", "args": {"city": "東京"}},
+                                                           ^^^^^^ step `a`
     library/other.json: warning PW0801: the input `n` is never read
     "#);
     assert_snapshot!(count_line(&diagnostics()), @"2 errors, 2 warnings");
@@ -159,6 +165,32 @@ fn long_lines_are_cut_around_the_spot() {
        ·                                ╰── step `x`
        ╰────
     "#);
+}
+
+/// The step of a plan with liberties, and of one in lines, is found as well.
+#[test]
+fn steps_of_other_texts() {
+    let check = |text: &str, pointer: &str, spot: &str, expected: &str| {
+        let start = text.find(spot).unwrap();
+        let diagnostic = Diagnostic::error(Code::UnknownTool, "unknown")
+            .at_span(pointer, start..start + spot.len());
+        let diagnostics: Diagnostics = [diagnostic].into_iter().collect();
+        let texts = [("plan.json".to_owned(), text.to_owned())];
+        let shown = compact(&diagnostics, &texts);
+        assert!(shown.ends_with(expected), "{shown}");
+    };
+    check(
+        "{'steps': [{id: 'odd', 'tool': 't'}]}",
+        "/steps/0/tool",
+        "'t'",
+        "^^^ step `odd`\n",
+    );
+    check(
+        "a = t()\nb = u(x=1)\n",
+        "/steps/1/tool",
+        "u",
+        "    b = u(x=1)\n        ^ step `b`\n",
+    );
 }
 
 /// Spans that no text has, and texts that no span fits, are shown as well as they can be.

@@ -9,7 +9,7 @@ use planwright::core::check::CheckedPlan;
 use planwright::core::plan::{Action, OnError, PlanTarget, Targets};
 use planwright::engine::backend::CallProgress;
 use planwright::engine::journal::Entry;
-use planwright::engine::{RunId, StampedEvent, StepStatus, ToolError};
+use planwright::engine::{RunEvent, RunId, StampedEvent, StepStatus, ToolError};
 use planwright::service::{ActiveStep, EndedStep, RunView, TimeLeft};
 use planwright::terminal_text;
 
@@ -163,21 +163,27 @@ impl StepLines {
     /// others.
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
         let ended = self.view.event(stamped)?;
-        self.step_ended(&ended, stamped.at)
+        self.step_ended(&ended, stamped.at, result_keys(&stamped.event))
     }
 
     /// Applies an entry of the journal that `run` wrote, with the same result.
     pub(super) fn entry(&mut self, run: &RunId, entry: &Entry) -> Option<String> {
         let ended = self.view.entry(run, entry)?;
-        self.step_ended(&ended, entry.at)
+        // The journal has outputs in the entries of calls only.
+        self.step_ended(&ended, entry.at, None)
     }
 
-    fn step_ended(&mut self, ended: &EndedStep, at: Duration) -> Option<String> {
+    fn step_ended(
+        &mut self,
+        ended: &EndedStep,
+        at: Duration,
+        result_keys: Option<String>,
+    ) -> Option<String> {
         if let Some(time_left) = &mut self.time_left {
             time_left.step_ended(ended);
         }
         let is_shown = ended.status != StepStatus::NotRun;
-        is_shown.then(|| self.ended_line(ended, at))
+        is_shown.then(|| self.ended_line(ended, at, result_keys))
     }
 
     /// `3 of 12 steps, 5.0s, about 8s left`
@@ -282,7 +288,7 @@ impl StepLines {
         format!("{spinner} {text}")
     }
 
-    fn ended_line(&self, ended: &EndedStep, now: Duration) -> String {
+    fn ended_line(&self, ended: &EndedStep, now: Duration, result_keys: Option<String>) -> String {
         let id = ended.at.to_string();
         let running = ended.active.as_ref();
         let time = running.map_or_else(String::new, |running| {
@@ -302,6 +308,7 @@ impl StepLines {
                 if ended.attempts > 1 {
                     notes.push(counted(u64::from(ended.attempts), "attempt"));
                 }
+                notes.extend(result_keys);
                 let text = self.columns(&id, action, &time, &notes.join(", "));
                 format!("{} {text}", styled(GOOD, "✓"))
             }
@@ -355,6 +362,30 @@ impl StepLines {
             (None, None) => "",
         }
     }
+}
+
+/// Maximum number of keys of a result that are shown.
+const MAX_KEYS: usize = 4;
+
+/// The keys of the object that a call returned: `→ city, temp`.
+fn result_keys(event: &RunEvent) -> Option<String> {
+    let RunEvent::StepEnded {
+        tool: Some(_),
+        output: Some(output),
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let fields = output.as_object().filter(|fields| !fields.is_empty())?;
+    let shown = fields.keys().take(MAX_KEYS);
+    let mut keys: Vec<String> = shown
+        .map(|key| terminal_text::one_line(key).into_owned())
+        .collect();
+    if fields.len() > MAX_KEYS {
+        keys.push("…".to_owned());
+    }
+    Some(format!("→ {}", keys.join(", ")))
 }
 
 fn failure(error: Option<&ToolError>) -> String {

@@ -132,7 +132,7 @@ fn all_goes_well() {
         TOOLS,
     );
     assert_snapshot!(ran.printed(), @r#"
-    ✓ tokyo   get    0.4s
+    ✓ tokyo   get    0.4s    → temp
     – warn    skipped: its condition is false
     – then    skipped: `warn` gave no output
     ✓ london  flaky  1.5s    3 attempts
@@ -314,7 +314,7 @@ fn inner_plans() {
         TOOLS,
     );
     assert_snapshot!(ran.printed(), @r#"
-    ✓ outer/a  get     0.4s
+    ✓ outer/a  get     0.4s    → temp
     ✗ outer/b  broken  <1ms    Your card was declined. (card_declined)
     ✗ outer    plan    0.4s    Your card was declined. (card_declined)
     "#);
@@ -371,8 +371,8 @@ fn the_terminal_is_given_away_and_taken_back() {
     live.finish();
     live.finish();
     assert_snapshot!(terminal.contents(), @r#"
-    ✓ a  get  0.4s
-    ✓ b  get  0.4s
+    ✓ a  get  0.4s    → temp
+    ✓ b  get  0.4s    → temp
     "#);
 }
 
@@ -386,7 +386,7 @@ fn an_unanswered_question_does_not_keep_the_lines() {
         }
         live.finish();
     });
-    assert_snapshot!(terminal.contents(), @"✓ a  get  0.4s");
+    assert_snapshot!(terminal.contents(), @"✓ a  get  0.4s    → temp");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn many_steps_that_end_at_once() {
     }
     live.finish();
     let wanted: Vec<String> = (1..=15)
-        .map(|number| format!("✓ {:<3}  get  0.4s", format!("s{number}")))
+        .map(|number| format!("✓ {:<3}  get  0.4s    → temp", format!("s{number}")))
         .collect();
     assert_eq!(terminal.contents(), wanted.join("\n"));
 }
@@ -471,7 +471,7 @@ fn a_log_has_a_line_for_each_step() {
     let ran = run(plan, TOOLS);
     assert_snapshot!(lines(&ran, Progress::Plain, false), @r"
     run run: 1 of 4 steps, 0.4s
-    ✓ a  get   0.4s
+    ✓ a  get   0.4s    → temp
     – d  skipped: its condition is false
     ✗ b  slow  1m 00s  no answer within 60s
     – c  skipped: `b` gave no output

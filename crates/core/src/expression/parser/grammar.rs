@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::cursor::{Cursor, plain_name};
 use super::foreign::two_variables;
-use super::time;
+use super::{query, time};
 use crate::Value;
 use crate::expression::function::{self, BuiltinFunction, Search};
 use crate::expression::operator::BinaryOperator;
@@ -54,6 +54,17 @@ pub fn parse_form_in_loop(
             0,
         ));
     }
+    parse(text, item_name, patterns).map_err(|error| {
+        let is_readable = |text: &str| parse(text, item_name, &mut PatternBudget::none()).is_ok();
+        error.or_help(query::hint(text, is_readable))
+    })
+}
+
+fn parse(
+    text: &str,
+    item_name: Option<&str>,
+    patterns: &mut PatternBudget,
+) -> Result<Form, ExpressionError> {
     let mut parser = Parser {
         cursor: Cursor::new(text),
         locals: Vec::new(),

@@ -4,6 +4,7 @@ mod cursor;
 mod foreign;
 mod grammar;
 mod operand;
+mod query;
 mod time;
 
 pub(super) use cursor::name_length;

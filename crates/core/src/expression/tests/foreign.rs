@@ -198,7 +198,7 @@ fn operators() {
         "expected `)`, found `i`",
         "write `condition ? value : otherwise`",
     );
-    check("x | length", "`|` is no operator", "did you mean `size`?");
+    check("x | length", "`|` is no operator", "write `x.size()`");
     check(
         "x.a | upper",
         "`|` is no operator",
@@ -210,16 +210,8 @@ fn operators() {
 
 #[test]
 fn signs() {
-    check(
-        "x.[]",
-        "expected a field, found `[`",
-        "write `[*]` for every item, without a dot",
-    );
-    check(
-        "x[]",
-        "expected a value, found `]`",
-        "write `[*]` for every item",
-    );
+    check("x.[]", "expected a field, found `[`", "write `x[*]`");
+    check("x[]", "expected a value, found `]`", "write `x[*]`");
     check(
         ".a",
         "expected a value, found `.`",
@@ -245,6 +237,43 @@ fn signs() {
         "`new` is no operator",
         "write `now()`, the time of the run",
     );
+}
+
+#[test]
+fn queries() {
+    check(
+        "rows.items[] | select(.n > 1) | .name",
+        "expected a value, found `]`",
+        "write `rows.items.filter(x, x.n > 1).map(x, x.name)`",
+    );
+    check(
+        "rows | map(.name)",
+        "`|` is no operator",
+        "write `rows[*].name`",
+    );
+    check(
+        "$.rows.items[?(@.ok)].name",
+        "expected a value, found `$`",
+        "write `rows.items.filter(x, x.ok).map(x, x.name)`",
+    );
+    check(
+        "rows..name",
+        "expected a field, found `.`",
+        "nothing searches at all depths: write the fields on the way, as in `step.list[*].field`",
+    );
+    // The functions of the translation have to exist.
+    for (text, form) in [
+        ("rows | keys", "rows.keys()"),
+        ("rows | unique", "rows.distinct()"),
+        ("rows | sort", "rows.sort()"),
+        ("rows | max", "rows.max()"),
+        ("rows | group_by(.kind)", "rows.groupBy(x, x.kind)"),
+        ("rows.text | test(\"^a\")", "rows.text.matches(\"^a\")"),
+        ("rows.text | ascii_downcase", "rows.text.lowerAscii()"),
+        ("rows.text | tonumber", "double(rows.text)"),
+    ] {
+        check(text, "`|` is no operator", &format!("write `{form}`"));
+    }
 }
 
 #[test]

@@ -12,10 +12,13 @@ mod words;
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, SourceText};
+use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::Names;
+pub(super) use self::texts::free_id;
+pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
+use crate::document::edits::{field_edits, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
 
 /// The state of rewriting a plan.
@@ -26,6 +29,8 @@ pub(super) struct Guesses<'a> {
     /// The words for people, with the place of the first.
     ignored: Vec<String>,
     first_ignored: Option<Place>,
+    /// The edits that write them as fields of this dialect, or remove marks of other formats.
+    ignored_edits: Vec<TextEdit>,
 }
 
 /// Replaces the guesses in the plan `root` by the fields that they stand for, and reports each.
@@ -41,6 +46,7 @@ pub(super) fn rewrite(
         limits,
         ignored: Vec::new(),
         first_ignored: None,
+        ignored_edits: Vec::new(),
     };
     guesses.plan(root);
     guesses.report_ignored();
@@ -215,6 +221,7 @@ impl Guesses<'_> {
         field: &'static str,
         is_known: fn(&str) -> bool,
     ) {
+        let mut is_free = !has(entries, field);
         entries.retain_mut(|entry| {
             if is_known(&entry.key) || !is_for_people(&entry.key, &entry.item) {
                 return true;
@@ -225,7 +232,12 @@ impl Guesses<'_> {
             }
             self.first_ignored.get_or_insert(entry.item.place);
             if is_format_mark(&entry.key, &entry.item) {
+                self.ignored_edits.extend(removal(self.source, entry));
                 return false;
+            }
+            if std::mem::take(&mut is_free) {
+                let edits = field_edits(self.source, entry, field, None);
+                self.ignored_edits.extend(edits);
             }
             entry.key = field.into();
             true
@@ -248,7 +260,8 @@ impl Guesses<'_> {
         let note = Diagnostic::note(Code::ReadAs, message);
         self.sink.push(
             place,
-            note.help("a plan has `description`, a step `title` and `note` for that"),
+            note.help("a plan has `description`, a step `title` and `note` for that")
+                .fixes(std::mem::take(&mut self.ignored_edits)),
         );
     }
 }

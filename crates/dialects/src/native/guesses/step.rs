@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place};
+use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::group_of;
 use super::names::Names;
 use super::texts::{bare_name, expression_of, free_id, path_of};
 use super::words::{ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field};
 use super::{Guesses, field, get, get_mut, has};
+use crate::document::edits::{field_edits, json};
 use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
 
 /// Words for the server of a tool.
@@ -109,9 +110,15 @@ impl Guesses<'_> {
     }
 
     pub(super) fn unknown(&mut self, entry: &ItemEntry, help: &str) {
+        self.unknown_with(entry, help, Vec::new());
+    }
+
+    /// Reports an unknown field, with the edits that write it as it is read.
+    pub(super) fn unknown_with(&mut self, entry: &ItemEntry, help: &str, edits: Vec<TextEdit>) {
         let message = format!("the step has an unknown field {}", quote(&entry.key));
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
-        self.sink.push_at_key(entry, diagnostic.help(help));
+        let diagnostic = diagnostic.help(help).fixes(edits);
+        self.sink.push_at_key(entry, diagnostic);
     }
 
     /// Reads `"uses": "server/tool"` of GitHub's workflows.
@@ -193,12 +200,21 @@ impl Guesses<'_> {
                 continue;
             };
             let help = format!("write `\"{target}\": \"${{{expression}}}\"`");
+            // Words of other languages that became operators may stand in a text of the expression as well.
+            let is_literal = |text: &Arc<str>| text.contains(&*expression);
+            let edits = if entry.item.as_text().is_some_and(is_literal) {
+                let value = json(&format!("${{{expression}}}"));
+                field_edits(self.source, entry, target, Some(value))
+            } else {
+                Vec::new()
+            };
             if &*entry.key == target {
                 let message = format!("expected a list or one `${{…}}` in `{target}`, found text");
                 let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                self.sink.push(entry.item.place, diagnostic.help(help));
+                let diagnostic = diagnostic.help(help).fixes(edits);
+                self.sink.push(entry.item.place, diagnostic);
             } else {
-                self.unknown(entry, &help);
+                self.unknown_with(entry, &help, edits);
             }
             entry.key = target.into();
             entry.item.kind = ItemKind::Text(format!("${{{expression}}}").into());
@@ -225,12 +241,15 @@ impl Guesses<'_> {
             kind: ItemKind::Text(Arc::clone(step)),
             place: entry.item.place,
         };
+        let value = format!("[{}]", json(step));
+        let edits = field_edits(self.source, entry, "after", Some(value));
         if &*entry.key == "after" {
             let message = "expected a list in `after`, found text";
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-            self.sink.push(entry.item.place, diagnostic.help(help));
+            let diagnostic = diagnostic.help(help).fixes(edits);
+            self.sink.push(entry.item.place, diagnostic);
         } else {
-            self.unknown(entry, &help);
+            self.unknown_with(entry, &help, edits);
         }
         entry.key = "after".into();
         entry.item.kind = ItemKind::List(vec![item]);
@@ -394,6 +413,20 @@ impl Guesses<'_> {
         }
     }
 
+    /// The edit that puts a field before the others of the object at `place`.
+    fn first_field(&self, place: Place, key: &str, value: &str) -> Option<TextEdit> {
+        let span = self.source.span(place)?;
+        let inside = self.source.text().get(span.start..span.end)?;
+        let inside = inside.strip_prefix('{')?;
+        let blanks = &inside[..inside.len() - inside.trim_start().len()];
+        let gap = if blanks.contains('\n') { blanks } else { " " };
+        let at = span.start + 1 + blanks.len();
+        Some(TextEdit::new(
+            at..at,
+            format!("{}: {value},{gap}", json(key)),
+        ))
+    }
+
     /// Gives ids to steps that have none, and reports each.
     fn add_ids(&mut self, items: &mut [Item]) {
         if items
@@ -415,7 +448,9 @@ impl Guesses<'_> {
             let message = "the step has no `id`";
             let diagnostic = Diagnostic::error(Code::MissingField, message);
             let help = format!("add an `id`, such as `\"id\": \"{id}\"`");
-            self.sink.push(item.place, diagnostic.help(help));
+            let edit = self.first_field(item.place, "id", &json(&id));
+            let diagnostic = diagnostic.help(help).fixes(edit);
+            self.sink.push(item.place, diagnostic);
             let place = item.place;
             if let ItemKind::Object(entries) = &mut item.kind {
                 entries.push(field("id", ItemKind::Text(id.as_str().into()), place));

@@ -52,7 +52,7 @@ pub(super) fn path_of(id: &str) -> String {
 }
 
 /// An id for a call of `tool` that is not among `ids`.
-pub(super) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
+pub(in crate::native) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
     let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
     let name: String = name
         .chars()

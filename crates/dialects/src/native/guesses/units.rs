@@ -2,7 +2,8 @@
 
 use planwright_core::Value;
 
-use super::Guesses;
+use super::{Guesses, has};
+use crate::document::edits::{field_edits, removal};
 use crate::document::{ItemEntry, ItemKind};
 
 /// Words of fields that are left out, because steps run in parallel anyway.
@@ -15,13 +16,25 @@ impl Guesses<'_> {
         for mut entry in std::mem::take(entries) {
             match replacement(&entry) {
                 Some(Replacement::Write(name, kind, written)) => {
-                    self.unknown(&entry, &format!("write `\"{name}\": {written}`"));
+                    let help = format!("write `\"{name}\": {written}`");
+                    let edits = if has(&remaining, name) {
+                        Vec::new()
+                    } else {
+                        field_edits(self.source, &entry, name, Some(written))
+                    };
+                    self.unknown_with(&entry, &help, edits);
                     entry.key = name.into();
                     entry.item.kind = kind;
                     remaining.push(entry);
                 }
                 Some(Replacement::LeaveOut(reason)) => {
-                    self.unknown(&entry, &format!("leave it out: {reason}"));
+                    let help = format!("leave it out: {reason}");
+                    self.unknown(&entry, &help);
+                }
+                Some(Replacement::Remove(reason)) => {
+                    let help = format!("leave it out: {reason}");
+                    let edits = removal(self.source, &entry).into_iter().collect();
+                    self.unknown_with(&entry, &help, edits);
                 }
                 None => remaining.push(entry),
             }
@@ -30,12 +43,25 @@ impl Guesses<'_> {
     }
 }
 
+/// The value of `on_error` that `word` of another system stands for.
+pub(in crate::native) fn on_error_word(word: &str) -> Option<&'static str> {
+    match &*word.to_lowercase() {
+        "continue" | "skip" | "ignore" | "proceed" | "resume" | "pass" | "suppress" => {
+            Some("continue")
+        }
+        "fail" | "stop" | "abort" | "halt" | "raise" | "throw" | "error" | "exit" => Some("fail"),
+        _ => None,
+    }
+}
+
 /// The field that a field of another unit stands for.
 enum Replacement {
     /// Another field: its name, its value, and the value as it is written.
     Write(&'static str, ItemKind, String),
-    /// The field is left out, for this reason.
+    /// The field is left out, for this reason, although it may have been meant to change the order of steps.
     LeaveOut(&'static str),
+    /// The field says what is so without it, for this reason.
+    Remove(&'static str),
 }
 
 fn replacement(entry: &ItemEntry) -> Option<Replacement> {
@@ -92,24 +118,25 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
             if value {
                 quoted("on_error", "continue")
             } else {
-                Some(Replacement::LeaveOut(
+                Some(Replacement::Remove(
                     "a failure stops the steps that need this one",
                 ))
             }
         }
         ("on_failure" | "onFailure" | "onError" | "on_fail" | "error_handling", _, _) => {
-            match &**entry.item.as_text()? {
-                "continue" | "skip" | "ignore" | "proceed" => quoted("on_error", "continue"),
-                "fail" | "stop" | "abort" | "halt" => quoted("on_error", "fail"),
-                _ => None,
-            }
+            quoted("on_error", on_error_word(entry.item.as_text()?)?)
         }
         ("next" | "next_step" | "nextStep" | "goto", _, _) => Some(Replacement::LeaveOut(
             "a step waits for those that it refers to, and for those in its `after`",
         )),
-        (word, _, Some(_)) if PARALLEL.contains(&word) => Some(Replacement::LeaveOut(
-            "steps run in parallel unless one needs the other",
-        )),
+        (word, _, Some(value)) if PARALLEL.contains(&word) => {
+            let reason = "steps run in parallel unless one needs the other";
+            Some(if value {
+                Replacement::Remove(reason)
+            } else {
+                Replacement::LeaveOut(reason)
+            })
+        }
         _ => None,
     }
 }

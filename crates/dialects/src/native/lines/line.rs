@@ -146,17 +146,30 @@ pub(super) fn fault(line: &str) -> Option<(String, String)> {
     if let Some(fault) = foreign_code::fault(line) {
         return Some(fault);
     }
-    let length = name_length(rest, is_tool_char).unwrap_or_default();
-    let (name, rest) = rest.split_at(length);
-    if name.is_empty() || !rest.starts_with('(') || !rest.ends_with([')', '}', ';']) {
+    let Some(name) = call_without_id(rest) else {
         return prose::fault(line).map(|(message, help)| (message, help.to_owned()));
-    }
+    };
     let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
     } else {
         FORM
     };
     Some((format!("the call of `{name}` has no id"), help.to_owned()))
+}
+
+/// The tool of a call without an id that is all of `text`.
+fn call_without_id(text: &str) -> Option<&str> {
+    let length = name_length(text, is_tool_char).unwrap_or_default();
+    let (name, rest) = text.split_at(length);
+    let is_call = rest.starts_with('(') && rest.ends_with([')', '}', ';']);
+    (!name.is_empty() && is_call).then_some(name)
+}
+
+/// The tool of a line that would be a step, had it an id.
+pub(super) fn bare_call(line: &str) -> Option<&str> {
+    let is_other = left(line).is_some() || foreign_code::fault(line).is_some();
+    let name = call_without_id(line.trim()).filter(|_| !is_other)?;
+    (!PRINT_FUNCTIONS.contains(&name)).then_some(name)
 }
 
 /// The maximum length of a value in advice, in bytes.

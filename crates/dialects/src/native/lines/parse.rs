@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::{
-    Code, Diagnostic, Diagnostics, EXTRACTION, Place, Plan, PointerSegment, Span, Value,
+    Code, Diagnostic, Diagnostics, EXTRACTION, Place, Plan, PointerSegment, Span, TextEdit, Value,
 };
 
 use super::line::{self, FORM, LineStart, StepBody, StepHead, assigned_name, name_at};
@@ -17,6 +17,7 @@ use crate::document::{
     Syntax, quote, read_lines,
 };
 use crate::lowering::lines::LineContext;
+use crate::native::guesses::free_id;
 use crate::native::parse::parse as parse_tree;
 
 /// Planwright's own dialect in lines.
@@ -93,6 +94,7 @@ fn read_tree(document: Document) -> (Option<Document>, Diagnostics) {
         indentation: None,
         is_in_block: false,
         foreign: Vec::new(),
+        ids: None,
     };
     reader.read(document.limits.diagnostics);
     let root = reader.finish();
@@ -121,6 +123,8 @@ struct StatementReader<'a> {
     is_in_block: bool,
     /// The steps that are written as in other languages, each with the line that was meant.
     foreign: Vec<(Range<usize>, String)>,
+    /// The ids of all steps, once a call without an id needs another one.
+    ids: Option<HashSet<String>>,
 }
 
 impl StatementReader<'_> {
@@ -131,7 +135,9 @@ impl StatementReader<'_> {
                 LineToken::OtherLine(range) => {
                     let line = &self.text[range.clone()];
                     if let Some((message, help)) = line::fault(line) {
-                        self.context.report_malformed(range, message, &help);
+                        let diagnostic = Diagnostic::error(Code::MalformedLine, message).help(help);
+                        let diagnostic = self.with_id(diagnostic, range.clone());
+                        self.context.report(range, diagnostic);
                         self.is_in_block = true;
                     } else if !line.trim().is_empty() {
                         self.is_in_block = false;
@@ -144,6 +150,34 @@ impl StatementReader<'_> {
                 break;
             }
         }
+    }
+
+    /// `diagnostic` about the line at `range`, with an id for the call if it has none.
+    fn with_id(&mut self, diagnostic: Diagnostic, range: Range<usize>) -> Diagnostic {
+        let line = &self.text[range.clone()];
+        let Some(tool) = line::bare_call(line) else {
+            return diagnostic;
+        };
+        let text = self.text;
+        let ids = self.ids.get_or_insert_with(|| {
+            let heads = all(text).filter_map(|found| match found {
+                LineToken::Statement(statement) => {
+                    let line = &text[statement.range.clone()];
+                    let head = line::step_head(line)?;
+                    Some(name_at(line, head.id).into_owned())
+                }
+                LineToken::OtherLine(_) | LineToken::Fence(_) => None,
+            });
+            heads.collect()
+        });
+        let id = free_id(tool, ids);
+        ids.insert(id.clone());
+        let call = line.trim();
+        let start = range.start + line.len() - line.trim_start().len();
+        let edit = TextEdit::new(start..start, format!("{id} = "));
+        diagnostic
+            .help(format!("write {}", whole(&format!("{id} = {call}"))))
+            .fixes([edit])
     }
 
     /// The tree as JSON would have it; `None` if no line has a meaning.

@@ -183,6 +183,7 @@ pub(super) fn all(text: &str) -> impl Iterator<Item = LineToken> {
 pub(super) fn confidence(text: &str) -> MatchConfidence {
     let mut has_step = false;
     let mut has_words = false;
+    let mut has_calls = false;
     let is_foreign = |range: &Range<usize>| line::is_foreign_step(&text[range.clone()]);
     for found in all(text) {
         match found {
@@ -195,15 +196,21 @@ pub(super) fn confidence(text: &str) -> MatchConfidence {
                 if is_program_line(line) {
                     return MatchConfidence::No;
                 }
-                has_words |= !line::is_blank(line);
+                // `join()` is a word of other systems.
+                if line::bare_call(line).is_some() && !line.contains("()") {
+                    has_calls = true;
+                } else {
+                    has_words |= !line::is_blank(line);
+                }
             }
             LineToken::Fence(_) => {}
         }
     }
-    match (has_step, has_words) {
-        (true, false) => MatchConfidence::Certain,
-        (true, true) => MatchConfidence::Possible,
-        (false, _) => MatchConfidence::No,
+    match (has_step, has_calls, has_words) {
+        (true, false, false) => MatchConfidence::Certain,
+        // Calls without ids are a plan if there is nothing else.
+        (true, _, _) | (false, true, false) => MatchConfidence::Possible,
+        (false, _, _) => MatchConfidence::No,
     }
 }
 
@@ -292,6 +299,10 @@ mod tests {
         check("import os\na = f(1)", MatchConfidence::No);
         check("from os import path\na = f(1)", MatchConfidence::No);
         check("a = f(1)\nprint(a)", MatchConfidence::Possible);
+        check("f(x=1)\n\n# then\ng(2)", MatchConfidence::Possible);
+        check("join()", MatchConfidence::No);
+        check("First f:\nf(x=1)", MatchConfidence::No);
+        check("print(1)", MatchConfidence::No);
         check("if a:\n    b = f(1)", MatchConfidence::Possible);
         check(
             "a = f(1)\nimport the results there",

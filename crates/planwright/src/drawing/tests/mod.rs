@@ -6,6 +6,7 @@ mod lanes;
 mod pictures;
 mod remarks;
 mod shapes;
+mod words;
 
 use std::num::NonZeroU32;
 

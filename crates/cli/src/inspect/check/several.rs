@@ -10,7 +10,8 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use crate::args::{CheckArguments, Format, RunFormat};
+use super::single::document_format;
+use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::store;
@@ -234,7 +235,7 @@ pub(super) async fn check(
                 plans: plans.collect(),
                 diagnostics: of_policy.iter().collect(),
             };
-            output::json(&all, RunFormat::Json, printer)?;
+            output::json(&all, document_format(arguments), printer)?;
         }
     }
     Ok(exit)

@@ -1,0 +1,9 @@
+//! `planwright check`: one plan or several, once or whenever they change, with fixes or without.
+
+mod fix;
+mod several;
+mod single;
+mod watch;
+
+pub(crate) use single::check;
+pub(crate) use watch::watch;

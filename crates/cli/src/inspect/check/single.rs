@@ -1,0 +1,94 @@
+//! `planwright check PLAN`: the check of one plan.
+
+use std::path::Path;
+
+use planwright::core::Diagnostic;
+use planwright::core::check::Policy;
+use serde::Serialize;
+
+use super::{fix, several};
+use crate::args::{CheckArguments, Format, RunFormat};
+use crate::error::{CommandError, Exit};
+use crate::run::plan_file;
+use crate::runs::store;
+use crate::setup::settings::{self, Settings};
+use crate::tools::open_servers::ServerUse;
+use crate::tools::toolbox::Toolbox;
+use crate::view::printer::Printer;
+use crate::view::{diagnostics, output};
+
+/// The schema's name and version.
+const CHECK_SCHEMA: &str = "planwright.check/1";
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    schema: &'static str,
+    ok: bool,
+    diagnostics: Vec<&'a Diagnostic>,
+}
+
+/// `planwright check PLAN`
+pub(crate) async fn check(
+    arguments: &CheckArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    if arguments.fix {
+        fix::fix(arguments, printer)?;
+    }
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let config = arguments.flow.apply(config);
+    if arguments.saved || !arguments.more.is_empty() {
+        return several::check(arguments, &config, printer).await;
+    }
+    let loaded = plan_file::read(&arguments.plan)?;
+    let needed = loaded.tool_names();
+    let mut toolbox =
+        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+    // The soundness of a plan does not depend on approvals.
+    toolbox.apply_config(&config, None, printer)?;
+    let store = store::open_if_there(&arguments.plan.text.store)?;
+    toolbox.recall_answers(&config, store.as_ref())?;
+    let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    toolbox.close().await;
+    if arguments.strict && loaded.diagnostics.has_faults() {
+        loaded.diagnostics.raise();
+        sound = None;
+    }
+    match arguments.format {
+        Format::Text => {
+            diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+            fix::mention(arguments, &loaded.diagnostics, printer);
+            if let Some(plan) = &sound {
+                let steps = plan.steps().len();
+                let what = if steps == 1 { "step" } else { "steps" };
+                printer.status(&format!("the plan is sound: {steps} {what}"));
+            } else {
+                for note in toolbox.notes_on(&loaded.diagnostics) {
+                    printer.status(&note);
+                }
+            }
+        }
+        Format::Json => output::json(
+            &Checked {
+                schema: CHECK_SCHEMA,
+                ok: sound.is_some(),
+                diagnostics: loaded.diagnostics.iter().collect(),
+            },
+            document_format(arguments),
+            printer,
+        )?,
+    }
+    Ok(match sound {
+        Some(_) => Exit::Success,
+        None => Exit::Rejected,
+    })
+}
+
+/// The form of a document: a line for each of several.
+pub(super) fn document_format(arguments: &CheckArguments) -> RunFormat {
+    if arguments.watch {
+        RunFormat::Events
+    } else {
+        RunFormat::Json
+    }
+}

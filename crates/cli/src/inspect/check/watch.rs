@@ -1,0 +1,122 @@
+//! `planwright check --watch`: the check, again whenever a file that it reads changes.
+//!
+//! The files are polled. There are few of them, and a look at each costs microseconds; events of the system are lost on network file systems
+//! and in mounted folders of containers, and follow the old file when an editor replaces it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::fix::plan_in_file;
+use super::single;
+use crate::args::{CheckArguments, Format};
+use crate::error::{CommandError, Exit};
+use crate::setup::settings;
+use crate::system::signals::Signals;
+use crate::tools::toolbox;
+use crate::view::printer::{Printer, counted};
+
+/// The time between two looks at the files. A person does not notice it, and an editor is done with its file.
+const INTERVAL: Duration = Duration::from_millis(150);
+
+/// `planwright check --watch PLAN…`. Returns the exit status of the last check when a signal arrives.
+pub(crate) async fn watch(
+    arguments: &CheckArguments,
+    printer: Printer,
+) -> Result<Exit, CommandError> {
+    for plan in arguments.plans() {
+        plan_in_file(&plan.text, "--watch")?;
+    }
+    let mut signal = Signals::new()?.insist();
+    let mut last = Exit::Interrupted;
+    loop {
+        // The state is that before the check, so that no change is missed.
+        let checked = states(arguments)?;
+        let is_drawn = arguments.format == Format::Text && Printer::is_watched();
+        if is_drawn {
+            printer.clear();
+        }
+        tokio::select! {
+            exit = single::check(arguments, printer) => {
+                last = exit.unwrap_or_else(|error| {
+                    printer.error(&error);
+                    error.exit()
+                });
+            }
+            _ = &mut signal => return Ok(last),
+        }
+        if is_drawn {
+            let files = counted(checked.values().flatten().count(), "file");
+            printer.status(&format!("watching {files}; Ctrl-C ends"));
+        }
+        tokio::select! {
+            changed = changed(arguments, &checked) => changed?,
+            _ = &mut signal => return Ok(last),
+        }
+    }
+}
+
+/// The states of the files. A file that does not exist has none.
+type FileStates = BTreeMap<PathBuf, Option<FileState>>;
+
+/// The state of a file: time of its last change, length, and its number, which differs if another file took its place.
+type FileState = (SystemTime, u64, u64);
+
+/// Waits until a file is not as in `checked`.
+async fn changed(arguments: &CheckArguments, checked: &FileStates) -> Result<(), CommandError> {
+    let mut clock = tokio::time::interval(INTERVAL);
+    loop {
+        clock.tick().await;
+        if states(arguments)? != *checked {
+            break;
+        }
+    }
+    // An editor may write a file in several parts.
+    let mut before = states(arguments)?;
+    loop {
+        clock.tick().await;
+        let now = states(arguments)?;
+        if now == before {
+            return Ok(());
+        }
+        before = now;
+    }
+}
+
+/// The state of all files that the check reads.
+fn states(arguments: &CheckArguments) -> Result<FileStates, CommandError> {
+    let mut files: Vec<PathBuf> = arguments.plans().map(|plan| plan.text.plan).collect();
+    let tools = &arguments.tools;
+    files.extend(arguments.plan.vars_file.clone());
+    files.extend(tools.simulate.clone());
+    files.extend(settings::candidates(Path::new("."))?);
+    if tools.simulate.is_none() {
+        files.extend(toolbox::servers_file_candidates(tools)?);
+    }
+    if let Some(folder) = &arguments.plan.library {
+        // A missing folder is an error of the check.
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files.extend(entries.map(|entry| entry.path()));
+        files.push(folder.clone());
+    }
+    let states = files.into_iter().map(|file| {
+        let state = state(&file);
+        (file, state)
+    });
+    Ok(states.collect())
+}
+
+fn state(file: &Path) -> Option<FileState> {
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len(), number(&metadata)))
+}
+
+#[cfg(unix)]
+fn number(metadata: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(not(unix))]
+fn number(_: &std::fs::Metadata) -> u64 {
+    0
+}

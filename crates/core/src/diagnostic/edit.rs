@@ -1,0 +1,98 @@
+//! Edits of a plan's text that fix problems and do not change what the plan does.
+
+use serde::Serialize;
+
+use super::Diagnostics;
+use crate::Span;
+
+/// A replacement of a part of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TextEdit {
+    /// The bytes that are replaced; an empty span is an insertion.
+    pub span: Span,
+    /// The new text.
+    pub replacement: String,
+}
+
+impl TextEdit {
+    /// An edit that writes `replacement` in place of the bytes of `span`.
+    pub fn new(span: impl Into<Span>, replacement: impl Into<String>) -> Self {
+        Self {
+            span: span.into(),
+            replacement: replacement.into(),
+        }
+    }
+}
+
+impl Diagnostics {
+    /// Applies the fixes of all diagnostics about `text`, the plan's own text. Returns `None` if there are none.
+    ///
+    /// The edits of one diagnostic are applied together or not at all: if one of them overlaps an edit of an earlier diagnostic,
+    /// reading the new text reports the problem again.
+    pub fn apply_fixes(&self, text: &str) -> Option<String> {
+        let mut edits: Vec<&TextEdit> = Vec::new();
+        for diagnostic in self.iter().filter(|found| found.source.is_none()) {
+            let fits = |edit: &TextEdit| {
+                text.get(edit.span.start..edit.span.end).is_some()
+                    && !edits.iter().any(|other| overlap(other.span, edit.span))
+            };
+            if diagnostic.fixes.iter().all(fits) {
+                edits.extend(diagnostic.fixes.iter());
+            }
+        }
+        if edits.is_empty() {
+            return None;
+        }
+        edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+        let mut fixed = String::with_capacity(text.len());
+        let mut at = 0;
+        for edit in edits {
+            // Edits of one diagnostic do not overlap either.
+            fixed.push_str(text.get(at..edit.span.start)?);
+            fixed.push_str(&edit.replacement);
+            at = edit.span.end;
+        }
+        fixed.push_str(text.get(at..)?);
+        Some(fixed)
+    }
+}
+
+/// Returns true if two edits touch the same bytes or insert at the same place.
+fn overlap(one: Span, other: Span) -> bool {
+    one.start == other.start || (one.start < other.end && other.start < one.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Code, Diagnostic};
+
+    type Edit = (usize, usize, &'static str);
+
+    fn check(edits: &[&[Edit]], expected: Option<&str>) {
+        let diagnostics = edits.iter().map(|edits| {
+            let edits = edits
+                .iter()
+                .map(|(start, end, text)| TextEdit::new(*start..*end, *text));
+            Diagnostic::note(Code::ReadAs, "a note").fixes(edits)
+        });
+        let diagnostics: Diagnostics = diagnostics.collect();
+        let fixed = diagnostics.apply_fixes("abcé");
+        assert_eq!(fixed.as_deref(), expected, "{edits:?}");
+    }
+
+    #[test]
+    fn the_edits_of_a_diagnostic_are_applied_together() {
+        check(&[], None);
+        check(&[&[]], None);
+        check(&[&[(0, 1, "x")]], Some("xbcé"));
+        check(&[&[(5, 5, "!"), (0, 0, "<")]], Some("<abcé!"));
+        check(&[&[(1, 2, "")], &[(2, 3, "C")]], Some("aCé"));
+        // The second diagnostic waits for the next reading.
+        check(&[&[(0, 2, "x")], &[(1, 3, "y"), (3, 3, "z")]], Some("xcé"));
+        check(&[&[(1, 1, "x")], &[(1, 1, "y")]], Some("axbcé"));
+        // Not at the border of a character, or behind the end.
+        check(&[&[(4, 5, "e")]], None);
+        check(&[&[(3, 9, "e")], &[(0, 1, "x")]], Some("xbcé"));
+    }
+}

@@ -1,0 +1,199 @@
+//! Fixes write a plan as it is read, keep comments and formatting, and never change what a plan does.
+
+use planwright_dialects::native::Native;
+use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse};
+
+use crate::golden::cases;
+
+fn read(text: &str) -> ParseResult {
+    parse(text.as_bytes(), &ReadOptions::new("plan.json"))
+}
+
+/// `text` with all fixes, reading by reading.
+fn fixed(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..10 {
+        match read(&text).diagnostics.apply_fixes(&text) {
+            Some(next) => text = next,
+            None => break,
+        }
+    }
+    text
+}
+
+/// The plan of a text in the native dialect.
+fn plan(result: &ParseResult) -> Option<String> {
+    Native.print(result.plan.as_ref()?).0
+}
+
+#[track_caller]
+fn check(before: &str, after: &str) {
+    assert_eq!(fixed(before), after);
+    let (before, after) = (read(before), read(after));
+    assert!(!after.diagnostics.has_faults(), "{:#?}", after.diagnostics);
+    if !before.diagnostics.has_errors() {
+        assert_eq!(plan(&before), plan(&after));
+        assert_eq!(before.dialect, after.dialect);
+    }
+}
+
+/// Fails if something is fixed, or if there are no diagnostics.
+#[track_caller]
+fn check_unfixed(text: &str) {
+    assert!(!read(text).diagnostics.is_empty(), "{text}");
+    assert_eq!(fixed(text), text);
+}
+
+#[test]
+fn notations_of_other_languages() {
+    check(
+        "{'steps': [{id: 'a', 'tool': \"t\", 'args': {'x': True, 'y': None, 'z': 'it\\'s \"so\"'}}]};\n",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"args\": {\"x\": true, \"y\": null, \"z\": \"it's \\\"so\\\"\"}}]}\n",
+    );
+    check(
+        "{\"steps\": [ # here\n  {\"id\": \"a\", \"tool\": \"t\"}, /* kept */\n]}\n",
+        "{\"steps\": [ // here\n  {\"id\": \"a\", \"tool\": \"t\"}, /* kept */\n]}\n",
+    );
+}
+
+#[test]
+fn texts_around_plans() {
+    let plan = "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}]}";
+    check(&format!("```json\n{plan}\n```\n"), &format!("{plan}\n"));
+    check(&format!("{{\"plan\": {plan}}}"), plan);
+    check("[{\"id\": \"a\", \"tool\": \"t\"}]\n", &format!("{plan}\n"));
+    // Words around a plan are for people.
+    check_unfixed(&format!("Here it is:\n```json\n{plan}\n```\n"));
+    check_unfixed(&format!("Sure:\n{plan}\nGood luck!\n"));
+    check_unfixed(&format!("{{\"plan\": {plan} // why\n}}"));
+    check_unfixed(&format!("{{\"plan\": {plan}, \"goal\": \"a\"}}"));
+}
+
+#[test]
+fn fields_of_other_systems() {
+    check(
+        "{\"tasks\": [\n  {\"id\": \"a\", \"tool\": \"t\"},\n  {\"id\": \"b\", \"tool\": \"t\", \"params\": {}, \"depends_on\": \"a\"} // last\n]}",
+        "{\"steps\": [\n  {\"id\": \"a\", \"tool\": \"t\"},\n  {\"id\": \"b\", \"tool\": \"t\", \"args\": {}, \"after\": [\"a\"]} // last\n]}",
+    );
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"dependsOn\": [\"a\"], \"if\": \"a.ok\", \"retries\": 2, \"timeout_ms\": 50}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\": \"t\", \"after\": [\"a\"], \"when\": \"${a.ok}\", \"retry\": 3, \"timeout\": \"50ms\"}]}",
+    );
+    check(
+        "{\"steps\": [{\"tool\": \"t\", \"agrs\": {}}, {\n    \"tool\": \"t\"\n  }]}",
+        "{\"steps\": [{\"id\": \"t\", \"tool\": \"t\", \"args\": {}}, {\n    \"id\": \"t_2\",\n    \"tool\": \"t\"\n  }]}",
+    );
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"type\": \"tool\", \"reason\": \"because\"}], \"goal\": \"all\"}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"note\": \"because\"}], \"description\": \"all\"}",
+    );
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"when\": \"inputs.x > 1\"}], \"inputs\": {\"x\": {}}}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"when\": \"${inputs.x > 1}\"}], \"inputs\": {\"x\": {}}}",
+    );
+}
+
+#[test]
+fn failures_that_are_let_pass() {
+    let right = "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"on_error\": \"continue\"}]}";
+    for field in [
+        "\"on_error\": \"ignore\"",
+        "\"on_error\": \"skip\"",
+        "\"continue_on_error\": true",
+        "\"ignore_errors\": true",
+        "\"allow_failure\": true",
+        "\"on_failure\": \"ignore\"",
+    ] {
+        check(
+            &format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\", {field}}}]}}"),
+            right,
+        );
+    }
+    check(
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"allow_failure\": false}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}]}",
+    );
+}
+
+#[test]
+fn faults_of_json_with_one_repair() {
+    check(
+        "{\"steps\": [{\"id\": \"a\" \"tool\": \"t\"} {\"id\": \"b\", \"tool\" = \"t\",, \"note\": \"x\ny\tz\"}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\" : \"t\", \"note\": \"x\\ny\\tz\"}]}",
+    );
+    for text in [
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\", \"args\": {\"x\": \"\\d\"}}]}",
+        "{\"steps\": [{\"id\": \"a\", \"tool\": t}]}",
+    ] {
+        check_unfixed(text);
+    }
+}
+
+/// A value, the name of a tool, and a field that may be meant to do something are for people.
+#[test]
+fn meanings_are_not_fixed() {
+    let step = |fields: &str| {
+        format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\"}}, {{\"id\": \"b\", {fields}}}]}}")
+    };
+    for fields in [
+        "\"tool\": \"t\", \"next\": \"a\"",
+        "\"tool\": \"t\", \"parallel\": false",
+        "\"server\": \"s\", \"tool\": \"t\"",
+        "\"tool\": \"t\", \"on_error\": \"retry\"",
+        "\"tool\": \"t\", \"if\": \"a.x and a.y\"",
+        "\"tool\": \"t\", \"timeout\": \"soon\"",
+    ] {
+        check_unfixed(&step(fields));
+    }
+}
+
+#[test]
+fn lines_are_fixed_as_well() {
+    check(
+        "a = t(x='1', y=True)\nb = t(x=${a}) {'depends_on': ['a']}\n",
+        "a = t(x=\"1\", y=true)\nb = t(x=${a}) {\"after\": [\"a\"]}\n",
+    );
+}
+
+#[test]
+fn calls_without_ids() {
+    check(
+        "search(query=\"x\")\nmail.search(query=\"y\");\n",
+        "search = search(query=\"x\")\nsearch_2 = mail.search(query=\"y\")\n",
+    );
+    check(
+        "f = g()\n# then\nf(x=1)\n",
+        "f = g()\n# then\nf_2 = f(x=1)\n",
+    );
+    // What is printed is the output.
+    check_unfixed("a = f()\nprint(a)\n");
+}
+
+/// Over all guesses of people and models: no plan becomes another one, and no error is added.
+#[test]
+fn guesses_keep_their_meaning() {
+    let mut count = 0;
+    for file in cases("guessed") {
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            continue;
+        };
+        let (before, after) = (read(&text), read(&fixed(&text)));
+        let errors = |result: &ParseResult| {
+            let errors = result.diagnostics.iter().filter(|found| found.is_error());
+            errors.count()
+        };
+        let file = file.display();
+        assert!(errors(&after) <= errors(&before), "{file}: {after:#?}");
+        if !before.diagnostics.has_errors() {
+            assert_eq!(plan(&before), plan(&after), "{file}");
+        }
+        let fixable = |result: &ParseResult| {
+            let mut found = result.diagnostics.iter();
+            found.any(|found| !found.fixes.is_empty())
+        };
+        count += usize::from(fixable(&before));
+        assert!(!fixable(&after), "{file}: {:#?}", after.diagnostics);
+    }
+    assert!(count > 10, "{count} of the guesses have fixes");
+}
