@@ -228,7 +228,7 @@ pub(crate) enum Picture {
     Dot,
     /// An image.
     Svg,
-    /// One file for a browser: graph, and of a run its timeline, steps and output.
+    /// A file for a browser: the graph, and of a run its timeline, steps and output.
     Html,
     /// The plan as written.
     Source,

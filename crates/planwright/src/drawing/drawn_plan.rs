@@ -118,13 +118,13 @@ impl Drawing {
 
     /// An image of the graph, SVG, with colours for light and dark screens.
     pub fn svg(&self) -> String {
-        super::svg::draw(self)
+        super::image::svg::draw(self)
     }
 
-    /// One HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads
+    /// An HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads
     /// nothing.
     pub fn html(&self, run: Option<&RunRecord<'_>>) -> String {
-        super::page::write(self, run)
+        super::image::page::write(self, run)
     }
 
     /// Steps and edges as data.

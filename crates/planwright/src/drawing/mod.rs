@@ -12,27 +12,23 @@
 pub(crate) mod drawn_plan;
 mod flowchart;
 mod graph;
+mod image;
 mod json;
 mod lanes;
-mod layers;
 mod list;
-mod markup;
-mod page;
 mod state;
 mod step;
-mod svg;
 mod text;
-mod timeline;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
+pub use image::page::RunRecord;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InnerPlanV1, InputV1, RepeatV1, StepNodeV1,
     ViolationV1,
 };
 pub use lanes::Symbols;
-pub use page::RunRecord;
 pub use state::{Mark, StepState};
 pub use text::Style;

@@ -5,8 +5,8 @@ use planwright_engine::run::History;
 
 use super::{Drawing, after, checked, plan, remarkable, step};
 use crate::drawing::graph::Graph;
+use crate::drawing::image::layers::{BoxSize, layout};
 use crate::drawing::lanes::RowOrder;
-use crate::drawing::layers::{BoxSize, layout};
 use crate::drawing::{DrawnRunV1, Mark, RunRecord};
 use planwright_engine::RunId;
 

@@ -5,7 +5,7 @@
 //! Transactions on Systems, Man, and Cybernetics 11, 1981): layers by the longest path, orders by the barycentres of the neighbours.
 //! The horizontal positions minimise the squares of the distances to the neighbours, for the order that was found.
 
-use super::lanes::RowOrder;
+use crate::drawing::lanes::RowOrder;
 
 /// The gap between two steps of a layer, in pixels.
 const GAP: f64 = 20.0;
@@ -22,31 +22,35 @@ const MANY_NODES: usize = 4_000;
 
 /// The size of a step's box, in pixels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct BoxSize {
-    pub(super) width: f64,
-    pub(super) height: f64,
+pub(in crate::drawing) struct BoxSize {
+    pub(in crate::drawing) width: f64,
+    pub(in crate::drawing) height: f64,
 }
 
 /// A point, in pixels from the upper left corner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Point {
-    pub(super) x: f64,
-    pub(super) y: f64,
+pub(in crate::drawing) struct Point {
+    pub(in crate::drawing) x: f64,
+    pub(in crate::drawing) y: f64,
 }
 
 /// The positions of a graph.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(in crate::drawing) struct Layout {
     /// The upper left corner of each step's box.
-    pub(super) boxes: Vec<Point>,
+    pub(in crate::drawing) boxes: Vec<Point>,
     /// For each edge, the points that it runs through, from the step that is waited for; empty for an edge of a step to itself.
-    pub(super) edges: Vec<Vec<Point>>,
+    pub(in crate::drawing) edges: Vec<Vec<Point>>,
     /// The size of the whole.
-    pub(super) size: BoxSize,
+    pub(in crate::drawing) size: BoxSize,
 }
 
 /// Lays out boxes of `sizes` with the `edges` between them. Edges against `order`, which are those of cycles, run upwards.
-pub(super) fn layout(sizes: &[BoxSize], edges: &[(usize, usize)], order: &RowOrder) -> Layout {
+pub(in crate::drawing) fn layout(
+    sizes: &[BoxSize],
+    edges: &[(usize, usize)],
+    order: &RowOrder,
+) -> Layout {
     let mut layers = Layers::new(sizes, edges, order);
     let sweeps = if layers.nodes.len() > MANY_NODES {
         2

@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use planwright_core::check::DependencyKind;
 
-use super::drawn_plan::Drawing;
-use super::graph::{ActionLabel, Edge, Graph, GraphStep, action_text, marked_id, notes};
-use super::lanes::{RowOrder, Symbols};
 use super::layers::{BoxSize, Layout, Point, layout};
 use super::markup::{escaped, number};
+use crate::drawing::Mark;
+use crate::drawing::drawn_plan::Drawing;
+use crate::drawing::graph::{ActionLabel, Edge, Graph, GraphStep, action_text, marked_id, notes};
+use crate::drawing::lanes::{RowOrder, Symbols};
 use crate::terminal_text;
 
 /// The colours and fonts of images, for light and dark screens.
@@ -28,7 +29,7 @@ const MAX_COLUMNS: usize = 38;
 const MAX_NOTES: usize = 3;
 
 /// Draws the plan, and below it the plans that its steps run. The image has its colours in it.
-pub(super) fn draw(drawing: &Drawing) -> String {
+pub(in crate::drawing) fn draw(drawing: &Drawing) -> String {
     let (body, size) = body(drawing, false);
     let label = (drawing
         .main
@@ -176,7 +177,7 @@ impl StepBox {
             ActionLabel::Plan(_) | ActionLabel::Inline(_) => "plan",
             ActionLabel::Value => "value",
         };
-        let mark = step.mark.map_or("planned", super::Mark::as_str);
+        let mark = step.mark.map_or("planned", Mark::as_str);
         let violates = if step.violations.is_empty() {
             ""
         } else {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use planwright_core::Value;
 use planwright_engine::run::{History, StepSummary};
 
-use super::drawn_plan::Drawing;
-use super::graph::{GraphStep, action_text, notes};
-use super::lanes::Symbols;
 use super::markup::{element, escaped};
-use super::{DrawnRunV1, svg, timeline};
+use super::{svg, timeline};
+use crate::drawing::drawn_plan::Drawing;
+use crate::drawing::graph::{GraphStep, action_text, notes};
+use crate::drawing::lanes::Symbols;
+use crate::drawing::{DrawnRunV1, Mark};
 use crate::terminal_text;
 
 const STYLE: &str = include_str!("page.css");
@@ -36,7 +37,7 @@ pub struct RunRecord<'a> {
 }
 
 /// Writes the page of a plan, and of its `run` if there is one.
-pub(super) fn write(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
+pub(in crate::drawing) fn write(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
     let graph = &drawing.main;
     let name = (graph.title.as_deref().or(graph.name.as_deref())).unwrap_or("plan");
     let title = match run {
@@ -109,7 +110,7 @@ fn facts(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
 }
 
 fn write_step(text: &mut String, index: usize, step: &GraphStep, run: Option<&RunRecord<'_>>) {
-    let mark = step.mark.map_or("planned", super::Mark::as_str);
+    let mark = step.mark.map_or("planned", Mark::as_str);
     let mut summary = element("b", "", &step.id);
     summary.push_str(&element("span", "action", &action_text(step)));
     if let Some(state) = &step.state {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use planwright_engine::event::Address;
 use planwright_engine::run::{History, StepSummary};
 
-use super::graph::GraphStep;
 use super::layers::BoxSize;
 use super::markup::{escaped, number};
 use super::svg::opening;
+use crate::drawing::graph::GraphStep;
 use crate::terminal_text;
 
 /// The width of the time axis, in pixels.
