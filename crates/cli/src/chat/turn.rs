@@ -530,7 +530,7 @@ impl ChatStreamListener<'_> {
                     self.print(|| context.shown.line(&format!("  {line}")));
                 }
             }
-            _ => {}
+            StreamEvent::Text(_) | StreamEvent::RunStarted(_) => {}
         }
     }
 

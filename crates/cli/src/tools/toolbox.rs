@@ -378,13 +378,13 @@ impl Toolbox {
         };
         self.has_idle_servers = options.only.as_ref().is_some_and(|needed| {
             let mut servers = config.servers.iter();
-            servers.any(|server| !needed.contains(&*server.name))
+            servers.any(|server| !needed.contains(&server.name))
         });
         let is_needed = |name: &&ServerName| {
             options
                 .only
                 .as_ref()
-                .is_none_or(|needed| needed.contains(&***name))
+                .is_none_or(|needed| needed.contains(*name))
         };
         let names = config.servers.iter().map(|server| &server.name);
         let names: Vec<String> = names
@@ -428,7 +428,7 @@ pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
 }
 
 /// Returns the servers of these tools, if every name has one.
-fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<String>> {
+fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeSet<ServerName>> {
     names
         .iter()
         .filter(|name| *name != EXTRACTION)
@@ -439,7 +439,7 @@ fn servers_of(names: &BTreeSet<String>, config: &ServersConfig) -> Option<BTreeS
                     .unusable
                     .iter()
                     .any(|problem| problem.server.as_deref() == Some(server));
-            known.then(|| server.to_owned())
+            known.then(|| server.into())
         })
         .collect()
 }

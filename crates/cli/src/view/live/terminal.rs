@@ -378,9 +378,10 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
             .as_deref()
             .map(terminal_text::one_line)
             .unwrap_or_default();
-        let note = match step.status {
-            StepStatus::Unknown => "  (may or may not have happened)",
-            _ => "",
+        let note = if step.status == StepStatus::Unknown {
+            "  (may or may not have happened)"
+        } else {
+            ""
         };
         let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
     }
@@ -417,7 +418,9 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
         RunStatus::Waiting => {
             Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
         }
-        _ => Some("see every step and call with `--format json`"),
+        RunStatus::Failed | RunStatus::Cancelled => {
+            Some("see every step and call with `--format json`")
+        }
     }
 }
 
