@@ -224,11 +224,11 @@ impl JsonSchema for RetrySchema {
             .map(|field| field.name)
             .collect();
         json_schema!({
-            "description": "The retries of a call.",
             "type": "object",
-            "properties": properties,
             "additionalProperties": false,
+            "properties": properties,
             "required": required,
+            "description": "The retries of a call.",
         })
     }
 }
