@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
+use planwright_core::plan::RetryPolicy;
 use planwright_engine::schedule::{
     AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
     TaskId, UNIT, ranks,
@@ -73,8 +73,7 @@ fn terms(lane: LaneId) -> CallTerms {
         lane,
         alone: false,
         approval: false,
-        attempts: 1,
-        retry_pause: Duration::ZERO,
+        retry: RetryPolicy::default(),
         attempt_timeout: None,
         step_timeout: None,
         retry_uncertain: false,

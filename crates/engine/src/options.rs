@@ -4,13 +4,12 @@
 //! Design: [External values go into arguments and nowhere else](https://github.com/planwright/planwright/blob/main/docs/design/secrets.md#external-values-go-into-arguments-and-nowhere-else).
 
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::expression::EvaluationLimits;
-use planwright_core::plan::ExternalValue;
+use planwright_core::plan::{ExternalValue, RetryPolicy};
 
 use crate::approval::SealKey;
 use crate::backend::RunData;
@@ -27,11 +26,8 @@ pub(crate) const DEFAULT_COMPUTED_BYTES: usize = 1024 * 1024 * 1024;
 pub struct RunOptions {
     /// The limits on concurrent calls; 16 in total by default.
     pub limits: ConcurrencyLimits,
-    /// The maximum number of attempts, for steps without their own; 1 by default.
-    pub attempts: NonZeroU32,
-    /// The pause before the second attempt, 250 ms by default. It doubles from there, up to a minute, and varies by up
-    /// to a fifth.
-    pub retry_delay: Duration,
+    /// The retry policy, for what steps do not state themselves.
+    pub retry: RetryPolicy,
     /// The time that one attempt may be inactive, for steps without a limit of their own; a minute by default.
     /// Progress of the tool restarts it, an open question to a person pauses it. A backend may replace it by a limit
     /// of its own.
@@ -104,8 +100,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             limits: ConcurrencyLimits::default(),
-            attempts: NonZeroU32::MIN,
-            retry_delay: Duration::from_millis(250),
+            retry: RetryPolicy::default(),
             attempt_timeout: Some(Duration::from_mins(1)),
             step_timeout: None,
             on_failure: FailurePolicy::AsPlan,

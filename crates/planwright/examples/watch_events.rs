@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use planwright::core::plan::RetryPolicy;
 use planwright::{Error, Function, Functions, Planwright, RunEvent, ToolError, parse};
 
 const PLAN: &str = r#"{"steps": [
@@ -31,8 +32,10 @@ async fn main() -> Result<(), Error> {
     let plan = planwright.check(parse(PLAN))?;
     let mut run = planwright
         .run(plan)
-        .attempts(NonZeroU32::MIN.saturating_add(2))
-        .retry_delay(Duration::from_millis(1))
+        .retry(RetryPolicy {
+            attempts: NonZeroU32::MIN.saturating_add(2),
+            delay: Duration::from_millis(1),
+        })
         .start()?;
     while let Some(stamped) = run.next_event().await {
         match stamped.event {

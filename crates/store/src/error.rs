@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use planwright_core::ServerName;
 use planwright_engine::RunId;
 use planwright_engine::approval::ChangedSecretError;
 use rusqlite::ErrorCode;
@@ -105,7 +106,7 @@ pub enum StoreError {
     })]
     ToolChanged {
         /// The server.
-        server: String,
+        server: ServerName,
         /// The tool; `None` if it is the identity of the server or the list of its tools.
         tool: Option<String>,
     },

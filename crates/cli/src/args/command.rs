@@ -1,6 +1,5 @@
 //! The commands, and the options that several of them share.
 
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,11 +12,11 @@ use planwright::config::{size, time as duration};
 use super::{
     AdaptArguments, ApproveArguments, AskArguments, AttachArguments, ChatArguments, CheckArguments,
     ConfigArguments, ConsentArguments, ConvertArguments, CreateArguments, DatesArguments,
-    DeleteArguments, DiffArguments, DoctorArguments, DrainArguments, ExplainArguments,
-    ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments, ListArguments,
-    LoginArguments, LogsArguments, ManArguments, PassphraseArguments, PruneArguments,
-    RejectArguments, ReplayArguments, ResumeArguments, RunsArguments, SaveArguments,
-    ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
+    DeleteArguments, DiffArguments, DoctorArguments, DrainArguments, EngineArguments,
+    ExplainArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
+    ListArguments, LoginArguments, LogsArguments, ManArguments, PassphraseArguments,
+    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunsArguments,
+    SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
     WaitingArguments, WrapArguments,
 };
 
@@ -355,34 +354,8 @@ pub(crate) struct RunArguments {
     /// Show the order, the known arguments and the required approvals; call nothing.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,
-    /// Maximum number of calls in flight.
-    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true)]
-    pub(crate) max_parallel: NonZeroUsize,
-    /// Maximum number of calls at one server: `N` for each, `SERVER=N` for one.
-    #[arg(help_heading = RUNNING, long, value_name = "[SERVER=]N")]
-    pub(crate) max_per_server: Vec<String>,
-    /// Maximum number of calls of one tool: `N` for each, `SERVER.TOOL=N` for one.
-    #[arg(help_heading = RUNNING, long, value_name = "[SERVER.TOOL=]N")]
-    pub(crate) max_per_tool: Vec<String>,
-    /// Maximum number of attempts at a call that can be retried.
-    #[arg(help_heading = RUNNING, long, value_name = "N", default_value = "1", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
-    pub(crate) attempts: NonZeroU32,
-    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
-    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "250ms", value_parser = duration, allow_negative_numbers = true)]
-    pub(crate) retry_delay: Duration,
-    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; an open question to a
-    /// person does not count.
-    #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
-    pub(crate) timeout: Duration,
-    /// The time that a step may take, attempts and pauses included; without limit if not given.
-    #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
-    pub(crate) step_timeout: Option<Duration>,
-    /// Start nothing new after the first failure.
-    #[arg(help_heading = RUNNING, long)]
-    pub(crate) fail_fast: bool,
-    /// Maximum number of tasks of the run: steps, items, rounds, steps of inner plans.
-    #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 200_000)]
-    pub(crate) max_tasks: usize,
+    #[command(flatten)]
+    pub(crate) engine: EngineArguments,
     #[command(flatten)]
     pub(crate) guards: GuardArguments,
     #[command(flatten)]
@@ -447,9 +420,9 @@ impl SingleCallArguments {
         let usual = command.try_get_matches_from(["run", "-"])?;
         let mut run = RunArguments::from_arg_matches(&usual)?;
         run.plan.text.store = self.store.clone();
+        run.engine.timeout = self.timeout;
         Ok(RunArguments {
             tools: self.tools.clone(),
-            timeout: self.timeout,
             dry_run: self.dry_run,
             consent: self.consent.clone(),
             guards: self.guards.clone(),

@@ -1,6 +1,7 @@
 //! The command line, as clap reads it.
 
 mod command;
+mod engine_options;
 mod inspect;
 pub(crate) mod planning;
 pub(crate) mod run;
@@ -13,6 +14,7 @@ pub(crate) use command::{
     PlanArguments, Progress, RunArguments, RunFormat, RunOutputArguments, SingleCallArguments,
     StoreArguments, TextArguments, ToolArguments, TrustArguments,
 };
+pub(crate) use engine_options::EngineArguments;
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,
     FlowArguments, FlowSwitches, MomentArguments, Picture, ShowArguments, ToolsArguments,

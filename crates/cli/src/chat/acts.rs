@@ -89,9 +89,10 @@ pub(super) async fn run_turn(
     let exit = exit(&end);
     let explanation = (exit != Exit::Success).then(|| message_of(&end));
     // The reply of a failed request is shown, since the error alone rarely says what the model did.
-    let reply = match &end {
-        AgentEnd::Model(error) => error.reply.to_string(),
-        _ => String::new(),
+    let reply = if let AgentEnd::Model(error) = &end {
+        error.reply.to_string()
+    } else {
+        String::new()
     };
     context.shown.ended(TurnEnd {
         end: end.as_str(),

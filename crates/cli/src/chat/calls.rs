@@ -296,6 +296,6 @@ pub(super) fn failure_reason(summary: &RunSummary, step: Option<&StepSummary>) -
             "the call waits for a person: `planwright approve {run} STEP`, then `planwright resume {run}`"
         ),
         RunStatus::Cancelled => "it was cancelled".to_owned(),
-        _ => "it did not succeed".to_owned(),
+        RunStatus::Succeeded | RunStatus::Failed => "it did not succeed".to_owned(),
     }
 }

@@ -545,7 +545,7 @@ impl ChatStreamListener<'_> {
                     self.print(|| context.shown.line(&format!("  {line}")));
                 }
             }
-            _ => {}
+            StreamEvent::Text(_) => {}
         }
     }
 

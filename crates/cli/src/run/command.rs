@@ -10,8 +10,7 @@ use planwright::core::plan::Mode;
 use planwright::core::{Catalog, PlanConsent};
 use planwright::engine::RunId;
 use planwright::engine::SecretValues;
-use planwright::engine::options::{FailurePolicy, RunOptions};
-use planwright::engine::schedule::ConcurrencyLimits;
+use planwright::engine::options::RunOptions;
 use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::run_time;
@@ -229,31 +228,12 @@ impl<'a> PlanCommand<'a> {
     /// The options of the run, from the configuration and the flags.
     fn options(&self) -> Result<RunOptions, CommandError> {
         let arguments = self.arguments;
-        let (per_server, servers) = limits::parse("--max-per-server", &arguments.max_per_server)?;
-        let (per_tool, tools) = limits::parse("--max-per-tool", &arguments.max_per_tool)?;
         let base = RunOptions {
-            limits: ConcurrencyLimits {
-                total: arguments.max_parallel,
-                per_server,
-                servers,
-                per_tool,
-                tools,
-            },
-            attempts: arguments.attempts,
-            retry_delay: arguments.retry_delay,
-            attempt_timeout: Some(arguments.timeout),
-            step_timeout: arguments.step_timeout,
-            on_failure: if arguments.fail_fast {
-                FailurePolicy::Stop
-            } else {
-                FailurePolicy::AsPlan
-            },
-            max_tasks: arguments.max_tasks,
             evaluation: EvaluationLimits {
                 now: Some(run_time()),
                 ..EvaluationLimits::default()
             },
-            ..RunOptions::default()
+            ..arguments.engine.options()?
         };
         Ok(limits::overrides(&arguments.guards, base).options(&self.config))
     }

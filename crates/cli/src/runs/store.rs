@@ -95,9 +95,24 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             FileProblem::Linked => Some(
                 "use the name that it is used by, remove its other names, or make a copy of it while nothing uses it",
             ),
-            _ => Some("name another file with `--store FILE`; `run --no-store` stores nothing"),
+            FileProblem::Foreign
+            | FileProblem::Damaged(_)
+            | FileProblem::NotAFile
+            | FileProblem::Gone
+            | FileProblem::ReadOnly
+            | FileProblem::Failed(_) => {
+                Some("name another file with `--store FILE`; `run --no-store` stores nothing")
+            }
         },
-        _ => None,
+        StoreError::Missing { .. }
+        | StoreError::Exists { .. }
+        | StoreError::BadName { .. }
+        | StoreError::Removed { .. }
+        | StoreError::Superseded { .. }
+        | StoreError::Decided { .. }
+        | StoreError::ChangedSecret { .. }
+        | StoreError::ToolChanged { .. }
+        | StoreError::Format(_) => None,
     };
     let internal = matches!(
         &error,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use planwright::call_view::visible;
-use planwright::core::ToolPattern;
+use planwright::core::{ServerName, ToolPattern};
 use planwright::pins::{
     Definition, DefinitionPart, DifferenceLine, HintChange, Pending, PendingTool, difference,
     selection_digest,
@@ -98,16 +98,16 @@ async fn look(
     tools: &ToolArguments,
     store: &Store,
     printer: Printer,
-) -> Result<Vec<String>, CommandError> {
+) -> Result<Vec<ServerName>, CommandError> {
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let toolbox = Toolbox::open(tools, None, ServerUse::FreshLists, printer).await?;
     toolbox.close().await;
     toolbox.pin(&config, store)?;
     toolbox.mention_names(printer);
-    let mut servers: Vec<String> = toolbox
+    let mut servers: Vec<ServerName> = toolbox
         .catalog
         .tools()
-        .map(|tool| tool.server.to_string())
+        .map(|tool| tool.server.clone())
         .collect();
     servers.dedup();
     Ok(servers)

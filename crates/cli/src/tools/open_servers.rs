@@ -293,7 +293,7 @@ async fn start(
     let starting =
         (!shown.is_empty()).then(|| Waiting::new(&format!("starting {}…", shown.join(", "))));
     let options = ConnectOptions {
-        only: Some(names.iter().map(ToString::to_string).collect()),
+        only: Some(names),
         ..options.clone()
     };
     let connections = Connections::connect(config, options).await;

@@ -220,7 +220,7 @@ async fn test(
 async fn start<'a>(config: &ServersConfig, name: &'a str) -> (&'a str, Connections, Duration) {
     let begin = Instant::now();
     let options = ConnectOptions {
-        only: Some(BTreeSet::from([name.to_owned()])),
+        only: Some(BTreeSet::from([name.into()])),
         ..connect_options()
     };
     let connections = Connections::connect(config, options).await;

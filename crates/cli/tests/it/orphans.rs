@@ -161,7 +161,7 @@ fn a_retry_minds_a_server_that_is_left() {
         .spawn()
         .unwrap();
     let process = ServerProcess {
-        server: "fake".to_owned(),
+        server: "fake".into(),
         pid: left.id(),
         started: started_at(left.id()).unwrap(),
     };

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// The program, without anything of the machine's own settings.
 pub(crate) fn planwright(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
@@ -13,6 +15,23 @@ pub(crate) fn planwright(folder: &Path) -> Command {
         .env("HOME", folder)
         .env("NO_COLOR", "1");
     command
+}
+
+/// Runs the program with `arguments`.
+pub(crate) fn run_program(folder: &Path, arguments: &[&str]) -> Output {
+    planwright(folder).args(arguments).output().unwrap()
+}
+
+/// Runs `plan.json` over the simulated tools of `tools.json`, with a report as JSON.
+pub(crate) fn simulated_run(folder: &Path) -> Output {
+    let plan = ["run", "plan.json", "--simulate", "tools.json"];
+    run_program(folder, &[&plan[..], &["--format", "json"]].concat())
+}
+
+/// Returns the JSON document that the program has printed.
+pub(crate) fn json_report(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output))
+        .unwrap_or_else(|_| panic!("{}{}", stdout(output), stderr(output)))
 }
 
 /// Returns the standard output as text.
@@ -35,7 +54,7 @@ pub(crate) fn approve(folder: &Path, run: &str, step: &str, more: &[&str]) -> Ou
         .output()
         .unwrap();
     assert_eq!(look.status.code(), Some(0), "{}", stderr(&look));
-    let call: serde_json::Value = serde_json::from_str(&stdout(&look)).unwrap();
+    let call = json_report(&look);
     let digest = call["digest"].as_str().unwrap();
     planwright(folder)
         .args(["approve", run, step, "--digest", digest])

@@ -3,11 +3,11 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{json_report, planwright, run_program, simulated_run, stderr, stdout};
 
 fn write(folder: &Path, name: &str, content: &Value) {
     fs::write(folder.join(name), content.to_string()).unwrap();
@@ -17,35 +17,17 @@ fn tools(folder: &Path, tools: &Value) {
     write(folder, "tools.json", &json!({ "tools": tools }));
 }
 
-fn program(folder: &Path, arguments: &[&str]) -> Output {
-    planwright(folder).args(arguments).output().unwrap()
-}
-
-fn report(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).unwrap_or_else(|_| panic!("{}", stderr(output)))
-}
-
 /// Runs `plan.json`; gives its exit status and its report.
 fn run(folder: &Path) -> (Option<i32>, Value) {
-    let output = program(
-        folder,
-        &[
-            "run",
-            "plan.json",
-            "--simulate",
-            "tools.json",
-            "--format",
-            "json",
-        ],
-    );
-    (output.status.code(), report(&output))
+    let output = simulated_run(folder);
+    (output.status.code(), json_report(&output))
 }
 
 fn resume(folder: &Path, id: &str, more: &[&str]) -> (Option<i32>, Value, String) {
     let mut arguments = vec!["resume", id, "--format", "json"];
     arguments.extend(more);
-    let output = program(folder, &arguments);
-    (output.status.code(), report(&output), stderr(&output))
+    let output = run_program(folder, &arguments);
+    (output.status.code(), json_report(&output), stderr(&output))
 }
 
 /// Returns the calls, step by step, of all processes together.
@@ -137,13 +119,13 @@ fn a_patched_plan_keeps_what_it_does_not_change() {
     assert_eq!(code, Some(0));
     assert_eq!(changed["output"]["d"], json!({"n": 5}));
     assert_eq!(calls(&changed).len(), 6);
-    let shown = stdout(&program(path, &["show", id]));
+    let shown = stdout(&run_program(path, &["show", id]));
     assert!(
         shown.contains("plan 2 of 3: given when the run was resumed\nplan 3 of 3: "),
         "{shown}"
     );
     // Not everything can be proved, but this can: it was decided as it would be now.
-    let replayed = program(path, &["replay", id]);
+    let replayed = run_program(path, &["replay", id]);
     assert_eq!(replayed.status.code(), Some(0), "{}", stderr(&replayed));
 }
 
@@ -184,7 +166,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
         let (code, report, stderr) = resume(path, id, &more);
         assert_eq!(code, Some(0), "{stderr}");
         assert_eq!(report["output"]["c"], json!({"of": given}), "{keep:?}");
-        let logs = stdout(&program(path, &["logs", id, "--format", "json"]));
+        let logs = stdout(&run_program(path, &["logs", id, "--format", "json"]));
         let logs: Value = serde_json::from_str(&logs).unwrap();
         let lines = logs["lines"].as_array().unwrap().iter();
         let again: Vec<&str> = lines
@@ -194,7 +176,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             .collect();
         assert_eq!(again, called, "{keep:?}");
         assert!(stderr.starts_with(message), "{stderr}");
-        let replay = program(path, &["replay", id]);
+        let replay = run_program(path, &["replay", id]);
         assert_eq!(replay.status.code(), Some(0), "{}", stdout(&replay));
     }
 }
@@ -212,7 +194,7 @@ fn only_a_stale_result_can_be_kept_by_name() {
     let id = first["run"].as_str().unwrap();
     write(path, "new.json", &chain());
     for step in ["a", "b", "nowhere"] {
-        let output = program(path, &["resume", id, "--plan", "new.json", "--keep", step]);
+        let output = run_program(path, &["resume", id, "--plan", "new.json", "--keep", step]);
         assert_eq!(output.status.code(), Some(2));
         let message = format!("the result of `{step}` is not stale, so there is nothing to keep");
         assert!(stderr(&output).contains(&message), "{}", stderr(&output));
@@ -303,7 +285,7 @@ fn choices_that_make_no_sense() {
     ] {
         let mut arguments = vec!["resume", id];
         arguments.extend(choice);
-        let output = program(path, &arguments);
+        let output = run_program(path, &arguments);
         assert_eq!(output.status.code(), Some(2), "{choice:?}");
         assert_eq!(stderr(&output), format!("error: {message}\n"), "{choice:?}");
     }
@@ -352,7 +334,7 @@ fn a_run_that_cannot_be_stored_does_not_start() {
             70,
         ),
     ] {
-        let output = program(
+        let output = run_program(
             path,
             &[
                 "run",
@@ -436,7 +418,7 @@ fn a_new_plan_buries_no_call_in_doubt() {
     without["steps"].as_array_mut().unwrap().remove(0);
     write(path, "without.json", &without);
     for file in ["changed.json", "without.json"] {
-        let output = program(path, &["resume", &id, "--plan", file]);
+        let output = run_program(path, &["resume", &id, "--plan", file]);
         assert_eq!(output.status.code(), Some(2), "{file}");
         let message =
             "error: the new plan changes `pay`, and the outcome of the call of `pay` is unknown\n";
@@ -613,7 +595,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
         "{}",
         stderr(&output)
     );
-    let first = report(&output);
+    let first = json_report(&output);
     assert_eq!(first["status"], "failed");
     let id = first["run"].as_str().unwrap();
     // With room again, it goes on from the last thing that was kept.
@@ -650,14 +632,14 @@ fn an_address_names_one_step() {
         // No other step can be meant.
         ("x/y; z", "odd"),
     ] {
-        let shown = program(path, &["approve", id, named, "--show"]);
+        let shown = run_program(path, &["approve", id, named, "--show"]);
         assert!(
             stdout(&shown).contains(argument),
             "{named}: {}",
             stderr(&shown)
         );
     }
-    let listed = stdout(&program(path, &["runs", "--status", "waiting"]));
+    let listed = stdout(&run_program(path, &["runs", "--status", "waiting"]));
     assert!(listed.contains("'x%2Fy; z'`"), "{listed}");
     assert!(
         crate::program::approve(path, id, "sub/w", &[])

@@ -8,7 +8,7 @@ use std::process::Output;
 use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{json_report, planwright, run_program, stderr};
 
 /// A folder with a server whose one tool, `pay`, writes down that it was called and then `does` something.
 fn set_up(folder: &Path, does: &Value, server: &Value, step: &Value) {
@@ -34,17 +34,13 @@ fn set_up(folder: &Path, does: &Value, server: &Value, step: &Value) {
 }
 
 fn program(folder: &Path, arguments: &[&str]) -> Output {
-    planwright(folder)
-        .args(arguments)
-        .args(["--store", "store.db", "--format", "json"])
-        .output()
-        .unwrap()
+    let more = ["--store", "store.db", "--format", "json"];
+    run_program(folder, &[arguments, &more].concat())
 }
 
 /// The run's id, its exit status, and how often the tool was called in all.
 fn came_to(folder: &Path, output: &Output) -> (String, Option<i32>, usize) {
-    let report: Value = serde_json::from_str(&stdout(output))
-        .unwrap_or_else(|_| panic!("{}{}", stdout(output), stderr(output)));
+    let report = json_report(output);
     let effects = fs::read_to_string(folder.join("effects")).unwrap_or_default();
     let run = report["run"].as_str().unwrap().to_owned();
     (run, output.status.code(), effects.lines().count())

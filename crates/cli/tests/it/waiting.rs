@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::program::{planwright, stderr, stdout};
+use crate::program::{json_report, planwright, run_program, simulated_run, stderr, stdout};
 use crate::prompts::{assert_screen, screen};
 
 fn set_up(folder: &Path) {
@@ -23,31 +23,17 @@ fn set_up(folder: &Path) {
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
 }
 
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    planwright(folder).args(arguments).output().unwrap()
-}
-
 fn start(folder: &Path) -> String {
-    let output = run(
-        folder,
-        &[
-            "run",
-            "plan.json",
-            "--simulate",
-            "tools.json",
-            "--format",
-            "json",
-        ],
-    );
+    let output = simulated_run(folder);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
-    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let report = json_report(&output);
     report["run"].as_str().unwrap().to_owned()
 }
 
 fn open(folder: &Path) -> Vec<Value> {
-    let output = run(folder, &["waiting", "--format", "json"]);
+    let output = run_program(folder, &["waiting", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let report = json_report(&output);
     assert_eq!(report["schema"], "planwright.waiting/1");
     report["calls"].as_array().unwrap().clone()
 }
@@ -60,11 +46,11 @@ fn addresses(folder: &Path) -> Vec<String> {
 
 /// The digests of the calls that a command shows.
 fn digests(folder: &Path, arguments: &[&str]) -> Vec<String> {
-    let output = run(
+    let output = run_program(
         folder,
         &[&["approve"], arguments, &["--show", "--format", "json"]].concat(),
     );
-    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let report = json_report(&output);
     let calls = report["calls"].as_array().unwrap();
     let digests = calls.iter().map(|call| call["digest"].as_str().unwrap());
     digests.map(str::to_owned).collect()
@@ -83,7 +69,7 @@ fn approve(folder: &Path, arguments: &[&str], digests: &[String]) -> Output {
 fn the_calls_of_all_runs_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    let output = run(path, &["waiting"]);
+    let output = run_program(path, &["waiting"]);
     assert_eq!(stderr(&output), "no call waits for a decision\n");
     assert!(!path.join(".local").exists(), "a list writes no file");
     set_up(path);
@@ -95,9 +81,9 @@ fn the_calls_of_all_runs_are_listed() {
         .collect();
     assert_eq!(runs, [[&*second; 3], [&*first; 3]].concat());
     assert_eq!(calls[0]["args"], json!({"amount": 3, "to": "it's me"}));
-    run(path, &["reject", &second]);
+    run_program(path, &["reject", &second]);
     // A call that is decided does not wait, even before its run goes on.
-    let shown = stdout(&run(path, &["waiting"])).replace(&first[..8], "RUN");
+    let shown = stdout(&run_program(path, &["waiting"])).replace(&first[..8], "RUN");
     let digest = regex::Regex::new("digest: [0-9a-f]+").unwrap();
     insta::assert_snapshot!(digest.replace_all(&shown, "digest: DIGEST"), @r#"
     RUN of `payments`: not running
@@ -200,15 +186,15 @@ fn several_calls_are_decided_at_once() {
     assert_eq!(addresses(path), ["pay[0]", "pay[1]", "refund"]);
     let output = approve(path, &[run_id, "pay[*]"], &items);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = run(path, &["reject", run_id, "refund", "--because", "no"]);
+    let output = run_program(path, &["reject", run_id, "refund", "--because", "no"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let output = run(path, &["resume", run_id, "--format", "json"]);
-    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let output = run_program(path, &["resume", run_id, "--format", "json"]);
+    let report = json_report(&output);
     let calls = report["calls"].as_array().unwrap();
     let amounts: Vec<&Value> = calls.iter().map(|call| &call["args"]["amount"]).collect();
     assert_eq!(amounts, [3, 4]);
     assert!(addresses(path).is_empty());
-    let output = run(path, &["approve", run_id]);
+    let output = run_program(path, &["approve", run_id]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains("planwright waiting"),
@@ -223,7 +209,7 @@ fn other_arguments_are_for_one_call() {
     let path = folder.path();
     set_up(path);
     let id = start(path);
-    let output = run(path, &["approve", &id, "--args", "{}"]);
+    let output = run_program(path, &["approve", &id, "--args", "{}"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).starts_with("error: `--args` is for one call, and 3 wait here"),

@@ -8,7 +8,7 @@ use super::checked_plan::CheckedPlan;
 use crate::plan::{
     Action, Alternative, Approval, Concurrency, Form, Idempotency, InputKind, Method, Missing,
     Mode, Node, NodeKind, OnError, OnFailure, Ordering, Output, Path, PlanTarget, Read, Reference,
-    Segment, Sharing, SlotPath, Source, Targets, TextPart,
+    RetryField, RetryFieldKind, RetryPolicy, Segment, Sharing, SlotPath, Source, Targets, TextPart,
 };
 use crate::{Plan, PlanDigest, Step, Value};
 
@@ -49,6 +49,28 @@ impl DigestWriter {
             let _ = write!(text, "{byte:02x}");
         }
         text
+    }
+
+    /// A field of a step's retry policy, with the policy if the step states the field.
+    fn retry_field(&mut self, index: usize, field: &RetryField, stated: Option<&RetryPolicy>) {
+        if index > 1 {
+            // Written only if present, so that plans without it have the digest that they have always had.
+            if stated.is_none() {
+                return;
+            }
+            self.word(field.name);
+        } else if index > 0 {
+            self.tag(u8::from(stated.is_some()));
+        }
+        match (&field.kind, stated) {
+            (RetryFieldKind::Count(access), Some(policy)) => {
+                self.count((access.get)(policy).get() as usize);
+            }
+            (RetryFieldKind::Time(access), Some(policy)) => {
+                self.word(&(access.get)(policy).as_nanos().to_string());
+            }
+            (_, None) => {}
+        }
     }
 
     fn word(&mut self, text: &str) {
@@ -218,10 +240,9 @@ impl DigestWriter {
             }
         }
         self.optional(step.retry.as_ref(), |writer, retry| {
-            writer.count(retry.attempts.get() as usize);
-            writer.optional(retry.delay.as_ref(), |writer, delay| {
-                writer.word(&delay.as_nanos().to_string());
-            });
+            for (index, (field, stated)) in retry.fields().enumerate() {
+                writer.retry_field(index, field, stated);
+            }
         });
         self.optional(step.timeout.as_ref(), |writer, timeout| {
             writer.word(&timeout.as_nanos().to_string());

@@ -5,6 +5,7 @@
 mod definition;
 mod node;
 pub(crate) mod reference;
+mod retry;
 mod step;
 
 /// The id of the step that stands for the results of earlier runs. Its place is [`Place::NOWHERE`](crate::Place::NOWHERE): it is
@@ -19,8 +20,9 @@ pub use reference::{
     Alternative, ExternalValue, Form, Method, Missing, Path, Read, Reference, Segment, SlotKind,
     SlotPath, Source, Targets, Writes,
 };
+pub use retry::{RETRY_FIELDS, Retry, RetryAccess, RetryField, RetryFieldKind, RetryPolicy};
 pub(crate) use step::SelfReference;
 pub use step::{
     Action, Approval, Concurrency, ForEach, Idempotency, Name, OnError, PlanCall, PlanTarget,
-    Repeat, Retry, Step,
+    Repeat, Step,
 };

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Node, Plan, SlotKind, Writes};
+use super::{Node, Plan, Retry, SlotKind, Writes};
 use crate::{Place, StepId, Value};
 
 /// A step of a plan.
@@ -132,16 +132,6 @@ pub enum OnError {
     Continue,
     /// The step succeeds with this output instead.
     Output(Node),
-}
-
-/// The retry policy of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retry {
-    /// Total number of attempts.
-    pub attempts: NonZeroU32,
-    /// The delay before the second attempt. It doubles with each attempt, up to a minute, with a
-    /// jitter of up to a fifth.
-    pub delay: Option<Duration>,
 }
 
 /// The approval rule for a call.

@@ -188,10 +188,7 @@ fn retry((count, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Retr
         let message = format!("a `retry_count` of {count} is too large");
         sink.push(place, Diagnostic::error(Code::InvalidFieldValue, message));
     }
-    Some(Retry {
-        attempts: attempts?,
-        delay: None,
-    })
+    attempts.map(Retry::new)
 }
 
 /// The reference syntax, for the templates of one step.
@@ -406,7 +403,7 @@ fn write_step(
         }
     }
     if let Some(retry) = step.retry {
-        object.field("retry_count", u64::from(retry.attempts.get() - 1));
+        object.field("retry_count", u64::from(retry.attempts().get() - 1));
     }
     object.build()
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use planwright_core::expression::is_item_name;
 use planwright_core::plan::{
     Action, Approval, Concurrency, ForEach, Idempotency, InitialValues, Method, Name, Node,
-    NodeKind, OnError, PlanCall, PlanTarget, Repeat, Retry, SlotKind, SlotPath, SlotSchema, Step,
-    Targets, Writes,
+    NodeKind, OnError, PlanCall, PlanTarget, RETRY_FIELDS, Repeat, Retry, RetryAccess, RetryField,
+    RetryFieldKind, SlotKind, SlotPath, SlotSchema, Step, Targets, Writes,
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
@@ -390,20 +390,28 @@ impl NativeReader<'_> {
 
     fn retry(&mut self, item: &Item) -> Option<Retry> {
         if item.as_object().is_none() {
-            return Some(Retry {
-                attempts: bound_of(item, "retry", self.sink)?,
-                delay: None,
-            });
+            return bound_of(item, "retry", self.sink).map(Retry::new);
         }
         let mut fields = Fields::of(item, "`retry`", self.sink)?;
-        let attempts = fields.required("attempts", self.sink);
-        let attempts = attempts.and_then(|item| bound_of(item, "attempts", self.sink));
-        let delay = time(&mut fields, "delay", self.sink);
+        let (first, others) = RETRY_FIELDS.split_first()?;
+        let attempts = fields.required(first.name, self.sink);
+        let attempts = attempts.and_then(|item| bound_of(item, first.name, self.sink));
+        let mut retry = attempts.map(Retry::new);
+        for field in others {
+            retry = match &field.kind {
+                RetryFieldKind::Count(access) => {
+                    let count = fields.optional(field.name);
+                    let count = count.and_then(|item| bound_of(item, field.name, self.sink));
+                    stated(retry, field, access, count)
+                }
+                RetryFieldKind::Time(access) => {
+                    let time = time(&mut fields, field.name, self.sink);
+                    stated(retry, field, access, time)
+                }
+            };
+        }
         fields.finish(self.sink);
-        Some(Retry {
-            attempts: attempts?,
-            delay,
-        })
+        retry
     }
 
     /// The initial values of slots: an object by kind, or a list of such objects.
@@ -572,4 +580,17 @@ impl NativeReader<'_> {
             place: item.place,
         })
     }
+}
+
+/// Returns `retry` with a field that a step states, if it states it.
+fn stated<T>(
+    retry: Option<Retry>,
+    field: &RetryField,
+    access: &RetryAccess<T>,
+    value: Option<T>,
+) -> Option<Retry> {
+    let Some(value) = value else {
+        return retry;
+    };
+    retry.map(|retry| retry.with(field, |policy| (access.set)(policy, value)))
 }

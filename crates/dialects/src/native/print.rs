@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use planwright_core::plan::{
     Action, Approval, Concurrency, Idempotency, InitialValues, Input, InputKind, Method, Name,
-    Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, SlotPath, SlotSchema, Step,
-    Targets, Writes,
+    Node, NodeKind, OnError, Output, PlanTarget, Repeat, Retry, RetryFieldKind, SlotPath,
+    SlotSchema, Step, Targets, Writes,
 };
 use planwright_core::{Diagnostics, EXTRACTION, EXTRACTION_PARAMETERS, Place, Plan, Value};
 
@@ -367,13 +367,20 @@ fn write_on_error(
 }
 
 fn write_retry(retry: Retry, place: Place, losses: &mut LossReport<'_>) -> Value {
-    let attempts = Value::from(u64::from(retry.attempts.get()));
-    match retry.delay {
-        None => attempts,
-        Some(delay) => Value::object([
-            ("attempts", attempts),
-            ("delay", write_time(delay, place, losses)),
-        ]),
+    let fields: Vec<(&str, Value)> = retry
+        .stated()
+        .map(|(field, policy)| {
+            let value = match &field.kind {
+                RetryFieldKind::Count(access) => Value::from(u64::from((access.get)(policy).get())),
+                RetryFieldKind::Time(access) => write_time((access.get)(policy), place, losses),
+            };
+            (field.name, value)
+        })
+        .collect();
+    match fields.as_slice() {
+        // A step that states the attempts alone has their number.
+        [(_, attempts)] => attempts.clone(),
+        _ => Value::object(fields),
     }
 }
 

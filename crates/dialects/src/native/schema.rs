@@ -6,6 +6,9 @@
     reason = "the types describe the form of plans, which the reader builds itself"
 )]
 
+use std::borrow::Cow;
+
+use planwright_core::plan::{RETRY_FIELDS, RetryFieldKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
@@ -192,16 +195,42 @@ struct WritesSchema {
     method: (),
 }
 
-/// The retries of a call.
-#[derive(JsonSchema)]
-#[schemars(rename = "retry", deny_unknown_fields, transform = retry_needs)]
-struct RetrySchema {
-    /// The maximum number of attempts, the first included.
-    #[schemars(schema_with = "bound")]
-    attempts: (),
-    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
-    #[schemars(schema_with = "duration")]
-    delay: (),
+/// The retries of a call. Its fields are those of [`RETRY_FIELDS`].
+struct RetrySchema;
+
+impl JsonSchema for RetrySchema {
+    fn schema_name() -> Cow<'static, str> {
+        "retry".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let properties: Map<String, Value> = RETRY_FIELDS
+            .iter()
+            .map(|field| {
+                let mut schema = match field.kind {
+                    RetryFieldKind::Count(_) => bound(generator),
+                    RetryFieldKind::Time(_) => duration(generator),
+                };
+                schema.insert(
+                    "description".into(),
+                    format!("{}.", field.description).into(),
+                );
+                (field.name.to_owned(), schema.to_value())
+            })
+            .collect();
+        let required: Vec<&str> = RETRY_FIELDS
+            .iter()
+            .take(1)
+            .map(|field| field.name)
+            .collect();
+        json_schema!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": properties,
+            "required": required,
+            "description": "The retries of a call.",
+        })
+    }
 }
 
 fn plan_needs(schema: &mut Schema) {
@@ -224,10 +253,6 @@ fn repeat_needs(schema: &mut Schema) {
 fn writes_needs(schema: &mut Schema) {
     schema.remove("required");
     one_of(schema, &["to", "one_of"]);
-}
-
-fn retry_needs(schema: &mut Schema) {
-    schema.insert("required".into(), json!(["attempts"]));
 }
 
 /// Requires exactly one of `fields`.

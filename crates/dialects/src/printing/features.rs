@@ -257,7 +257,9 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
         (step.on_error == OnError::Continue, Feature::ContinueOnError),
         (step.retry.is_some(), Feature::Retry),
         (
-            step.retry.is_some_and(|retry| retry.delay.is_some()),
+            // Other dialects have the number of attempts at most.
+            step.retry
+                .is_some_and(|retry| retry.stated().nth(1).is_some()),
             Feature::RetryDelay,
         ),
         (step.timeout.is_some(), Feature::Timeout),

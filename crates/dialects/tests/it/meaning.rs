@@ -121,7 +121,8 @@ fn step(step: &Step) -> String {
         other => write!(line, ", on error {other:?}").unwrap(),
     }
     if let Some(retry) = step.retry {
-        write!(line, ", {} attempts {:?}", retry.attempts, retry.delay).unwrap();
+        let delay = retry.stated().nth(1).map(|(_, policy)| policy.delay);
+        write!(line, ", {} attempts {delay:?}", retry.attempts()).unwrap();
     }
     if let Some(timeout) = step.timeout {
         write!(line, ", within {timeout:?}").unwrap();

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::schedule::{
     AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
     TaskId,
 };
 use planwright_core::ServerName;
+use planwright_core::plan::RetryPolicy;
 
 /// The position of a job.
 pub type JobId = u32;
@@ -309,8 +309,7 @@ impl<'a> Simulation<'a> {
                     lane,
                     alone: job.alone,
                     approval: false,
-                    attempts: 1,
-                    retry_pause: Duration::ZERO,
+                    retry: RetryPolicy::default(),
                     attempt_timeout: None,
                     step_timeout: None,
                     retry_uncertain: false,

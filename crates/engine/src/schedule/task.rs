@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use planwright_core::plan::RetryPolicy;
+
 use super::ready::LaneId;
 
 /// The id of a task: a step, an item of a loop, a round of a repetition.
@@ -123,10 +125,8 @@ pub struct CallTerms {
     pub alone: bool,
     /// True if a person must agree first.
     pub approval: bool,
-    /// The maximum number of attempts; more than 67,108,863 count as that many.
-    pub attempts: u32,
-    /// The pause before the second attempt; it doubles from there, up to a minute, and varies by up to a fifth.
-    pub retry_pause: Duration,
+    /// The retry policy; more than 67,108,863 attempts count as that many.
+    pub retry: RetryPolicy,
     /// The time limit of one attempt.
     pub attempt_timeout: Option<Duration>,
     /// The time limit of the task, including all attempts and pauses.

@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use planwright_core::check::CheckContext;
 use planwright_core::plan::{
     Action, Alternative, Approval, Field, ForEach, Form, Node, PlanCall, PlanTarget, Read,
-    Reference, Repeat, Source,
+    Reference, Repeat, RetryPolicy, Source,
 };
 use planwright_core::{Place, Plan, Step, StepId, Value};
 use planwright_engine::approval::{ApprovalRequest, Approver};
@@ -119,8 +119,10 @@ async fn a_retry_waits_longer_each_time() {
         }
     });
     let options = RunOptions {
-        attempts: NonZeroU32::new(4).unwrap(),
-        retry_delay: Duration::from_millis(100),
+        retry: RetryPolicy {
+            delay: Duration::from_millis(100),
+            ..attempts(4)
+        },
         ..RunOptions::default()
     };
     let summary = Engine::new(backend)
@@ -194,7 +196,7 @@ async fn a_time_without_end_harms_no_run() {
 #[tokio::test(start_paused = true)]
 async fn what_a_retry_cannot_mend_is_not_tried_again() {
     let options = RunOptions {
-        attempts: NonZeroU32::new(4).unwrap(),
+        retry: attempts(4),
         ..RunOptions::default()
     };
     let backend = server(|_| async { Err(ToolError::tool("no", Value::Null)) });
@@ -213,12 +215,12 @@ async fn what_a_retry_cannot_mend_is_not_tried_again() {
 async fn timeouts_cancel_the_call() {
     let attempt = RunOptions {
         attempt_timeout: Some(Duration::from_secs(1)),
-        attempts: NonZeroU32::new(2).unwrap(),
+        retry: attempts(2),
         ..RunOptions::default()
     };
     let step = RunOptions {
         step_timeout: Some(Duration::from_secs(1)),
-        attempts: NonZeroU32::new(2).unwrap(),
+        retry: attempts(2),
         ..RunOptions::default()
     };
     for (options, calls) in [(attempt, 2), (step, 1)] {
@@ -603,5 +605,13 @@ async fn a_run_has_no_more_tasks_than_are_allowed() {
         let failure = summary.steps[0].error.as_ref();
         assert_eq!(failure.map(|failure| failure.message.clone()), error);
         assert!(failure.is_none_or(|failure| failure.kind == ErrorKind::Budget));
+    }
+}
+
+/// The default policy with so many attempts.
+fn attempts(attempts: u32) -> RetryPolicy {
+    RetryPolicy {
+        attempts: NonZeroU32::new(attempts).unwrap(),
+        ..RetryPolicy::default()
     }
 }

@@ -7,6 +7,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use planwright_core::expression::EvaluationLimits;
+use planwright_core::plan::RetryPolicy;
 use planwright_engine::guard::{Bound, Guards, Rate};
 use planwright_engine::options::{FailurePolicy, RunOptions};
 use planwright_engine::schedule::ConcurrencyLimits;
@@ -87,8 +88,7 @@ impl From<&RunOptions> for OptionsV1 {
         // All fields are named, so that a new option cannot be forgotten here.
         let RunOptions {
             limits,
-            attempts,
-            retry_delay,
+            retry,
             attempt_timeout,
             step_timeout,
             on_failure,
@@ -116,8 +116,8 @@ impl From<&RunOptions> for OptionsV1 {
             servers: limits_to_stored(&limits.servers),
             max_per_tool: limits.per_tool,
             tools: limits_to_stored(&limits.tools),
-            attempts: *attempts,
-            retry_delay_ns: nanos(*retry_delay),
+            attempts: retry.attempts,
+            retry_delay_ns: nanos(retry.delay),
             attempt_timeout_ns: attempt_timeout.map(nanos),
             step_timeout_ns: step_timeout.map(nanos),
             fail_fast: *on_failure == FailurePolicy::Stop,
@@ -140,8 +140,10 @@ impl From<&OptionsV1> for RunOptions {
                 per_tool: stored.max_per_tool,
                 tools: stored_limits(&stored.tools),
             },
-            attempts: stored.attempts,
-            retry_delay: Duration::from_nanos(stored.retry_delay_ns),
+            retry: RetryPolicy {
+                attempts: stored.attempts,
+                delay: Duration::from_nanos(stored.retry_delay_ns),
+            },
             attempt_timeout: stored.attempt_timeout_ns.map(Duration::from_nanos),
             step_timeout: stored.step_timeout_ns.map(Duration::from_nanos),
             on_failure: if stored.fail_fast {

@@ -22,7 +22,7 @@ use crate::transport::auth::{Consent, Tokens};
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
     /// The names of the required servers; `None` requires all. The others are never started.
-    pub only: Option<BTreeSet<String>>,
+    pub only: Option<BTreeSet<ServerName>>,
     /// The default start timeout of a server.
     pub start_timeout: Duration,
     /// The time that a server gets to end after its input is closed, and again after it has received `SIGTERM`.

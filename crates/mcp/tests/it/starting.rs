@@ -195,7 +195,7 @@ async fn starts_only_required_servers() {
     let other = fake("other", json!({"record": recorder.address()}));
     config.servers.extend([needed, other]);
     let options = ConnectOptions {
-        only: Some(BTreeSet::from(["needed".to_owned(), "remote".to_owned()])),
+        only: Some(BTreeSet::from(["needed".into(), "remote".into()])),
         ..ConnectOptions::default()
     };
     let connections = Connections::connect(&config, options).await;

@@ -221,7 +221,7 @@ impl GraphStep {
                 .map(|repeat| (node_text(&repeat.until), repeat.max.get())),
             asks: step.approval == Approval::Ask,
             alone: step.company == Concurrency::Alone,
-            attempts: step.retry.map(|retry| retry.attempts.get()),
+            attempts: step.retry.map(|retry| retry.attempts().get()),
             timeout: step.timeout,
             on_error: match &step.on_error {
                 OnError::Fail => Failing::Fails,

@@ -61,7 +61,7 @@ pub struct Notice {
     /// The kind.
     pub kind: NoticeKind,
     /// The server.
-    pub server: String,
+    pub server: ServerName,
     /// The names of the tools.
     pub tools: Vec<String>,
     /// True if it was not known before.
@@ -272,7 +272,7 @@ struct Server<'a, 't> {
 
 fn identity(tool: &Tool) -> ServerIdentity {
     ServerIdentity {
-        server: tool.server.to_string(),
+        server: tool.server.clone(),
         origin: tool.origin.to_string(),
     }
 }

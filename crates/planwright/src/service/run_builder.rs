@@ -1,12 +1,12 @@
 //! A run before it starts.
 
 use std::fmt;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::plan::ExternalValue;
+use planwright_core::plan::{ExternalValue, RetryPolicy};
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::RunId;
 #[cfg(feature = "store")]
@@ -80,15 +80,9 @@ impl RunBuilder {
         self
     }
 
-    /// Sets the maximum number of attempts, for steps without their own; default: 1.
-    pub fn attempts(mut self, attempts: NonZeroU32) -> Self {
-        self.options.attempts = attempts;
-        self
-    }
-
-    /// Sets the pause before the second attempt, by default 250 ms; it doubles with each attempt, up to a minute, and varies by up to a fifth.
-    pub fn retry_delay(mut self, delay: Duration) -> Self {
-        self.options.retry_delay = delay;
+    /// Sets the retry policy, for what steps do not state themselves.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.options.retry = policy;
         self
     }
 

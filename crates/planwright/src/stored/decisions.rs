@@ -231,7 +231,8 @@ impl OpenQuestion {
         self.subject.digest(&self.run, &self.at)
     }
 
-    /// Stores a decision of `decider` about the call, for the process that has the run or resumes it. All front doors decide here.
+    /// Stores a decision of `decider` about the call, for the process that has the run or resumes it. The command line, the gateway and
+    /// [`Planwright::decide`](crate::Planwright::decide) store their decisions through it.
     ///
     /// # Errors
     ///

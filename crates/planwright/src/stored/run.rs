@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Object, StepId, Tool, ToolName};
+use planwright_core::{Object, ServerName, StepId, Tool, ToolName};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
@@ -415,7 +415,7 @@ pub enum StoredRunError {
     )]
     ServerRuns {
         /// The server.
-        server: String,
+        server: ServerName,
         /// The id of the server's process.
         pid: u32,
         /// The calling step, item or round.

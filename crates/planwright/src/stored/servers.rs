@@ -27,7 +27,7 @@ impl ProcessObserver for RecordProcesses {
             return;
         };
         let process = ServerProcess {
-            server: server.to_owned(),
+            server: server.into(),
             pid,
             started,
         };

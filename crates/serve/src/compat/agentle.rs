@@ -105,7 +105,7 @@ fn selected<'a>(outcome: &ProfileOutcome<'a>) -> Vec<&'a StepSummary> {
                     .find(|step| *step.at.step.text() == name.text)
             })
             .collect(),
-        _ => outcome.steps().collect(),
+        Some(Output::All | Output::Value(_)) | None => outcome.steps().collect(),
     }
 }
 

@@ -94,7 +94,10 @@ impl ProfileTools for ConciergeProfile {
                 }
                 // After a failure, later steps are not reported.
                 StepStatus::Skipped | StepStatus::NotRun => continue,
-                _ => [
+                StepStatus::Failed
+                | StepStatus::Cancelled
+                | StepStatus::Waiting
+                | StepStatus::Unknown => [
                     ("status", Value::from("error")),
                     ("error", Value::from(outcome.failure_reason(step))),
                 ],

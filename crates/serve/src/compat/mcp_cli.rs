@@ -195,9 +195,10 @@ fn described(outcome: &ProfileOutcome<'_>, step: &StepSummary) -> Value {
     });
     let title = written.and_then(|written| written.title.as_ref());
     let tool = step.tool.clone().unwrap_or_default();
-    let error = match step.status {
-        StepStatus::Succeeded => Value::Null,
-        _ => Value::from(outcome.failure_reason(step)),
+    let error = if step.status == StepStatus::Succeeded {
+        Value::Null
+    } else {
+        Value::from(outcome.failure_reason(step))
     };
     Value::object([
         ("index", Value::from(step.at.to_string())),

@@ -314,7 +314,20 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         StoredRunError::UnknownStep {
             near: Some(near), ..
         } => format!("; did you mean `{near}`?"),
-        _ => String::new(),
+        StoredRunError::Store(_)
+        | StoredRunError::Passphrase(_)
+        | StoredRunError::NoDialect
+        | StoredRunError::Unreadable(_)
+        | StoredRunError::Unsound
+        | StoredRunError::OtherPlan
+        | StoredRunError::UnknownDialect(_)
+        | StoredRunError::Unwritable(_)
+        | StoredRunError::Unfinished
+        | StoredRunError::NotStale(_)
+        | StoredRunError::ServerRuns { .. }
+        | StoredRunError::UnknownStep { near: None, .. }
+        | StoredRunError::AmbiguousStep { .. }
+        | StoredRunError::Twice(_) => String::new(),
     };
     BadRequest(format!("{error}{way_out}"))
 }

@@ -268,7 +268,7 @@ fn next_action(summary: &RunSummary, is_in_doubt: bool) -> String {
         RunStatus::Waiting => format!(
             "a person has to decide about the calls under `waiting`, and sees them in `planwright runs`; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"
         ),
-        _ => format!(
+        RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => format!(
             "resume_plan with {{\"run\": \"{run}\"}} tries again what failed and keeps what is done; add \"plan\" to change it"
         ),
     }
@@ -318,7 +318,13 @@ impl StepsByStatus<'_> {
                 StepStatus::Unknown if is_whole => {
                     self.unknown.push(asked(name, step, false));
                 }
-                _ => {}
+                StepStatus::Succeeded
+                | StepStatus::Failed
+                | StepStatus::Skipped
+                | StepStatus::NotRun
+                | StepStatus::Cancelled
+                | StepStatus::Waiting
+                | StepStatus::Unknown => {}
             }
             if step.status != StepStatus::Succeeded {
                 self.collect(&step.parts);

@@ -76,7 +76,7 @@ impl Store {
             )?;
             let rows = statement.query_map([], |row| {
                 let identity = ServerIdentity {
-                    server: row.get(1)?,
+                    server: row.get::<_, String>(1)?.into(),
                     origin: row.get(2)?,
                 };
                 Ok((row.get::<_, i64>(0)?, identity, row.get::<_, bool>(3)?))
@@ -225,7 +225,7 @@ fn earlier(
             "SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
              WHERE tool_servers.server = ?1 AND accepted = 1 AND tool = ?2 ORDER BY key DESC LIMIT 1",
         )?
-        .query_row([&identity.server, tool], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([identity.server.as_str(), tool], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     row.map(|(digest, at)| definition(connection, digest, at))
         .transpose()

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use planwright_core::ServerName;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::changed::digest_of_tools;
@@ -14,7 +15,7 @@ use crate::values::to_nanos;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerIdentity {
     /// The name in the configuration.
-    pub server: String,
+    pub server: ServerName,
     /// The origin: the command or address of the server, as one line.
     pub origin: String,
 }
@@ -82,7 +83,7 @@ impl AcceptanceLog<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
             .execute(params![
-                identity.server,
+                identity.server.as_str(),
                 identity.origin,
                 tool,
                 digest,
@@ -226,7 +227,7 @@ fn read_server(
 ) -> Result<Option<PinnedServer>, QueryError> {
     let row = connection
         .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([&identity.server, &identity.origin], |row| {
+        .query_row([identity.server.as_str(), &identity.origin], |row| {
             Ok((row.get::<_, i64>(0)?, row.get(1)?))
         })
         .optional()?;
@@ -258,7 +259,7 @@ fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<
              WHERE true ON CONFLICT DO NOTHING",
         )?
         .execute(params![
-            identity.server,
+            identity.server.as_str(),
             identity.origin,
             now,
             seen.is_accepted
@@ -266,7 +267,7 @@ fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<
         == 1;
     let (key, was_accepted): (i64, bool) = connection
         .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([&identity.server, &identity.origin], |row| {
+        .query_row([identity.server.as_str(), &identity.origin], |row| {
             Ok((row.get(0)?, row.get(1)?))
         })?;
     if seen.is_accepted && !was_accepted {
@@ -335,7 +336,9 @@ fn accept(log: &AcceptanceLog<'_>, accepted: &Acceptance) -> Result<(), QueryErr
     };
     let key: Option<i64> = connection
         .prepare_cached("SELECT key FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([&identity.server, &identity.origin], |row| row.get(0))
+        .query_row([identity.server.as_str(), &identity.origin], |row| {
+            row.get(0)
+        })
         .optional()?;
     let key = key.ok_or_else(|| changed(None))?;
     if let Some(digest) = &accepted.tools_digest {

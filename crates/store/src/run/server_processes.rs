@@ -9,6 +9,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use planwright_core::ServerName;
 use serde::{Deserialize, Serialize};
 
 use crate::file::private_file;
@@ -17,7 +18,7 @@ use crate::file::private_file;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerProcess {
     /// The name of the server.
-    pub server: String,
+    pub server: ServerName,
     /// The process id.
     pub pid: u32,
     /// The start time in a system-specific form, which distinguishes processes that got the same id one after the other.
@@ -161,7 +162,7 @@ mod tests {
 
     fn process(server: &str, pid: u32) -> ServerProcess {
         ServerProcess {
-            server: server.to_owned(),
+            server: server.into(),
             pid,
             started: "1".to_owned(),
         }

@@ -9,7 +9,7 @@ use crate::support::{scene, time};
 
 fn identity(origin: &str) -> ServerIdentity {
     ServerIdentity {
-        server: "shop".to_owned(),
+        server: "shop".into(),
         origin: origin.to_owned(),
     }
 }

@@ -326,7 +326,9 @@ impl StepLines {
                     StepStatus::NotRun => "not run",
                     StepStatus::Cancelled => "cancelled",
                     StepStatus::Waiting => "waits for a decision",
-                    _ => status.as_str(),
+                    StepStatus::Succeeded | StepStatus::Failed | StepStatus::Unknown => {
+                        status.as_str()
+                    }
                 };
                 let id = terminal_text::one_line(&id).into_owned();
                 let id = terminal_text::padded(&id, self.ids);

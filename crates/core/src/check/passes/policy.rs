@@ -248,11 +248,13 @@ pub(in crate::check) fn check_limits(resolved: &ResolvedPlan<'_>, reporter: &mut
             reporter.push(diagnostic.help("lower the bound"));
         }
         if let Some(retry) = &step.retry
-            && retry.attempts.get() > limits.max_attempts
+            && retry.attempts().get() > limits.max_attempts
         {
             let message = format!(
                 "the step `{}` may try {} times, more than the {} that are allowed",
-                step.id, retry.attempts, limits.max_attempts
+                step.id,
+                retry.attempts(),
+                limits.max_attempts
             );
             let place = inside(step, &["retry", "attempts"], reporter);
             let diagnostic = reporter.error(Code::BoundTooLarge, place, message);

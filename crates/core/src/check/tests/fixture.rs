@@ -276,10 +276,8 @@ impl Artist {
                 }
                 "attempts" => {
                     let attempts = value.as_u64().and_then(|most| u32::try_from(most).ok());
-                    step.retry = Some(Retry {
-                        attempts: attempts.and_then(NonZeroU32::new).expect("a number"),
-                        delay: None,
-                    });
+                    let attempts = attempts.and_then(NonZeroU32::new).expect("a number");
+                    step.retry = Some(Retry::new(attempts));
                 }
                 "on_error" => step.on_error = OnError::Output(self.node(value, at)),
                 "instance" => step.instance = value.as_text().map(Into::into),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use planwright_core::plan::{
     Alternative, Form, Idempotency, Missing, Node, NodeKind, OnFailure, Ordering, Output, Read,
-    Reference, Sharing, Source, TextPart,
+    Reference, Retry, Sharing, Source, TextPart,
 };
 use planwright_core::{Diagnostics, Plan, StepId, Value};
 
@@ -88,7 +88,7 @@ fn normal(plan: &Plan, lossy: bool, name: &str) -> Plan {
             (step.title, step.note, step.writes) = (None, None, None);
             step.idempotency = Idempotency::AsTool;
             if let Some(retry) = &mut step.retry {
-                retry.delay = None;
+                *retry = Retry::new(retry.attempts());
             }
             if let Some(timeout) = &mut step.timeout {
                 *timeout -= Duration::from_nanos(u64::from(timeout.subsec_nanos() % 1_000_000));

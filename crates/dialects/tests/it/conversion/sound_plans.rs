@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::{
-    Action, Name, Node, NodeKind, OnError, Output, PlanTarget, Read, Reference, Segment, Sharing,
-    SlotKind, Source, Step, TextPart,
+    Action, Name, Node, NodeKind, OnError, Output, PlanTarget, RETRY_FIELDS, Read, Reference,
+    Segment, Sharing, SlotKind, Source, Step, TextPart,
 };
 use planwright_core::{Catalog, Lookup, Place, Plan, PlanDigest, Tool, Value};
 
@@ -175,7 +175,9 @@ fn fix_step(step: &mut Step, scope: &mut Scope) {
         scope.fix(node, &Value::Null);
     }
     if let Some(retry) = &mut step.retry {
-        retry.attempts = few(retry.attempts);
+        *retry = retry.with(&RETRY_FIELDS[0], |policy| {
+            policy.attempts = few(policy.attempts)
+        });
     }
     match &mut step.action {
         Action::Tool(_) => {}

@@ -164,10 +164,7 @@ fn step(position: usize) -> impl Strategy<Value = Step> {
                 step.timeout = Some(Duration::from_millis(1500));
             }
             if retry {
-                step.retry = NonZeroU32::new(3).map(|attempts| Retry {
-                    attempts,
-                    delay: None,
-                });
+                step.retry = NonZeroU32::new(3).map(Retry::new);
             }
             if alone {
                 step.company = Concurrency::Alone;

@@ -275,7 +275,10 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
             step.positional = flow.4;
             step.writes = rest.0;
             step.on_error = rest.1;
-            step.retry = rest.2.map(|(attempts, delay)| Retry { attempts, delay });
+            step.retry = rest.2.map(|(attempts, delay)| {
+                let retry = Retry::new(attempts);
+                delay.map_or(retry, |delay| retry.with_delay(delay))
+            });
             step.timeout = rest.3;
             let [approval, idempotent, alone] = rest.4;
             if approval {

@@ -221,17 +221,13 @@ impl RunMachine {
         let Some((_, step)) = self.step_of(task) else {
             return;
         };
-        let retry = step.retry;
+        let of_run = self.options.retry;
+        let retry = step.retry.map_or(of_run, |retry| retry.over(of_run));
         let terms = CallTerms {
             lane,
             alone: step.company == Concurrency::Alone,
             approval: outcome_unknown || (approval && !agreed),
-            attempts: retry
-                .map_or(self.options.attempts, |retry| retry.attempts)
-                .get(),
-            retry_pause: retry
-                .and_then(|retry| retry.delay)
-                .unwrap_or(self.options.retry_delay),
+            retry,
             // A step with its own limit is bound by that alone.
             attempt_timeout: match step.timeout {
                 Some(_) => None,

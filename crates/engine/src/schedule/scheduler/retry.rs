@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use planwright_core::plan::RetryPolicy;
+
 use super::super::task::{AttemptEnd, SchedulerCommand, SettledBy, TaskId, TaskState, Timer};
 use super::Scheduler;
 use super::tasks::{PackedState, TaskFlag};
@@ -26,15 +28,15 @@ impl Scheduler {
         self.release_slot(id, out);
         let pause = self
             .terms_of(id)
-            .filter(|terms| attempt < terms.attempts.min(PackedState::LAST_ATTEMPT))
+            .filter(|terms| attempt < terms.retry.attempts.get().min(PackedState::LAST_ATTEMPT))
             .and_then(|terms| match end {
                 AttemptEnd::Final => None,
                 AttemptEnd::Retryable(least) => {
-                    Some(pause_after(terms.retry_pause, id, attempt).max(least))
+                    Some(pause_after(&terms.retry, id, attempt).max(least))
                 }
                 AttemptEnd::Uncertain => terms
                     .retry_uncertain
-                    .then(|| pause_after(terms.retry_pause, id, attempt)),
+                    .then(|| pause_after(&terms.retry, id, attempt)),
             });
         match pause {
             // A stopped scope makes no further attempt.
@@ -154,8 +156,10 @@ impl Scheduler {
 
 /// The pause after an attempt: it doubles each time, and varies by up to a fifth so that tasks that failed together do
 /// not retry together. The variation depends on task and attempt alone, so a replay computes the same pause.
-fn pause_after(first: Duration, task: TaskId, attempt: u32) -> Duration {
-    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
+fn pause_after(policy: &RetryPolicy, task: TaskId, attempt: u32) -> Duration {
+    let doubled = policy
+        .delay
+        .saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
     // The mixing function of SplitMix64: it spreads neighbouring inputs and has no state to restore in a replay.
     let mut mixed =
         (u64::from(task.0) << 32 | u64::from(attempt)).wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use planwright_core::plan::RetryPolicy;
 use proptest::prelude::*;
 
 use crate::schedule::*;
@@ -103,8 +104,7 @@ impl Drill {
                 .lane(&"s".into(), &Arc::from(tool.to_string())),
             alone: tool == 9,
             approval: false,
-            attempts: 1,
-            retry_pause: std::time::Duration::ZERO,
+            retry: RetryPolicy::default(),
             attempt_timeout: None,
             step_timeout: None,
             retry_uncertain: true,

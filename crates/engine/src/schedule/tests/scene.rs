@@ -3,7 +3,7 @@
 //! Tasks are numbers, in the order in which they are added; `2.1` is the first attempt of task 2. Times are
 //! milliseconds.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use crate::schedule::{
     AttemptEnd, CallTerms, ConcurrencyLimits, Event, Prepared, Scheduler, SchedulerCommand, TaskId,
     Timer,
 };
+use planwright_core::plan::RetryPolicy;
 
 /// Plays the lines and compares the commands. `limits` are words: `total=2 server=1 tool=1`, and `s.t=2` for one
 /// tool, `s=2` for one server.
@@ -147,8 +148,10 @@ fn terms(scheduler: &mut Scheduler, tool: &str, words: &[&str]) -> CallTerms {
         lane: scheduler.lane(&server.into(), &Arc::from(tool)),
         alone: words.contains(&"alone"),
         approval: words.contains(&"asks"),
-        attempts: option(words, "attempts").unwrap_or(1),
-        retry_pause: Duration::from_millis(option(words, "pause").unwrap_or(0)),
+        retry: RetryPolicy {
+            attempts: option(words, "attempts").unwrap_or(NonZeroU32::MIN),
+            delay: Duration::from_millis(option(words, "pause").unwrap_or(0)),
+        },
         attempt_timeout: option(words, "each").map(Duration::from_millis),
         step_timeout: option(words, "whole").map(Duration::from_millis),
         retry_uncertain: !words.contains(&"once"),

@@ -158,7 +158,7 @@ fn rounds_without_progress_end() {
 #[test]
 fn the_failure_before_a_refused_attempt_is_reported() {
     let mut options = options(Guards::new().calls(1));
-    options.attempts = NonZeroU32::new(2).unwrap();
+    options.retry.attempts = NonZeroU32::new(2).unwrap();
     let mut answer = |_: &ToolCall| Err(ToolError::unavailable("gone"));
     let (summary, sent) = Hand::drive(plan(steps(1, "t")), options, &mut answer, &mut |_| 0);
     assert_eq!(sent.len(), 1);

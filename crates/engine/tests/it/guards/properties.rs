@@ -162,7 +162,7 @@ proptest! {
             .failures_in_a_row(in_a_row);
         let mut options = options(guards);
         options.limits.total = NonZeroUsize::new(parallel).unwrap();
-        options.attempts = NonZeroU32::new(3).unwrap();
+        options.retry.attempts = NonZeroU32::new(3).unwrap();
         let mut trouble = trouble.iter().cycle();
         let mut choices = choices.iter().cycle();
         let mut answered = Answered::default();

@@ -91,10 +91,8 @@ fn step(index: u64, chance: &mut Chance) -> Step {
         step.approval = Approval::Ask;
     }
     if matches!(tool, "read" | "put") && chance.happens(40) {
-        step.retry = Some(Retry {
-            attempts: NonZeroU32::new(3).unwrap(),
-            delay: Some(Duration::from_millis(50)),
-        });
+        let retry = Retry::new(NonZeroU32::new(3).unwrap());
+        step.retry = Some(retry.with_delay(Duration::from_millis(50)));
     }
     if chance.happens(10) {
         step.timeout = Some(Duration::from_secs(7));

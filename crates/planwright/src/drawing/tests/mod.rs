@@ -169,10 +169,7 @@ fn remarkable() -> Plan {
     warn.approval = Approval::Ask;
     warn.company = Concurrency::Alone;
     warn.on_error = OnError::Continue;
-    warn.retry = Some(Retry {
-        attempts: NonZeroU32::new(3).unwrap(),
-        delay: None,
-    });
+    warn.retry = NonZeroU32::new(3).map(Retry::new);
     let mut rest = step("rest", "put", &["warn"]);
     rest.on_error = OnError::Output(Node::literal(Value::Null, Place::NOWHERE));
     let summary = Step::new(

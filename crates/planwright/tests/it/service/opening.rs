@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use planwright::config::{Config, ConfigSource, Origin};
 use planwright::core::Tool;
 use planwright::core::check::{Policy, check};
+use planwright::core::plan::RetryPolicy;
 use planwright::engine::RunOptions;
 use planwright::engine::backend::Simulated;
 use planwright::service::Builder;
@@ -122,7 +123,10 @@ async fn variables_are_looked_up() {
 #[tokio::test]
 async fn what_is_open_can_be_used_without_it() {
     let options = RunOptions {
-        attempts: NonZeroU32::new(2).unwrap(),
+        retry: RetryPolicy {
+            attempts: NonZeroU32::new(2).unwrap(),
+            ..RetryPolicy::default()
+        },
         secrets: vec!["Oslo".into()],
         ..RunOptions::default()
     };
@@ -145,7 +149,7 @@ async fn what_is_open_can_be_used_without_it() {
         .await
         .unwrap();
     assert_eq!(summary.output, hidden);
-    assert_eq!(planwright.options().attempts.get(), 2);
+    assert_eq!(planwright.options().retry.attempts.get(), 2);
 }
 
 /// The message and the way out of a failed opening.

@@ -1,4 +1,4 @@
-//! The passphrase of a store: no decision about a call of a stored run counts without it, whichever front door it comes through.
+//! The passphrase of a store: no decision about a call of a stored run is stored without it.
 
 use std::time::SystemTime;
 
