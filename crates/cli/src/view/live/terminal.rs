@@ -177,6 +177,12 @@ impl Live {
         };
         // An open question, which is withdrawn now, has left the cursor within a line.
         let is_asking = self.view.as_ref().is_some_and(View::is_suspended);
+        if let Some(view) = &self.view
+            && !is_asking
+        {
+            // The steps that have ended stay above the message.
+            view.print(lock(&view.stage));
+        }
         let start = if is_asking { "\n" } else { "" };
         self.suspend(|| self.printer.quote(&format!("{start}{line}")));
         if let Some(view) = &self.view {
