@@ -192,6 +192,14 @@ impl Printer {
         width(terminal_size::terminal_size_of(std::io::stderr()))
     }
 
+    /// Returns the rows of the terminal that shows status lines.
+    pub(crate) fn status_height() -> usize {
+        match terminal_size::terminal_size_of(std::io::stderr()) {
+            Some((_, terminal_size::Height(rows))) if rows > 0 => usize::from(rows),
+            _ => USUAL_HEIGHT,
+        }
+    }
+
     /// Returns the columns of the terminal of standard output.
     pub(crate) fn data_width() -> usize {
         width(terminal_size::terminal_size_of(std::io::stdout()))
@@ -206,6 +214,9 @@ impl Printer {
         }
     }
 }
+
+/// The rows of a terminal of unknown size.
+const USUAL_HEIGHT: usize = 24;
 
 /// Returns the columns of a terminal; without one, a comfortable width.
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {

@@ -234,7 +234,7 @@ fn the_calls_of_a_loop_one_by_one_after_all() {
     let exchange = [
         ("[s]tep", "s\n"),
         ("these 3 calls", "o\n"),
-        ("one by one: o", "y\n"),
+        ("ne by one: o", "y\n"),
         ("pay[1] wants", "n\n"),
         ("pay[2] wants", "l\n"),
     ];

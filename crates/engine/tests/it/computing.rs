@@ -222,7 +222,7 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
         }
     };
     check_everywhere(once(|| RunInput::Cancel), &[RunStatus::Cancelled]);
-    // What has ended by then may be all.
+    // At the last pauses, all calls have ended.
     let drained = [RunStatus::Cancelled, RunStatus::Succeeded];
     check_everywhere(once(|| RunInput::Drain), &drained);
     let end_by_time_limit = || RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);

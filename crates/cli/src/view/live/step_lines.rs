@@ -20,6 +20,9 @@ use crate::view::printer::{
 /// The most steps under way that have a line each.
 const MAX_LINES: usize = 10;
 
+/// The largest number of lines about ended steps that wait to be printed, and are drawn meanwhile.
+pub(super) const MAX_BUFFERED_LINES: usize = 8;
+
 /// The most steps that are named in one line.
 const MAX_NAMES: usize = 5;
 
@@ -210,18 +213,22 @@ impl StepLines {
         }
     }
 
-    /// The lines about the steps under way.
-    pub(super) fn lines(&self, now: Duration, width: usize) -> Vec<String> {
+    /// The lines about the steps under way, on a terminal with so many columns and rows.
+    pub(super) fn lines(&self, now: Duration, width: usize, rows: usize) -> Vec<String> {
+        // Two lines follow the steps, and lines about ended ones may stand above them.
+        let most = rows
+            .saturating_sub(MAX_BUFFERED_LINES + 3)
+            .clamp(1, MAX_LINES);
         let frame = usize::try_from(now.as_millis() / 100).unwrap_or(0) % SPINNER.len();
         let spinner = SPINNER.get(frame).copied().unwrap_or_default();
         let mut lines: Vec<String> = self
             .view
             .active
             .iter()
-            .take(MAX_LINES)
+            .take(most)
             .map(|(id, running)| self.running_line(id, running, spinner, now, width))
             .collect();
-        let more = self.view.active.len().saturating_sub(MAX_LINES);
+        let more = self.view.active.len().saturating_sub(most);
         if more > 0 {
             lines.push(styled(DIM, format!("  and {more} more")));
         }

@@ -75,9 +75,10 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
             .as_deref()
             .map(terminal_text::one_line)
             .unwrap_or_default();
-        let note = match step.status {
-            StepStatus::Unknown => "  (may or may not have happened)",
-            _ => "",
+        let note = if step.status == StepStatus::Unknown {
+            "  (may or may not have happened)"
+        } else {
+            ""
         };
         let _ = writeln!(text, "  {}  {tool}{note}", styled(BOLD, id));
     }

@@ -11,19 +11,19 @@ use planwright::engine::{RunEvent, RunId, RunStatus, RunSummary, StampedEvent};
 use planwright::service::TimeLeft;
 
 use super::plain_lines::PlainLines;
-use super::step_lines::StepLines;
+use super::step_lines::{MAX_BUFFERED_LINES, StepLines};
 use super::summary::summary_text;
 use crate::args::{Progress, RunFormat};
 use crate::runs::store;
+use crate::system::control_echo::HiddenControls;
 use crate::view::paragraph::filled;
 use crate::view::printer::{DIM, Printer, styled};
 
 /// The interval at which the lines are drawn.
 const REDRAW: Duration = Duration::from_millis(100);
 
-/// The interval at which finished lines are printed, and the largest number that wait for it.
+/// The interval at which finished lines are printed.
 const PRINT: Duration = Duration::from_millis(50);
-const MAX_BUFFERED_LINES: usize = 8;
 
 /// The progress of a run: a live view on a terminal, else lines. It is empty if events are printed.
 pub(crate) struct Live {
@@ -37,6 +37,8 @@ pub(super) struct View {
     stage: Arc<Mutex<Stage>>,
     /// Prints what stays on the screen.
     print: Box<dyn Fn(&str) + Send + Sync>,
+    /// Hides `^C` while lines are drawn on a real terminal.
+    hidden_controls: Mutex<Option<HiddenControls>>,
 }
 
 /// The content of the screen.
@@ -44,6 +46,8 @@ struct Stage {
     board: StepLines,
     /// The number of open suspensions of the view.
     suspended: usize,
+    /// The number of those that hide nothing any more: the run drains, so the questions that they are for are withdrawn.
+    withdrawn: usize,
     /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
     pending: Vec<String>,
     /// The time of the last printing, by the view's clock.
@@ -96,6 +100,7 @@ impl Live {
         let (view, lines) = if is_drawn {
             let print = Box::new(move |line: &str| printer.status(line));
             let view = View::new(ProgressDrawTarget::stderr(), print, board, printer);
+            *view.hidden_controls() = HiddenControls::new();
             (Some(view), None)
         } else {
             (None, PlainLines::new(board, progress, reports_events))
@@ -172,6 +177,12 @@ impl Live {
         };
         // An open question, which is withdrawn now, has left the cursor within a line.
         let is_asking = self.view.as_ref().is_some_and(View::is_suspended);
+        if let Some(view) = &self.view
+            && !is_asking
+        {
+            // The steps that have ended stay above the message.
+            view.print(lock(&view.stage));
+        }
         let start = if is_asking { "\n" } else { "" };
         self.suspend(|| self.printer.quote(&format!("{start}{line}")));
         if let Some(view) = &self.view {
@@ -252,6 +263,7 @@ impl View {
         let stage = Arc::new(Mutex::new(Stage {
             board,
             suspended: 0,
+            withdrawn: 0,
             pending: Vec::new(),
             printed: Duration::ZERO,
             offset: Duration::ZERO,
@@ -262,12 +274,11 @@ impl View {
         let drawn = Arc::clone(&stage);
         let lines = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let stage = lock(&drawn);
-            // A question that is withdrawn, since the run drains, does not hide the calls in flight.
-            let is_hidden = stage.suspended > 0 && !stage.board.is_draining();
-            if !is_hidden && !stage.is_over {
+            if stage.suspended <= stage.withdrawn && !stage.is_over {
                 let now = stage.run_time(state.elapsed());
                 let mut lines = stage.pending.clone();
-                lines.extend(stage.board.lines(now, Printer::status_width()));
+                let (width, rows) = (Printer::status_width(), Printer::status_height());
+                lines.extend(stage.board.lines(now, width, rows));
                 let _ = out.write_str(&shown(&lines.join("\n"), coloured));
             }
         };
@@ -277,7 +288,18 @@ impl View {
             .with_key("steps", lines);
         bar.set_style(style);
         bar.enable_steady_tick(REDRAW);
-        Self { bar, stage, print }
+        Self {
+            bar,
+            stage,
+            print,
+            hidden_controls: Mutex::default(),
+        }
+    }
+
+    fn hidden_controls(&self) -> MutexGuard<'_, Option<HiddenControls>> {
+        self.hidden_controls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_suspended(&self) -> bool {
@@ -296,6 +318,7 @@ impl View {
         let mut stage = lock(&self.stage);
         let end = stage.run_time(now).saturating_add(limit);
         stage.board.drain(end);
+        stage.withdrawn = stage.suspended;
         drop(stage);
         self.bar.enable_steady_tick(REDRAW);
     }
@@ -336,6 +359,7 @@ impl View {
         let answer = status();
         let mut stage = lock(&self.stage);
         stage.suspended -= 1;
+        stage.withdrawn = stage.withdrawn.min(stage.suspended);
         if stage.suspended == 0 && !stage.is_over {
             self.print(stage);
             self.bar.enable_steady_tick(REDRAW);
@@ -353,6 +377,7 @@ impl View {
         self.bar.disable_steady_tick();
         self.print(lock(&self.stage));
         self.bar.finish_and_clear();
+        self.hidden_controls().take();
     }
 
     /// Prints the lines that are held, above those that are drawn.

@@ -25,6 +25,9 @@ use super::terminal::View;
 use crate::args::{Colour, Progress};
 use crate::view::printer::Printer;
 
+/// The rows of the terminal.
+const ROWS: usize = 24;
+
 /// The plan, events and summary of a run.
 struct Ran {
     plan: CheckedPlan,
@@ -89,7 +92,7 @@ impl Ran {
             .filter_map(|event| board.event(event))
             .collect();
         assert!(
-            board.lines(Duration::ZERO, 80).is_empty(),
+            board.lines(Duration::ZERO, 80, ROWS).is_empty(),
             "something is under way after the end"
         );
         plain(&lines.join("\n"))
@@ -102,7 +105,7 @@ impl Ran {
         for event in self.events.iter().take_while(|event| event.at <= now) {
             let _ = board.event(event);
         }
-        plain(&board.lines(now, width).join("\n"))
+        plain(&board.lines(now, width, ROWS).join("\n"))
     }
 
     fn summary(&self) -> String {
@@ -258,6 +261,20 @@ fn only_some_of_many_have_lines() {
       and 4 more
       0 of 14 steps, 50.0s
     "#);
+}
+
+#[test]
+fn a_low_terminal_has_room_for_all_lines() {
+    let steps: Vec<String> = (1..=14)
+        .map(|number| format!(r#"{{"id": "page{number}", "tool": "slow"}}"#))
+        .collect();
+    let ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
+    let mut board = StepLines::new(&ran.plan);
+    for event in ran.events.iter().take_while(|event| event.at.is_zero()) {
+        let _ = board.event(event);
+    }
+    let count = |rows| board.lines(Duration::ZERO, 60, rows).len();
+    assert_eq!([24, 20, 12, 1].map(count), [12, 11, 3, 3]);
 }
 
 #[test]
@@ -430,7 +447,11 @@ fn a_plan_grows_while_it_is_written() {
     );
     let mut board = StepLines::written_by("some:model");
     let lines = |board: &StepLines, millis| {
-        plain(&board.lines(Duration::from_millis(millis), 40).join("\n"))
+        plain(
+            &board
+                .lines(Duration::from_millis(millis), 40, ROWS)
+                .join("\n"),
+        )
     };
     assert_snapshot!(lines(&board, 0), @"⠋ some:model writes the plan");
     board.grow(&ran.plan);
@@ -551,7 +572,7 @@ fn calls_in_flight_show_their_progress_and_the_run_its_end() {
         (progress(9.0, Some(5.0), None), 80),
     ] {
         let _ = board.event(&reported(report));
-        let lines = board.lines(Duration::from_secs(10), width);
+        let lines = board.lines(Duration::from_secs(10), width, ROWS);
         shown += &plain(&lines[1]);
         shown.push('\n');
     }
@@ -565,7 +586,7 @@ fn calls_in_flight_show_their_progress_and_the_run_its_end() {
     ⠋ warn   slow  10.0s   100%
     ");
     let last = |board: &StepLines, seconds| {
-        let lines = board.lines(Duration::from_secs(seconds), 80);
+        let lines = board.lines(Duration::from_secs(seconds), 80, ROWS);
         plain(lines.last().unwrap())
     };
     assert_eq!(last(&board, 10), "  0 of 3 steps, 10.0s, about 51s left");

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use planwright_testkit::fake_server::{self, Recorder};
 use serde_json::{Value, json};
 
 use super::{calls, fixture, stored_chat, tool_results};
@@ -266,4 +267,40 @@ fn a_turn_is_given_up() {
             "error: the person gave this up before it was done"
         ]
     );
+}
+
+#[test]
+fn the_calls_of_a_turn_may_end_before_the_turn_does() {
+    let (fixture, recorder) = (fixture(), Recorder::new());
+    let schema = json!({"type": "object"});
+    let script = json!({"record": recorder.address(), "tools": [
+        {"name": "slow", "inputSchema": schema, "does": {"wait_for_release": true, "text": "it is done"}}
+    ]});
+    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
+    fixture.write("servers.json", &config);
+    let answers = json!([calls(&[("fake__slow", json!({}))]), "never asked for"]);
+    fixture.write("answers.json", &answers);
+    let mut child = planwright(fixture.path())
+        .args(["chat", "Wait.", "--servers", "servers.json"])
+        .args(["--model", "replay:answers.json", "--format", "events"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        match event["of"]["event"].as_str() {
+            Some("attempt_started") => {
+                let id = child.id().to_string();
+                let sent = Command::new("kill").args(["-INT", &id]).status();
+                assert!(sent.unwrap().success());
+            }
+            Some("run_draining") => recorder.release(),
+            _ => {}
+        }
+        assert_ne!(event["answer"], "never asked for");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(tool_results(&fixture), ["it is done"]);
 }

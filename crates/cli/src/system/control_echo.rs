@@ -1,0 +1,48 @@
+//! The echo of control characters on the terminal.
+
+/// Hides control characters that a person types, such as `^C`, until it is dropped: their echo would move the cursor within lines that are
+/// drawn again and again.
+#[derive(Debug)]
+pub(crate) struct HiddenControls(());
+
+impl HiddenControls {
+    /// Hides them on the terminal of standard error. `None` if there is none, or if it hides them already.
+    pub(crate) fn new() -> Option<Self> {
+        show_controls(false).then_some(Self(()))
+    }
+}
+
+impl Drop for HiddenControls {
+    fn drop(&mut self) {
+        show_controls(true);
+    }
+}
+
+/// Sets whether the terminal echoes control characters. Returns true if that is a change.
+#[cfg(unix)]
+fn show_controls(is_shown: bool) -> bool {
+    use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
+
+    let terminal = std::io::stderr();
+    let Ok(mut settings) = tcgetattr(&terminal) else {
+        return false;
+    };
+    if settings.local_flags.contains(LocalFlags::ECHOCTL) == is_shown {
+        return false;
+    }
+    settings.local_flags.set(LocalFlags::ECHOCTL, is_shown);
+    // The system stops a process in the background that changes its terminal, unless it blocks this signal.
+    let mut stop = SigSet::empty();
+    stop.add(Signal::SIGTTOU);
+    let Ok(before) = stop.thread_swap_mask(SigmaskHow::SIG_BLOCK) else {
+        return false;
+    };
+    let is_set = tcsetattr(&terminal, SetArg::TCSANOW, &settings).is_ok();
+    is_set & before.thread_set_mask().is_ok()
+}
+
+#[cfg(not(unix))]
+fn show_controls(_: bool) -> bool {
+    false
+}
