@@ -47,6 +47,8 @@ pub struct SeenShape {
     items: Option<Box<SeenShape>>,
     /// True if there may be parts that are not listed.
     is_open: bool,
+    /// True if the objects are tables: their keys are data.
+    is_table: bool,
 }
 
 /// The kinds of values, as they are stored.
@@ -184,6 +186,9 @@ impl SeenShape {
             *count = count.saturating_add(more);
         }
         self.is_open |= later.is_open;
+        if later.is_table {
+            self.set_table();
+        }
         if let Some(items) = &later.items
             && let Some(shape) = self.items_mut(depth, budget)
         {
@@ -194,6 +199,13 @@ impl SeenShape {
                 shape.merge_at(field, depth + 1, budget);
             }
         }
+    }
+
+    /// Removes the keys, which are data.
+    fn set_table(&mut self) {
+        self.fields.clear();
+        self.is_table = true;
+        self.is_open = true;
     }
 
     /// Returns the structure of the items, unless it is too large to be told.
@@ -212,12 +224,9 @@ impl SeenShape {
     fn field_mut(&mut self, name: &Arc<str>, depth: usize, budget: &mut Budget) -> Option<&mut Self> {
         if !self.fields.contains_key(name) {
             if self.fields.len() >= MAX_FIELDS {
-                // Its keys are data, and none of them is stored.
-                self.fields.clear();
-                self.is_open = true;
+                self.set_table();
             }
-            let is_table = self.is_open && self.fields.is_empty();
-            if is_table || depth >= MAX_DEPTH || budget.parts == 0 || !is_name(name) {
+            if self.is_table || depth >= MAX_DEPTH || budget.parts == 0 || !is_name(name) {
                 self.is_open = true;
                 return None;
             }
@@ -328,6 +337,9 @@ impl SeenShape {
         if self.is_open {
             stored.insert("open".into(), Value::from(true));
         }
+        if self.is_table {
+            stored.insert("table".into(), Value::from(true));
+        }
         stored.into()
     }
 
@@ -351,6 +363,7 @@ impl SeenShape {
             shape.items = Some(Box::new(Self::from_value(items, depth + 1)?));
         }
         shape.is_open = value.get("open").is_some();
+        shape.is_table = value.get("table").is_some();
         Some(shape)
     }
 }

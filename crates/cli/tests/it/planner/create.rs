@@ -75,7 +75,7 @@ fn a_plan_may_name_tools_that_are_yet_to_come() {
     assert_eq!(written["steps"][1]["tool"], "walk_the_dog_around_the_block");
     let messages = stderr(&output);
     for tool in ["walk_the_dog_around_the_block", "school.sit"] {
-        assert!(messages.contains(&format!("warning PW0201: no tool `{tool}`")), "{messages}");
+        assert!(messages.contains(&format!("there is no tool `{tool}`")), "{messages}");
     }
     // All other faults of a plan are errors as before.
     let mut other = plan;
