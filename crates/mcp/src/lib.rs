@@ -36,5 +36,6 @@ pub use supervisor::{SUPERVISE, Supervisor, supervise};
 pub use transport::auth::{Consent, Tokens};
 pub use upstream::{
     ChangeCounts, ConnectOptions, Connections, ProcessObserver, ResourceSubscription,
-    ServerFailure, StoredTools, ToolLists, UpstreamNotification, UpstreamServer, UpstreamState, UpstreamView, Upstreams,
+    ServerFailure, StoredTools, ToolLists, UpstreamNotification, UpstreamServer, UpstreamState,
+    UpstreamView, Upstreams,
 };

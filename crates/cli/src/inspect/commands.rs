@@ -52,7 +52,8 @@ pub(crate) async fn check(
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+    let mut toolbox =
+        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
     let store = store::open_if_there(&arguments.plan.text.store)?;
@@ -134,7 +135,8 @@ pub(crate) async fn show(
     let has_tools = marks_flow || arguments.tools.are_named();
     let mut toolbox = None;
     let catalog = if has_tools {
-        let mut opened = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+        let mut opened =
+            Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.close().await;
         let pins = store::open_if_there(&arguments.plan.text.store)?;
         opened.apply_config(&config, pins.as_ref(), printer)?;

@@ -54,7 +54,8 @@ async fn of_plan(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let needed = loaded.tool_names();
-    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+    let mut toolbox =
+        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
     toolbox.apply_config(config, None, printer)?;
     let (sound, loaded) = check(loaded, &toolbox.catalog, config);
     toolbox.close().await;

@@ -46,9 +46,8 @@ pub(crate) fn connect_options() -> ConnectOptions {
         supervisor: Supervisor::this_program()
             .map(|program| program.search_path(search_path.clone())),
         processes: Some(Arc::new(RecordProcesses)),
-        tool_lists: environment::data_folder().map(|folder| {
-            ToolLists::in_folder(folder.join("tool-lists"), store::now, search_path)
-        }),
+        tool_lists: environment::data_folder()
+            .map(|folder| ToolLists::in_folder(folder.join("tool-lists"), store::now, search_path)),
         ..ConnectOptions::default()
     }
 }
@@ -66,7 +65,10 @@ impl OpenServers {
             catalog.reserve(server);
         }
         let options = connect_options();
-        let lists = options.tool_lists.as_ref().filter(|_| server_use != ServerUse::FreshLists);
+        let lists = options
+            .tool_lists
+            .as_ref()
+            .filter(|_| server_use != ServerUse::FreshLists);
         let stored = config.servers.iter().filter_map(|server| {
             let tools = lists?.tools(server)?;
             Some((Arc::clone(&server.name), tools))
@@ -250,7 +252,10 @@ impl ServerChoice<'_> {
             self.server_use == ServerUse::Lists && list.is_some_and(|list| !list.is_failed)
         };
         let waiting = wanted.difference(started);
-        waiting.filter(|server| !suffices(server)).cloned().collect()
+        waiting
+            .filter(|server| !suffices(server))
+            .cloned()
+            .collect()
     }
 
     /// Returns the tools of the wanted servers: as they list them now if they are started, else as they did.

@@ -223,7 +223,9 @@ async fn test(
 /// parameters without one.
 fn poorly_described(tools: &[Tool]) -> Option<String> {
     let is_blank = |text: Option<&str>| text.is_none_or(|text| text.trim().is_empty());
-    let bare = tools.iter().filter(|tool| is_blank(tool.description.as_deref()));
+    let bare = tools
+        .iter()
+        .filter(|tool| is_blank(tool.description.as_deref()));
     let bare: Vec<&str> = bare.map(|tool| &*tool.name).collect();
     let has_bare_parameter = |tool: &&Tool| {
         let properties = tool.input.as_value().get("properties");
@@ -232,7 +234,11 @@ fn poorly_described(tools: &[Tool]) -> Option<String> {
     };
     let unclear = tools.iter().filter(has_bare_parameter).count();
     let named = |names: &[&str]| {
-        let shown: Vec<String> = names.iter().take(MAX_NAMED).map(|name| format!("`{name}`")).collect();
+        let shown: Vec<String> = names
+            .iter()
+            .take(MAX_NAMED)
+            .map(|name| format!("`{name}`"))
+            .collect();
         match names.len().saturating_sub(MAX_NAMED) {
             0 => shown.join(", "),
             more => format!("{} and {more} more", shown.join(", ")),

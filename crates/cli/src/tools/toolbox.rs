@@ -75,13 +75,8 @@ impl Toolbox {
         let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
         toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
         if let Some(config) = servers {
-            let servers = OpenServers::open(
-                &config,
-                &mut toolbox.catalog,
-                needed,
-                server_use,
-                printer,
-            );
+            let servers =
+                OpenServers::open(&config, &mut toolbox.catalog, needed, server_use, printer);
             toolbox.servers = servers.await;
             toolbox.servers.join(&mut toolbox.backends);
         }
@@ -238,7 +233,7 @@ impl Toolbox {
         pinning.compare(tools).map_err(store::explain)
     }
 
-    /// Adds what `store` knows of the answers of tools without an output schema.
+    /// Adds the stored answers of tools without an output schema.
     pub(crate) fn recall_answers(
         &mut self,
         config: &Config,

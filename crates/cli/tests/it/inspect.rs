@@ -7,7 +7,9 @@ use planwright::core::check::{CheckContext, CheckedPlan, Library, Limits, Policy
 use planwright::core::flow::{FlowPattern, FlowPolicy, FlowRule};
 use planwright::core::plan::ExternalValue;
 use planwright::core::plan::{Action, PlanTarget};
-use planwright::core::{Catalog, Code, Diagnostic, Diagnostics, Object, Plan, SeenAnswers, Tool, Value};
+use planwright::core::{
+    Catalog, Code, Diagnostic, Diagnostics, Object, Plan, SeenAnswers, Tool, Value,
+};
 use planwright::dialects::{ParseResult, ReadOptions, dialect, document, parse};
 use planwright::engine::Engine;
 use planwright::engine::backend::Simulated;
@@ -228,7 +230,9 @@ fn simulated(tools: &Value) -> Simulated {
     let tools = tools.as_object().unwrap().iter().map(|(name, tool)| {
         let fields = tool.as_object().unwrap().iter();
         let fields = fields.filter(|(field, _)| &***field != "seen");
-        let fields: Object = fields.map(|(field, value)| (field.clone(), value.clone())).collect();
+        let fields: Object = fields
+            .map(|(field, value)| (field.clone(), value.clone()))
+            .collect();
         (name.clone(), Value::from(fields))
     });
     let tools: Object = tools.collect();

@@ -16,7 +16,8 @@ impl Scene {
         let scene = Self(tempfile::tempdir().unwrap());
         scene.offer("Finds orders.");
         let script = format!("@{}", scene.path().join("script.json").display());
-        let servers = json!({"mcpServers": {"shop": {"command": fake_server::program(), "args": [script]}}});
+        let servers =
+            json!({"mcpServers": {"shop": {"command": fake_server::program(), "args": [script]}}});
         scene.write("mcp.json", &servers);
         scene
     }
@@ -32,30 +33,42 @@ impl Scene {
     fn offer(&self, description: &str) {
         let annotations = json!({"readOnlyHint": true});
         let declared = json!({"type": "object", "properties": {"id": {"type": "integer"}}});
-        self.write("script.json", &json!({"tools": [
-            {"name": "find", "description": description, "annotations": annotations},
-            {"name": "declared", "annotations": annotations, "outputSchema": declared},
-        ]}));
+        self.write(
+            "script.json",
+            &json!({"tools": [
+                {"name": "find", "description": description, "annotations": annotations},
+                {"name": "declared", "annotations": annotations, "outputSchema": declared},
+            ]}),
+        );
     }
 
     #[track_caller]
     fn say(&self, arguments: &str, exit: i32) -> (String, String) {
-        let output = planwright(self.path()).args(arguments.split(' ')).output().unwrap();
+        let output = planwright(self.path())
+            .args(arguments.split(' '))
+            .output()
+            .unwrap();
         assert_eq!(output.status.code(), Some(exit), "{}", stderr(&output));
         (stdout(&output), stderr(&output))
     }
 
     fn find(&self, args: &Value) {
-        self.write("find.json", &json!({"steps": [{"id": "a", "tool": "find", "args": args}]}));
+        self.write(
+            "find.json",
+            &json!({"steps": [{"id": "a", "tool": "find", "args": args}]}),
+        );
         self.say("run find.json --servers mcp.json", 0);
     }
 
     /// Checks a plan that reads a part of the tool's output.
     fn check(&self, read: &str) -> String {
-        self.write("plan.json", &json!({"steps": [
-            {"id": "a", "tool": "find"},
-            {"id": "b", "value": format!("${{a.{read}}}")}
-        ]}));
+        self.write(
+            "plan.json",
+            &json!({"steps": [
+                {"id": "a", "tool": "find"},
+                {"id": "b", "value": format!("${{a.{read}}}")}
+            ]}),
+        );
         self.say("check plan.json --servers mcp.json", 0).1
     }
 }
@@ -112,7 +125,11 @@ fn the_record_is_of_one_definition_and_can_be_removed() {
 
     scene.find(&json!({"a": 1}));
     assert!(scene.check("b").contains("PW0408"));
-    fs::write(scene.path().join("planwright.toml"), "tools.learn_outputs = false").unwrap();
+    fs::write(
+        scene.path().join("planwright.toml"),
+        "tools.learn_outputs = false",
+    )
+    .unwrap();
     assert!(!scene.check("b").contains("PW0408"));
     scene.find(&json!({"a": 1}));
     fs::remove_file(scene.path().join("planwright.toml")).unwrap();

@@ -18,7 +18,11 @@ impl Scene {
         let servers = servers.iter().map(|(name, tools)| {
             let tools = tools.iter().map(|tool| json!({"name": tool}));
             let script = json!({"tools": tools.collect::<Vec<_>>()});
-            fs::write(scene.path().join(format!("{name}.json")), script.to_string()).unwrap();
+            fs::write(
+                scene.path().join(format!("{name}.json")),
+                script.to_string(),
+            )
+            .unwrap();
             ((*name).to_owned(), scene.server(name))
         });
         let servers: serde_json::Map<String, Value> = servers.collect();
@@ -78,7 +82,11 @@ impl Scene {
 
 #[test]
 fn a_check_starts_nothing_whose_tools_are_known() {
-    let scene = Scene::new(&[("a", &["one", "same"]), ("b", &["two", "same"]), ("c", &["three"])]);
+    let scene = Scene::new(&[
+        ("a", &["one", "same"]),
+        ("b", &["two", "same"]),
+        ("c", &["three"]),
+    ]);
     scene.plan(&["a.one", "two"]);
     assert_eq!(scene.starts("check plan.json", 0).0, "a b c");
     assert_eq!(scene.starts("check plan.json", 0).0, "");
@@ -100,7 +108,11 @@ fn a_check_starts_nothing_whose_tools_are_known() {
 
 #[test]
 fn a_run_starts_what_its_plan_names() {
-    let scene = Scene::new(&[("a", &["one", "same"]), ("b", &["two", "same"]), ("c", &["three"])]);
+    let scene = Scene::new(&[
+        ("a", &["one", "same"]),
+        ("b", &["two", "same"]),
+        ("c", &["three"]),
+    ]);
     scene.plan(&["a.one"]);
     assert_eq!(scene.starts("run plan.json", 0).0, "a");
     scene.plan(&["b__two"]);
@@ -114,7 +126,10 @@ fn a_run_starts_what_its_plan_names() {
     scene.plan(&["same"]);
     let (started, messages) = scene.starts("check plan.json", 3);
     assert_eq!(started, "");
-    assert!(messages.contains("2 servers offer a tool `same`"), "{messages}");
+    assert!(
+        messages.contains("2 servers offer a tool `same`"),
+        "{messages}"
+    );
 }
 
 #[test]
@@ -144,7 +159,8 @@ fn a_run_is_checked_against_the_tools_of_the_running_server() {
     servers.insert("b".to_owned(), scene.server("b"));
     scene.write_servers(servers);
     scene.starts("check plan.json", 0);
-    let other = json!({"tools": [{"name": "one", "inputSchema": {"type": "object", "required": ["x"]}}]});
+    let other =
+        json!({"tools": [{"name": "one", "inputSchema": {"type": "object", "required": ["x"]}}]});
     fs::write(&script, other.to_string()).unwrap();
     scene.starts("check plan.json", 0);
     let (_, messages) = scene.starts("run plan.json", 3);
@@ -159,7 +175,11 @@ fn a_run_is_checked_against_the_tools_of_the_running_server() {
     );
     // A tool that is gone may be at another server now.
     fs::write(&script, r#"{"tools": []}"#).unwrap();
-    fs::write(scene.path().join("b.json"), r#"{"tools": [{"name": "one"}]}"#).unwrap();
+    fs::write(
+        scene.path().join("b.json"),
+        r#"{"tools": [{"name": "one"}]}"#,
+    )
+    .unwrap();
     let (started, _) = scene.starts("run plan.json", 0);
     assert_eq!(started, "b");
 }
@@ -175,9 +195,15 @@ fn a_broken_server_that_is_not_needed_is_one_line() {
     scene.plan(&["one"]);
     let (started, messages) = scene.starts("run plan.json", 0);
     assert_eq!(started, "a broken");
-    let about: Vec<&str> = messages.lines().filter(|line| line.contains("broken")).collect();
+    let about: Vec<&str> = messages
+        .lines()
+        .filter(|line| line.contains("broken"))
+        .collect();
     assert_eq!(about.len(), 1, "{messages}");
-    assert!(about[0].contains("`planwright servers test broken` shows why"), "{messages}");
+    assert!(
+        about[0].contains("`planwright servers test broken` shows why"),
+        "{messages}"
+    );
     assert!(!messages.contains("Traceback"), "{messages}");
     // It is not tried again for a while.
     let (started, messages) = scene.starts("run plan.json", 0);
@@ -194,7 +220,8 @@ fn a_broken_server_that_is_not_needed_is_one_line() {
 #[test]
 fn a_user_marks_parameters_of_other_peoples_servers() {
     let scene = Scene::new(&[("a", &["one", "two"])]);
-    let step = json!({"id": "s2", "tool": "two", "args": {"x": {"output_by_reference": {"s1": []}}}});
+    let step =
+        json!({"id": "s2", "tool": "two", "args": {"x": {"output_by_reference": {"s1": []}}}});
     let plan = json!({"steps": [{"id": "s1", "tool": "one", "args": {}}, step]});
     fs::write(scene.path().join("plan.json"), plan.to_string()).unwrap();
     let check = "check plan.json --dialect concierge";
@@ -213,6 +240,10 @@ fn a_user_marks_parameters_of_other_peoples_servers() {
     fs::create_dir_all(&own).unwrap();
     fs::write(own.join("planwright.toml"), rule).unwrap();
     scene.starts(check, 0);
-    fs::write(own.join("planwright.toml"), "tools.sharable = [\"a.two:y\"]").unwrap();
+    fs::write(
+        own.join("planwright.toml"),
+        "tools.sharable = [\"a.two:y\"]",
+    )
+    .unwrap();
     assert!(scene.starts(check, 3).1.contains("PW0601"));
 }

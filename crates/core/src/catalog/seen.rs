@@ -9,7 +9,7 @@ use crate::schema::{Additional, ObjectType, Property, Type};
 use crate::text::is_visible;
 use crate::{Hashing, Object, Value};
 
-/// The maximum number of fields of one object that are told apart. An object with more is a table with keys that are data.
+/// The maximum number of fields of one object that are distinguished. An object with more is a table with keys that are data.
 const MAX_FIELDS: usize = 48;
 
 /// The maximum depth of the structure.
@@ -52,7 +52,9 @@ pub struct SeenShape {
 }
 
 /// The kinds of values, as they are stored.
-const KINDS: [&str; 7] = ["null", "boolean", "integer", "number", "text", "list", "object"];
+const KINDS: [&str; 7] = [
+    "null", "boolean", "integer", "number", "text", "list", "object",
+];
 
 const NULL: usize = 0;
 const LIST: usize = 5;
@@ -127,12 +129,19 @@ struct Budget {
 
 impl SeenShape {
     fn count(&self) -> u64 {
-        self.kinds.iter().fold(0, |sum, count| sum.saturating_add(*count))
+        self.kinds
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     fn parts(&self) -> usize {
         let items = self.items.as_deref().into_iter();
-        1 + self.fields.values().chain(items).map(Self::parts).sum::<usize>()
+        1 + self
+            .fields
+            .values()
+            .chain(items)
+            .map(Self::parts)
+            .sum::<usize>()
     }
 
     fn add(&mut self, value: &Value, depth: usize, budget: &mut Budget) {
@@ -208,7 +217,7 @@ impl SeenShape {
         self.is_open = true;
     }
 
-    /// Returns the structure of the items, unless it is too large to be told.
+    /// Returns the structure of the items, unless it would be too large.
     fn items_mut(&mut self, depth: usize, budget: &mut Budget) -> Option<&mut Self> {
         if self.items.is_none() {
             if depth >= MAX_DEPTH || budget.parts == 0 {
@@ -220,8 +229,13 @@ impl SeenShape {
         Some(self.items.get_or_insert_default())
     }
 
-    /// Returns the structure of a field, unless it is too large to be told or the name is rather data.
-    fn field_mut(&mut self, name: &Arc<str>, depth: usize, budget: &mut Budget) -> Option<&mut Self> {
+    /// Returns the structure of a field, unless it would be too large, or the name is rather data.
+    fn field_mut(
+        &mut self,
+        name: &Arc<str>,
+        depth: usize,
+        budget: &mut Budget,
+    ) -> Option<&mut Self> {
         if !self.fields.contains_key(name) {
             if self.fields.len() >= MAX_FIELDS {
                 self.set_table();
@@ -250,7 +264,9 @@ impl SeenShape {
         if lists > 0 {
             // Items that were not looked at may be anything.
             let items = self.items.as_ref().filter(|_| !self.is_open);
-            members.push(Type::list_of(items.map_or(Type::Any, |items| items.value_type())));
+            members.push(Type::list_of(
+                items.map_or(Type::Any, |items| items.value_type()),
+            ));
         }
         if objects > 0 {
             members.push(Type::Object(Arc::new(ObjectType {
@@ -310,7 +326,10 @@ impl SeenShape {
                 .collect();
             schema.insert("properties".into(), properties.into());
             let [.., objects] = self.kinds;
-            let required = self.fields.iter().filter(|(_, field)| field.count() >= objects);
+            let required = self
+                .fields
+                .iter()
+                .filter(|(_, field)| field.count() >= objects);
             let required = required.map(|(name, _)| Value::Text(Arc::clone(name)));
             schema.insert("required".into(), Value::list(required));
         }
@@ -470,13 +489,19 @@ mod tests {
             r#"{"id": 8, "who": null, "note": 1.5}"#,
         ]);
         assert_eq!(seen.calls, 2);
-        let fields: Vec<(&str, u64)> = seen.fields().map(|(name, count)| (&**name, count)).collect();
+        let fields: Vec<(&str, u64)> = seen
+            .fields()
+            .map(|(name, count)| (&**name, count))
+            .collect();
         assert_eq!(fields, [("id", 2), ("who", 2), ("tags", 1), ("note", 1)]);
         assert_eq!(
             seen.schema().to_json(),
             r#"{"type":"object","properties":{"id":{"type":"integer"},"who":{"type":["null","string"]},"tags":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":[]}},"note":{"type":"number"}},"required":["id","who"]}"#
         );
-        assert_eq!(seen.sample.to_json(), r#"{"id":"integer","who":null,"note":"number"}"#);
+        assert_eq!(
+            seen.sample.to_json(),
+            r#"{"id":"integer","who":null,"note":"number"}"#
+        );
         let stored = seen.to_value().to_json();
         for data in ["Ann", "7", "8", "1.5"] {
             assert!(!stored.contains(data), "{stored}");

@@ -157,10 +157,7 @@ impl ToolLists {
             ("format", Value::from(FORMAT)),
             ("fingerprint", Value::from(self.fingerprint(server, &salt))),
             ("salt", Value::Text(salt)),
-            (
-                "listed_at",
-                Value::from(self.now().as_secs().to_string()),
-            ),
+            ("listed_at", Value::from(self.now().as_secs().to_string())),
         ];
         let text = Value::object(head.into_iter().chain(fields)).to_json();
         let path = self.file(server);
@@ -201,7 +198,10 @@ impl ToolLists {
         let here = std::env::current_dir().unwrap_or_default();
         let key = format!("{}\n{}\n{}", server.name, server.origin(), here.display());
         let digest = Sha256::digest(key);
-        let name: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = digest[..16]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         self.folder.join(format!("{name}.json"))
     }
 
@@ -217,7 +217,9 @@ impl ToolLists {
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
+    File::open(path)?
+        .take(MAX_BYTES)
+        .read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -96,8 +96,11 @@ async fn a_list_is_for_one_configuration_of_its_server_and_one_day() {
     for other in others {
         assert!(now.tools(&other).is_none(), "{other:?}");
     }
-    let elsewhere =
-        ToolLists::in_folder(folder.path().join("lists"), SystemTime::now, Some("/bin".into()));
+    let elsewhere = ToolLists::in_folder(
+        folder.path().join("lists"),
+        SystemTime::now,
+        Some("/bin".into()),
+    );
     assert!(elsewhere.tools(&server(|_| {})).is_none());
     fs::write(&script, r#"{"tools": [{"name": "ab"}]}"#).unwrap();
     assert!(now.tools(&in_file).is_none());
@@ -135,7 +138,11 @@ async fn a_file_of_another_program_is_no_list() {
         fs::write(file, broken).unwrap();
         assert!(lists.tools(&server(|_| {})).is_none(), "{broken}");
     }
-    fs::write(file, text.replace("planwright.tool-list/1", "planwright.tool-list/2")).unwrap();
+    fs::write(
+        file,
+        text.replace("planwright.tool-list/1", "planwright.tool-list/2"),
+    )
+    .unwrap();
     assert!(lists.tools(&server(|_| {})).is_none());
     fs::write(file, text).unwrap();
     assert!(lists.tools(&server(|_| {})).is_some());
@@ -167,7 +174,9 @@ async fn a_server_that_reports_a_change_is_listed_again() {
         let connections = connect(server.clone(), &lists).await;
         assert!(lists.tools(&server).is_some());
         // The notification is sent before the answer.
-        call(&connections, "shop", "change", json!({})).await.unwrap();
+        call(&connections, "shop", "change", json!({}))
+            .await
+            .unwrap();
         assert_eq!(lists.tools(&server).is_some(), stays, "{kind}");
         connections.shutdown().await;
     }

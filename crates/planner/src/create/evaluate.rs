@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use planwright_core::plan::{Action, PlanCall, PlanTarget, SlotKind, Targets};
 use planwright_core::{
-    Catalog, CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Lookup, Plan, Severity, Tool,
-    Value, check,
+    Catalog, CheckContext, CheckedPlan, Code, Diagnostic, Diagnostics, Lookup, Plan, Severity,
+    Tool, Value, check,
 };
 use planwright_dialects::native::Native;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
@@ -162,7 +162,10 @@ fn add_stand_ins(plan: &Plan, catalog: &mut Catalog) {
     for step in &plan.steps {
         match &step.action {
             Action::Tool(name) if matches!(catalog.find(&name.text), Lookup::Unknown) => {
-                let (server, tool) = name.text.split_once('.').unwrap_or(("unknown", &*name.text));
+                let (server, tool) = name
+                    .text
+                    .split_once('.')
+                    .unwrap_or(("unknown", &*name.text));
                 catalog.add(Tool::new(server, tool));
             }
             Action::Plan(PlanCall {

@@ -189,10 +189,11 @@ impl ToolRules {
                 set_in: source.place(word),
             });
         }
-        self.sharable.extend(tools.sharable.iter().map(|pattern| SharableRule {
-            pattern: pattern.get_ref().clone(),
-            set_in: source.place(pattern),
-        }));
+        self.sharable
+            .extend(tools.sharable.iter().map(|pattern| SharableRule {
+                pattern: pattern.get_ref().clone(),
+                set_in: source.place(pattern),
+            }));
         if let Some(learns) = &tools.learn_outputs
             && !learns.get_ref()
         {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use planwright_core::{CheckedPlan, Object};
 use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
-#[cfg(feature = "store")]
-use planwright_engine::{Durations, Engine};
 use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
+#[cfg(feature = "store")]
+use planwright_engine::{Durations, Engine};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;

@@ -111,9 +111,10 @@ fn selected<'a>(outcome: &ProfileOutcome<'a>) -> Vec<&'a StepSummary> {
 
 fn failure(outcome: &ProfileOutcome<'_>, step: &StepSummary) -> Value {
     // Agentle's own words, which its prompts explain.
-    let skipped_for = step.reason.as_ref().filter(|reason| {
-        step.status == StepStatus::Skipped && reason.because == SkipKind::Step
-    });
+    let skipped_for = step
+        .reason
+        .as_ref()
+        .filter(|reason| step.status == StepStatus::Skipped && reason.because == SkipKind::Step);
     let reason = match skipped_for {
         Some(reason) => format!("Skipped because dependency {} failed", reason.of),
         None => outcome.failure_reason(step),

@@ -138,9 +138,8 @@ fn sharable(tool: &Tool) -> Vec<&str> {
     let schema = tool.input.as_value();
     let parameters = schema.get("properties").and_then(Value::as_object);
     let parameters = parameters.into_iter().flatten();
-    let marked = parameters.filter(|(name, described)| {
-        tool.sharable.contains(*name) || takes_references(described)
-    });
+    let marked = parameters
+        .filter(|(name, described)| tool.sharable.contains(*name) || takes_references(described));
     marked.map(|(name, _)| &**name).collect()
 }
 

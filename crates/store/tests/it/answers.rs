@@ -27,12 +27,20 @@ fn answers_are_merged_by_definition_and_pruned_by_age() {
     let store = &scene.store;
     assert_eq!(store.seen_answers("one").unwrap(), None);
     store
-        .add_answers(vec![record("one", r#"{"a": 1}"#), record("two", "[1]")], at(100))
+        .add_answers(
+            vec![record("one", r#"{"a": 1}"#), record("two", "[1]")],
+            at(100),
+        )
         .unwrap();
-    store.add_answers(vec![record("one", r#"{"a": 2, "b": 3}"#)], at(200)).unwrap();
+    store
+        .add_answers(vec![record("one", r#"{"a": 2, "b": 3}"#)], at(200))
+        .unwrap();
     let seen = store.seen_answers("one").unwrap().unwrap();
     assert_eq!(seen.calls, 2);
-    let fields: Vec<(&str, u64)> = seen.fields().map(|(name, count)| (&**name, count)).collect();
+    let fields: Vec<(&str, u64)> = seen
+        .fields()
+        .map(|(name, count)| (&**name, count))
+        .collect();
     assert_eq!(fields, [("a", 2), ("b", 1)]);
     let prune = |before, dry_run| {
         let prune = Prune {

@@ -69,19 +69,34 @@ fn a_plan_may_name_tools_that_are_yet_to_come() {
     fixture.answers(&[plan.clone()]);
     let refused = fixture.run(&["create", "walk the dog", "--tries", "1"]);
     assert_eq!(refused.status.code(), Some(3));
-    let output = fixture.run(&["create", "walk the dog", "--tries", "1", "--allow-unknown-tools"]);
+    let output = fixture.run(&[
+        "create",
+        "walk the dog",
+        "--tries",
+        "1",
+        "--allow-unknown-tools",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let written: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(written["steps"][1]["tool"], "walk_the_dog_around_the_block");
     let messages = stderr(&output);
     for tool in ["walk_the_dog_around_the_block", "school.sit"] {
-        assert!(messages.contains(&format!("there is no tool `{tool}`")), "{messages}");
+        assert!(
+            messages.contains(&format!("there is no tool `{tool}`")),
+            "{messages}"
+        );
     }
     // All other faults of a plan are errors as before.
     let mut other = plan;
     other["steps"][1]["args"]["name"] = json!("${cats[0]}");
     fixture.answers(&[other]);
-    let refused = fixture.run(&["create", "walk the dog", "--tries", "1", "--allow-unknown-tools"]);
+    let refused = fixture.run(&[
+        "create",
+        "walk the dog",
+        "--tries",
+        "1",
+        "--allow-unknown-tools",
+    ]);
     assert_eq!(refused.status.code(), Some(3));
 }
 

@@ -366,8 +366,8 @@ fn check_parameter(
     let location = whole.field(&field.key);
     let mut found = Vec::new();
     // The configuration is the user's, so it decides about the parameter as a whole.
-    let sharable = tool.sharable.contains(&field.key)
-        || location.flag(SHARABLE_KEYWORD).unwrap_or_default();
+    let sharable =
+        tool.sharable.contains(&field.key) || location.flag(SHARABLE_KEYWORD).unwrap_or_default();
     collect_parts(&field.value, &location, sharable, &mut found);
     for node in found {
         node.each_reference(&mut |reference| {

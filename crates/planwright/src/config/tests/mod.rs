@@ -228,7 +228,10 @@ fn a_user_marks_parameters_of_other_peoples_servers() {
         assert_eq!(tool.definition_digest(), before);
         tool.sharable.iter().cloned().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(marked("tools.sharable = ['mail.send:text', 'chat.send:to']"), "text");
+    assert_eq!(
+        marked("tools.sharable = ['mail.send:text', 'chat.send:to']"),
+        "text"
+    );
     assert_eq!(marked("tools.sharable = ['mail.*:*']"), "text to");
     assert_eq!(marked(""), "");
 }
