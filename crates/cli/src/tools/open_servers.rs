@@ -85,11 +85,13 @@ impl OpenServers {
         let mut started = BTreeSet::new();
         loop {
             let known = choice.catalog(&wanted, &started, &open.started);
-            wanted.extend(choice.candidates(&known));
-            let next = choice.to_start(&wanted, &started);
+            let candidates = choice.candidates(&known);
+            let mut next = choice.to_start(&wanted, &started);
+            next.extend(candidates.difference(&started).cloned());
             if next.is_empty() {
                 break;
             }
+            wanted.extend(candidates);
             started.extend(next.iter().cloned());
             open.started.push(start(config, next, &options).await);
         }
@@ -99,7 +101,7 @@ impl OpenServers {
                 printer.quote(&format!("warning: {warning}"));
             }
             for failure in connections.failures() {
-                if choice.is_named(&failure.server) || !unresolved.is_empty() {
+                if choice.is_needed(&failure.server) || !unresolved.is_empty() {
                     print_failure(failure, printer);
                 } else {
                     print_failure_briefly(failure, printer);
@@ -187,8 +189,11 @@ impl ServerChoice<'_> {
         self.config.names().cloned()
     }
 
-    /// Returns true if a needed tool is of `server` by its name.
-    fn is_named(&self, server: &ServerName) -> bool {
+    /// Returns true if a needed tool is of `server` by its name, or if the command is about all tools.
+    fn is_needed(&self, server: &ServerName) -> bool {
+        if self.names.is_none() {
+            return self.server_use != ServerUse::Calls;
+        }
         let mut names = self.names();
         names.any(|name| self.own.servers().claimants(name).any(|it| it == server))
     }

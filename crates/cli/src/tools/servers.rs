@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures::future::join_all;
-use planwright::core::{Object, Value};
+use planwright::core::{Object, Tool, Value};
 use planwright::format::{ListedServerV1, ServerTestV1, ServerTestsV1, ServersV1};
 use planwright::mcp::{ConnectOptions, Connections, ServerTransport, ServersConfig};
 use planwright::terminal_text;
@@ -200,6 +200,9 @@ async fn test(
                 for warning in connections.warnings() {
                     printer.quote(&format!("warning: {warning}"));
                 }
+                if let Some(note) = poorly_described(connections.tools()) {
+                    printer.quote(&format!("note: {name}: {note}"));
+                }
             }
         }
     }
@@ -215,6 +218,45 @@ async fn test(
         Exit::Failed
     })
 }
+
+/// Names the tools whose descriptions do not tell a model what they are for: those without a description, and those with
+/// parameters without one.
+fn poorly_described(tools: &[Tool]) -> Option<String> {
+    let is_blank = |text: Option<&str>| text.is_none_or(|text| text.trim().is_empty());
+    let bare = tools
+        .iter()
+        .filter(|tool| is_blank(tool.description.as_deref()));
+    let bare: Vec<&str> = bare.map(|tool| &*tool.name).collect();
+    let has_bare_parameter = |tool: &&Tool| {
+        let properties = tool.input.as_value().get("properties");
+        let mut parameters = properties.and_then(Value::as_object).into_iter().flatten();
+        parameters.any(|(_, schema)| is_blank(schema.get("description").and_then(Value::as_text)))
+    };
+    let unclear = tools.iter().filter(has_bare_parameter).count();
+    let named = |names: &[&str]| {
+        let shown: Vec<String> = names
+            .iter()
+            .take(MAX_NAMED)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        match names.len().saturating_sub(MAX_NAMED) {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
+    };
+    let mut parts = Vec::new();
+    if !bare.is_empty() {
+        parts.push(format!("no description: {}", named(&bare)));
+    }
+    if unclear > 0 {
+        let tools = counted(unclear, "tool");
+        parts.push(format!("parameters without a description in {tools}"));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The number of tools that a note names.
+const MAX_NAMED: usize = 5;
 
 /// Starts one server, and measures the time until its tools are listed.
 async fn start<'a>(config: &ServersConfig, name: &'a str) -> (&'a str, Connections, Duration) {

@@ -233,7 +233,7 @@ impl Toolbox {
         pinning.compare(tools).map_err(store::explain)
     }
 
-    /// Adds what `store` knows of the answers of tools without an output schema.
+    /// Adds the stored answers of tools without an output schema.
     pub(crate) fn recall_answers(
         &mut self,
         config: &Config,

@@ -89,7 +89,18 @@ fn a_check_knows_what_answers_had() {
     assert!(found.contains("the plan is sound"), "{found}");
 
     let (shown, _) = scene.say("tools find --servers mcp.json", 0);
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @r#"
+    shop:
+      find()
+          Finds orders.
+          {
+            "type": "object"
+          }
+          gave in 2 calls (not declared): {orders: [{id: integer, who: string, note?: string}], page?: integer}
+          - `.orders` was there in 2 of 2 calls
+          - `.page` was there in 1 of 2 calls
+          for example, with masked values: {"orders":[{"id":"integer","who":"text(3)","note":"text(4)"}]}
+    "#);
     let (listed, _) = scene.say("tools --servers mcp.json --format json", 0);
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed[0]["seen"]["calls"], 2);

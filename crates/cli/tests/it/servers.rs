@@ -76,6 +76,7 @@ fn servers_are_tested_one_by_one() {
     assert!(data.contains("✓ good  1 tool in "), "{data}");
     assert!(data.contains("✗ bad  does not start"), "{data}");
     assert!(error.contains("/none/such"), "{error}");
+    assert!(error.contains("note: good: no description: `t`"), "{error}");
     let (exit, data, _) = run(path, &["servers", "test", "good", "--servers", "mcp.json"]);
     assert_eq!(exit, Some(0));
     assert!(!data.contains("bad"), "{data}");

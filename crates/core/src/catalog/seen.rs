@@ -9,7 +9,7 @@ use crate::schema::{Additional, ObjectType, Property, Type};
 use crate::text::is_visible;
 use crate::{Hashing, Object, Value};
 
-/// The maximum number of fields of one object that are told apart. An object with more is a table with keys that are data.
+/// The maximum number of fields of one object that are distinguished. An object with more is a table with keys that are data.
 const MAX_FIELDS: usize = 48;
 
 /// The maximum depth of the structure.
@@ -47,6 +47,8 @@ pub struct SeenShape {
     items: Option<Box<SeenShape>>,
     /// True if there may be parts that are not listed.
     is_open: bool,
+    /// True if the objects are tables: their keys are data.
+    is_table: bool,
 }
 
 /// The kinds of values, as they are stored.
@@ -193,6 +195,9 @@ impl SeenShape {
             *count = count.saturating_add(more);
         }
         self.is_open |= later.is_open;
+        if later.is_table {
+            self.set_table();
+        }
         if let Some(items) = &later.items
             && let Some(shape) = self.items_mut(depth, budget)
         {
@@ -205,7 +210,14 @@ impl SeenShape {
         }
     }
 
-    /// Returns the structure of the items, unless it is too large to be told.
+    /// Removes the keys, which are data.
+    fn set_table(&mut self) {
+        self.fields.clear();
+        self.is_table = true;
+        self.is_open = true;
+    }
+
+    /// Returns the structure of the items, unless it would be too large.
     fn items_mut(&mut self, depth: usize, budget: &mut Budget) -> Option<&mut Self> {
         if self.items.is_none() {
             if depth >= MAX_DEPTH || budget.parts == 0 {
@@ -217,7 +229,7 @@ impl SeenShape {
         Some(self.items.get_or_insert_default())
     }
 
-    /// Returns the structure of a field, unless it is too large to be told or the name is rather data.
+    /// Returns the structure of a field, unless it would be too large, or the name is rather data.
     fn field_mut(
         &mut self,
         name: &Arc<str>,
@@ -226,12 +238,9 @@ impl SeenShape {
     ) -> Option<&mut Self> {
         if !self.fields.contains_key(name) {
             if self.fields.len() >= MAX_FIELDS {
-                // Its keys are data, and none of them is stored.
-                self.fields.clear();
-                self.is_open = true;
+                self.set_table();
             }
-            let is_table = self.is_open && self.fields.is_empty();
-            if is_table || depth >= MAX_DEPTH || budget.parts == 0 || !is_name(name) {
+            if self.is_table || depth >= MAX_DEPTH || budget.parts == 0 || !is_name(name) {
                 self.is_open = true;
                 return None;
             }
@@ -347,6 +356,9 @@ impl SeenShape {
         if self.is_open {
             stored.insert("open".into(), Value::from(true));
         }
+        if self.is_table {
+            stored.insert("table".into(), Value::from(true));
+        }
         stored.into()
     }
 
@@ -370,6 +382,7 @@ impl SeenShape {
             shape.items = Some(Box::new(Self::from_value(items, depth + 1)?));
         }
         shape.is_open = value.get("open").is_some();
+        shape.is_table = value.get("table").is_some();
         Some(shape)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::plan::Output;
 use planwright_core::{Object, Value};
-use planwright_engine::run::{StepStatus, StepSummary};
+use planwright_engine::run::{SkipKind, StepStatus, StepSummary};
 use serde_json::json;
 
 use super::profile::ProfileOutcome;
@@ -110,5 +110,14 @@ fn selected<'a>(outcome: &ProfileOutcome<'a>) -> Vec<&'a StepSummary> {
 }
 
 fn failure(outcome: &ProfileOutcome<'_>, step: &StepSummary) -> Value {
-    Value::object([("error", Value::from(outcome.failure_reason(step)))])
+    // Agentle's own words, which its prompts explain.
+    let skipped_for = step
+        .reason
+        .as_ref()
+        .filter(|reason| step.status == StepStatus::Skipped && reason.because == SkipKind::Step);
+    let reason = match skipped_for {
+        Some(reason) => format!("Skipped because dependency {} failed", reason.of),
+        None => outcome.failure_reason(step),
+    };
+    Value::object([("error", Value::from(reason))])
 }

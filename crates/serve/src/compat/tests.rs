@@ -146,7 +146,7 @@ async fn agentle_tells_what_was_asked_for() {
         {"id": "s1", "tool": "fail", "arguments": "{}"},
         {"id": "s2", "tool": "tell", "arguments": {"text": "$ref:s1"}}
     ], "output_steps": ["n", "s2"]}"#).await, @r#"
-    {"n":7,"s2":{"error":"skipped: `s1` did not succeed"},"other":{"error":"no such city"},"s1":{"error":"no such city"}}
+    {"n":7,"s2":{"error":"Skipped because dependency s1 failed"},"other":{"error":"no such city"},"s1":{"error":"no such city"}}
     error
     "#);
     insta::assert_snapshot!(check(CompatProfile::Agentle, r#"{"steps": [

@@ -125,7 +125,7 @@ impl SnapshotCache {
     }
 }
 
-/// Returns `catalog` with what the store knows of the answers of tools without an output schema.
+/// Returns `catalog` with the stored answers of tools without an output schema.
 pub(crate) fn with_answers(catalog: Catalog, settings: &GatewaySettings) -> Catalog {
     let store = settings.store.as_ref();
     let Some(store) = store.filter(|_| settings.config.learns_outputs()) else {

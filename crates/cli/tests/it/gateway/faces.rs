@@ -139,7 +139,7 @@ fn agentle() {
         {"id": "a", "tool": "get_weather", "arguments": "{\"city\": \"Atlantis\"}"},
         {"id": "b", "tool": "tell", "arguments": "{\"text\": \"$ref:a.temp\"}"},
         {"id": "c", "tool": "tell", "arguments": "{\"text\": \"hi\"}"},
-    ], "output_steps": ["b", "c"]})), @r#"error {"b":{"error":"skipped: `a` did not succeed"},"c":{"text":"hi"},"a":{"error":"no such city"}}"#);
+    ], "output_steps": ["b", "c"]})), @r#"error {"b":{"error":"Skipped because dependency a failed"},"c":{"text":"hi"},"a":{"error":"no such city"}}"#);
 }
 
 #[test]

@@ -4,5 +4,4 @@ CREATE TABLE seen_answers (
     tool TEXT NOT NULL,
     json TEXT NOT NULL,
     seen_ns INTEGER NOT NULL
-) STRICT;
-CREATE INDEX seen_answers_by_time ON seen_answers (seen_ns);
+) STRICT, WITHOUT ROWID;
