@@ -31,6 +31,8 @@ mod interrupts;
 mod model;
 mod origins;
 mod orphans;
+#[cfg(unix)]
+mod paging;
 mod pins;
 mod planner;
 mod program;

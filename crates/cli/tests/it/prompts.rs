@@ -16,8 +16,19 @@ const COLUMNS: u16 = 80;
 
 /// Runs the program on such a terminal. A person types each answer as soon as the screen shows the text before it.
 pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) -> String {
+    screen_in(folder, "", arguments, exchange)
+}
+
+/// Runs the program on such a terminal, with further variables, as a shell has them.
+pub(crate) fn screen_in(
+    folder: &Path,
+    environment: &str,
+    arguments: &str,
+    exchange: &[(&str, &str)],
+) -> String {
     let program = env!("CARGO_BIN_EXE_planwright");
-    let line = format!("stty rows {ROWS} cols {COLUMNS}; exec '{program}' {arguments}");
+    let stty = format!("stty rows {ROWS} cols {COLUMNS}");
+    let line = format!("{stty}; exec env {environment} '{program}' {arguments}");
     let mut child = Command::new("/usr/bin/script")
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])
         .current_dir(folder)
