@@ -37,7 +37,7 @@ pub(crate) async fn watch(
             printer.clear();
         }
         tokio::select! {
-            exit = single::check(arguments, printer) => {
+            exit = Box::pin(single::check(arguments, printer)) => {
                 last = exit.unwrap_or_else(|error| {
                     printer.error(&error);
                     error.exit()
