@@ -34,7 +34,7 @@ pub(crate) async fn watch(
         let checked = states(arguments)?;
         let is_drawn = arguments.format == Format::Text && Printer::is_watched();
         if is_drawn {
-            printer.clear();
+            Printer::clear();
         }
         tokio::select! {
             exit = Box::pin(single::check(arguments, printer)) => {
