@@ -2,7 +2,7 @@
 
 use planwright_core::check::{CheckContext, check};
 use planwright_core::plan::Action;
-use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, PlanDigest, Tool};
+use planwright_core::{Catalog, Code, Diagnostics, Lookup, Plan, PlanDigest, TextEdit, Tool};
 use planwright_dialects::document::ReadLimits;
 use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 
@@ -44,6 +44,11 @@ fn survives(result: &ParseResult) {
 pub(crate) fn assert_in_place(diagnostics: &Diagnostics, text: &str) {
     for finding in diagnostics {
         assert!(!finding.message.is_empty(), "{finding:?}");
+        let is_inside = |edit: &TextEdit| text.get(edit.span.start..edit.span.end).is_some();
+        assert!(
+            text.is_empty() || finding.source.is_some() || finding.fixes.iter().all(is_inside),
+            "{finding:?} has a fix outside of its text"
+        );
         let Some(span) = finding.span.filter(|_| finding.source.is_none()) else {
             continue;
         };

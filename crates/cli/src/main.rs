@@ -82,7 +82,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Prune(arguments) => runs::exchange::prune(&arguments, printer),
             Command::Replay(arguments) => run::resume::replay(&arguments, printer),
             Command::Check(arguments) if arguments.watch => {
-                inspect::check::watch(&arguments, printer).await
+                Box::pin(inspect::check::watch(&arguments, printer)).await
             }
             Command::Check(arguments) => {
                 interruptible(inspect::check::check(&arguments, printer)).await

@@ -126,7 +126,7 @@ impl Printer {
     }
 
     /// Clears the terminal of the status lines, and what it has scrolled away.
-    pub(crate) fn clear(self) {
+    pub(crate) fn clear() {
         let mut stream = std::io::stderr().lock();
         let _ = write!(stream, "\x1b[H\x1b[2J\x1b[3J").and_then(|()| stream.flush());
     }

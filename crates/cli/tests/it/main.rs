@@ -33,6 +33,8 @@ mod model;
 mod needed_servers;
 mod origins;
 mod orphans;
+#[cfg(unix)]
+mod paging;
 mod pins;
 mod planner;
 mod program;

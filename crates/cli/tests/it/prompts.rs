@@ -17,7 +17,17 @@ const SIZE: (u16, u16) = (24, 80);
 
 /// Runs the program on such a terminal. A person types each answer as soon as the screen shows the text before it.
 pub(crate) fn screen(folder: &Path, arguments: &str, exchange: &[(&str, &str)]) -> String {
-    let mut screens = screens(folder, arguments, exchange, SIZE);
+    screen_in(folder, "", arguments, exchange)
+}
+
+/// Runs the program on such a terminal, with further variables, as a shell has them.
+pub(crate) fn screen_in(
+    folder: &Path,
+    environment: &str,
+    arguments: &str,
+    exchange: &[(&str, &str)],
+) -> String {
+    let mut screens = screens_in(folder, environment, arguments, exchange, SIZE);
     screens.pop().unwrap_or_default()
 }
 
@@ -26,10 +36,21 @@ pub(crate) fn screens(
     folder: &Path,
     arguments: &str,
     exchange: &[(&str, &str)],
+    size: (u16, u16),
+) -> Vec<String> {
+    screens_in(folder, "", arguments, exchange, size)
+}
+
+fn screens_in(
+    folder: &Path,
+    environment: &str,
+    arguments: &str,
+    exchange: &[(&str, &str)],
     (rows, columns): (u16, u16),
 ) -> Vec<String> {
     let program = env!("CARGO_BIN_EXE_planwright");
-    let line = format!("stty rows {rows} cols {columns}; exec '{program}' {arguments}");
+    let stty = format!("stty rows {rows} cols {columns}");
+    let line = format!("{stty}; exec env {environment} '{program}' {arguments}");
     let editor = folder.join("editor");
     let editor = editor.exists().then_some(("EDITOR", editor));
     let mut child = Command::new("/usr/bin/script")

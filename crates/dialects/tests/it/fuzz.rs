@@ -1,6 +1,6 @@
 //! Hostile input: diagnostics, never a panic, and never a plan without a diagnostic.
 
-use planwright_dialects::{ReadOptions, dialects, parse};
+use planwright_dialects::{ParseResult, ReadOptions, dialects, parse};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -173,6 +173,21 @@ fn lines() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..40).prop_map(|all| all.concat())
 }
 
+/// Fails if the fixes of `text` make another plan of a plan without errors.
+fn assert_fixes(text: &str, result: &ParseResult, options: &ReadOptions<'_>) {
+    let Some(fixed) = result.diagnostics.apply_fixes(text) else {
+        return;
+    };
+    let after = parse(fixed.as_bytes(), options);
+    if !result.diagnostics.has_errors() {
+        let written = |result: &ParseResult| {
+            let plan = result.plan.as_ref()?;
+            dialects()[0].print(plan).0
+        };
+        assert_eq!(written(result), written(&after), "{text:?} became {fixed:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_line_is_too_wild(text in lines()) {
@@ -180,6 +195,7 @@ proptest! {
         for name in names.chain([None]) {
             let options = ReadOptions { dialect: name, ..ReadOptions::new("test") };
             let result = parse(text.as_bytes(), &options);
+            assert_fixes(&text, &result, &options);
             prop_assert!(result.plan.is_some() || result.diagnostics.has_errors());
             for diagnostic in &result.diagnostics {
                 let span = diagnostic.span.unwrap_or_default();
@@ -195,7 +211,9 @@ proptest! {
     fn no_plan_is_too_wild(plan in plan_like()) {
         let text = plan.to_string();
         for name in dialects().iter().map(|dialect| dialect.name()) {
-            let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
+            let options = ReadOptions::new("test").in_dialect(name);
+            let result = parse(text.as_bytes(), &options);
+            assert_fixes(&text, &result, &options);
             prop_assert!(result.plan.is_some() || result.diagnostics.has_errors());
             for diagnostic in &result.diagnostics {
                 let span = diagnostic.span.unwrap_or_default();

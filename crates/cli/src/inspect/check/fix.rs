@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use planwright::core::{Diagnostics, Plan};
+use planwright::core::{Diagnostic, Diagnostics};
 use planwright::dialects::{Dialect as _, ParseResult, native::Native};
 use planwright::terminal_text;
 use similar::TextDiff;
@@ -118,13 +118,13 @@ fn fixed(text: &str, plan: &TextArguments) -> (String, usize) {
 
 /// Returns true unless a plan that could run became another one.
 fn is_same(before: &ParseResult, after: &ParseResult) -> bool {
-    let written = |plan: &Option<Plan>| Native.print(plan.as_ref()?).0;
+    let written = |read: &ParseResult| Native.print(read.plan.as_ref()?).0;
     before.diagnostics.has_errors()
-        || (before.dialect == after.dialect && written(&before.plan) == written(&after.plan))
+        || (before.dialect == after.dialect && written(before) == written(after))
 }
 
 fn fixable(diagnostics: &Diagnostics) -> usize {
-    let is_fixable = |found: &&planwright::core::Diagnostic| !found.fixes.is_empty();
+    let is_fixable = |found: &&Diagnostic| !found.fixes.is_empty();
     diagnostics.iter().filter(is_fixable).count()
 }
 

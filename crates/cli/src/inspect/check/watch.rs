@@ -34,10 +34,10 @@ pub(crate) async fn watch(
         let checked = states(arguments)?;
         let is_drawn = arguments.format == Format::Text && Printer::is_watched();
         if is_drawn {
-            printer.clear();
+            Printer::clear();
         }
         tokio::select! {
-            exit = single::check(arguments, printer) => {
+            exit = Box::pin(single::check(arguments, printer)) => {
                 last = exit.unwrap_or_else(|error| {
                     printer.error(&error);
                     error.exit()
