@@ -2,9 +2,11 @@
 
 mod code;
 mod report;
+mod way;
 
 pub use code::Code;
 pub(crate) use report::MAX_TEXT_BYTES;
 pub use report::{
-    Diagnostic, DiagnosticCounter, Diagnostics, FLOW_REFUSAL, Fix, FixPart, FlowHop, Severity,
+    Diagnostic, DiagnosticCounter, Diagnostics, FLOW_REFUSAL, Fix, FixPart, Severity,
 };
+pub use way::{FlowHop, FlowWay};
