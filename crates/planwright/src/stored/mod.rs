@@ -1,6 +1,7 @@
 //! Stored runs: their starts, their results, their resumption.
 
 pub(crate) mod decisions;
+mod kept;
 mod new_run;
 mod replayed;
 mod resume;
@@ -10,6 +11,7 @@ mod servers;
 mod streamed;
 
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
+pub use kept::KeptResults;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use resume::{
     CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
