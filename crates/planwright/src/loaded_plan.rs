@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::check::{
     CheckContext, CheckedPlan, Library, Limits, Policy, check, check_without_inputs,
 };
-use planwright_core::flow::RecalledLabels;
+use planwright_core::flow::{RecalledLabels, StepLabels};
 use planwright_core::plan::{
     Action, Field, Name, Node, NodeKind, Ordering, Output, PlanTarget, RECALLED_STEP, Sharing, Step,
 };
@@ -50,6 +50,7 @@ pub struct LoadedPlan {
     share: bool,
     recalled: Object,
     recalled_labels: RecalledLabels,
+    kept: StepLabels,
 }
 
 impl LoadedPlan {
@@ -75,6 +76,7 @@ impl LoadedPlan {
             share: false,
             recalled: Object::default(),
             recalled_labels: RecalledLabels::new(),
+            kept: StepLabels::new(),
         }
     }
 
@@ -185,6 +187,13 @@ impl LoadedPlan {
         self
     }
 
+    /// The same plan for a run with results of an earlier plan that have the labels `kept`, by step.
+    #[must_use]
+    pub fn with_kept(mut self, kept: StepLabels) -> Self {
+        self.kept = kept;
+        self
+    }
+
     /// Names another plan that this one may run, so that diagnostics distinguish a misspelt name from a missing plan.
     #[must_use]
     pub fn with_known_plan(mut self, name: &str) -> Self {
@@ -210,6 +219,7 @@ impl LoadedPlan {
             share: false,
             recalled: Object::default(),
             recalled_labels: RecalledLabels::new(),
+            kept: StepLabels::new(),
         }
     }
 
@@ -274,7 +284,8 @@ impl LoadedPlan {
             .with_library(&self.library)
             .with_policy(policy)
             .with_inputs(&self.inputs)
-            .with_recalled(&self.recalled_labels);
+            .with_recalled(&self.recalled_labels)
+            .with_kept(&self.kept);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::{FlowReport, Integrity, OnViolation, PlannerLabel, ValueLabels};
+use planwright_core::flow::{FlowReport, Integrity, OnViolation, ValueLabels};
 use planwright_core::{Code, Tool, Value, flow};
 use planwright_engine::backend::ToolOutput;
 use planwright_engine::run::{StepStatus, StepSummary};
@@ -59,12 +59,6 @@ impl PlanHost {
     /// Returns true if the session has read untrusted text.
     pub(crate) fn is_exposed(&self, client: &GatewayClient) -> bool {
         self.exposed().contains(client)
-    }
-
-    /// Returns true if the literals of the session's plans are untrusted by the policy.
-    pub(crate) fn policy_exposes(&self, client: &GatewayClient) -> bool {
-        let flow = self.policy(client).flow;
-        flow.is_some_and(|flow| flow.planner == PlannerLabel::Exposed)
     }
 
     /// Returns the reason to ask about a call without a plan, if its session has read untrusted text and writes a guarded

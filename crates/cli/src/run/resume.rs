@@ -87,7 +87,18 @@ pub(crate) async fn resume(
     toolbox.open_extraction(&arguments.adapt.model, &config);
     // Calls that need approval in the gateway need approval here as well.
     toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
-    let (plan, loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
+    let policy = config.restrict(Policy::new());
+    let keep: Vec<Arc<str>> = arguments
+        .keep
+        .iter()
+        .map(|step| step.as_str().into())
+        .collect();
+    let keep = stored.keep(&id, &keep, &policy)?;
+    let mut kept = stored.kept.clone();
+    kept.extend(keep.iter().cloned());
+    let (plan, loaded) = loaded
+        .with_kept(kept.labels())
+        .check(&toolbox.catalog, &policy);
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
         toolbox.close().await;
@@ -111,11 +122,7 @@ pub(crate) async fn resume(
         plan: &plan,
         new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_stored()),
         options: &options,
-        keep: arguments
-            .keep
-            .iter()
-            .map(|step| step.as_str().into())
-            .collect(),
+        keep,
         choices: choices(arguments, &stored::named_steps(&plan, &stored.history()?))?,
         now: store::now(),
     };

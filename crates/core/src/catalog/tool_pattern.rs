@@ -32,11 +32,14 @@ impl ToolPattern {
 
     /// Returns true if the pattern matches the tool `tool` of the server `server`.
     pub fn covers_name(&self, server: &str, tool: &str) -> bool {
-        if !self.0.contains('.') {
+        // Names are short, so a plain loop over the bytes is faster than a search.
+        if !self.0.bytes().any(|byte| byte == b'.') {
             return matches_name(&self.0, tool);
         }
         // Server and tool names may contain dots, so any dot may be the separator.
-        self.0.match_indices('.').any(|(at, _)| {
+        let bytes = self.0.bytes().enumerate();
+        let mut dots = bytes.filter(|(_, byte)| *byte == b'.');
+        dots.any(|(at, _)| {
             let (of_server, of_tool) = (self.0.get(..at), self.0.get(at + 1..));
             of_server.is_some_and(|pattern| matches_name(pattern, server))
                 && of_tool.is_some_and(|pattern| matches_name(pattern, tool))
@@ -65,12 +68,18 @@ impl From<String> for ToolPattern {
 /// Returns true if `text` matches `pattern`, with `*` for any text. Each part between stars is matched as early as
 /// possible, from left to right, so the time is bounded by the product of both lengths.
 pub(crate) fn matches_name(pattern: &str, text: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
+    // Names are short, so a plain loop over the bytes is faster than a search.
+    let star = pattern.bytes().position(|byte| byte == b'*');
+    let Some((first, rest)) = star.and_then(|at| pattern.split_at_checked(at)) else {
         return pattern == text;
     };
+    let rest = rest.get(1..).unwrap_or_default();
     let Some(mut left) = text.strip_prefix(first) else {
         return false;
     };
+    if rest.is_empty() {
+        return true;
+    }
     let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));
     for part in between.split('*') {
         let Some(at) = left.find(part) else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use crate::flow::{FlowPolicy, RecalledLabels};
+use crate::flow::{FlowPolicy, RecalledLabels, StepLabels};
 use crate::plan::ExternalValue;
 use crate::{Catalog, Object, Plan, Tool, ToolPattern};
 
@@ -21,6 +21,9 @@ pub struct CheckContext<'a> {
     pub inputs: &'a Object,
     /// The labels of the results of earlier runs that it refers to.
     pub recalled: &'a RecalledLabels,
+    /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
+    /// from something else.
+    pub kept: Option<&'a StepLabels>,
 }
 
 impl<'a> CheckContext<'a> {
@@ -32,6 +35,7 @@ impl<'a> CheckContext<'a> {
             policy: Policy::permissive(),
             inputs: no_values(),
             recalled: no_labels(),
+            kept: None,
         }
     }
 
@@ -60,6 +64,13 @@ impl<'a> CheckContext<'a> {
     #[must_use]
     pub fn with_recalled(mut self, recalled: &'a RecalledLabels) -> Self {
         self.recalled = recalled;
+        self
+    }
+
+    /// Sets the labels of results that an earlier plan of the same run computed.
+    #[must_use]
+    pub fn with_kept(mut self, kept: &'a StepLabels) -> Self {
+        self.kept = Some(kept);
         self
     }
 }

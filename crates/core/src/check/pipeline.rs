@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
-use super::context::CheckContext;
+use super::context::{CheckContext, Policy};
 use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
 use super::digest;
 use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
 use super::type_inference::TypeInference;
-use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict};
+use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::schema::Type;
@@ -62,6 +62,7 @@ fn check_flow(
 ) -> Option<CheckedPlan> {
     let context_of_flow = FlowContext {
         recalled: Some(context.recalled),
+        kept: context.kept,
         ..FlowContext::new(policy, &context.policy.releases)
     };
     let mut report = flow::analyze(&plan, context_of_flow);
@@ -77,6 +78,26 @@ fn check_flow(
 }
 
 impl CheckedPlan {
+    /// Analyzes the flow of data again, now with the labels of results that an earlier plan of the same run computed. Returns no
+    /// plan if `policy` denies a violation, and the violations; a plan without a flow policy stays as it is.
+    pub fn with_kept(
+        self,
+        policy: &Policy,
+        kept: &StepLabels,
+    ) -> (Option<CheckedPlan>, Diagnostics) {
+        let Some(flow_policy) = &policy.flow else {
+            return (Some(self), Diagnostics::new());
+        };
+        let context = FlowContext {
+            kept: Some(kept),
+            ..FlowContext::new(flow_policy, &policy.releases)
+        };
+        let mut report = flow::analyze(&self, context);
+        let violations = std::mem::take(&mut report.diagnostics);
+        let is_denied = report.verdict() == FlowVerdict::Denied;
+        ((!is_denied).then(|| self.with_flow(report)), violations)
+    }
+
     /// Appends the steps of `more` to this plan and checks the result. Existing steps keep their positions, and new
     /// steps may refer to them.
     ///

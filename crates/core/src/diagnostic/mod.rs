@@ -3,10 +3,12 @@
 mod code;
 mod edit;
 mod report;
+mod way;
 
 pub use code::Code;
 pub use edit::TextEdit;
 pub(crate) use report::MAX_TEXT_BYTES;
 pub use report::{
-    Diagnostic, DiagnosticCounter, Diagnostics, FLOW_REFUSAL, Fix, FixPart, FlowHop, Severity,
+    Diagnostic, DiagnosticCounter, Diagnostics, FLOW_REFUSAL, Fix, FixPart, Severity,
 };
+pub use way::{FlowHop, FlowWay};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{Code, TextEdit};
+use super::{Code, FlowHop, FlowWay, TextEdit};
 use crate::{Place, Sources, Span};
 
 /// A diagnostic: a problem of a plan, with its place and a hint.
@@ -29,7 +29,7 @@ pub struct Diagnostic {
     /// The way of the value that the diagnostic is about, one place after the other. Empty except for
     /// violations of the flow policy.
     #[serde(skip_serializing_if = "<[FlowHop]>::is_empty")]
-    pub way: Arc<[FlowHop]>,
+    pub way: FlowWay,
     /// The likely correction, as a change of the plan's value. It may change what the plan does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
@@ -39,15 +39,6 @@ pub struct Diagnostic {
     /// The name of the text that pointer and span refer to; `None` for the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Arc<str>>,
-}
-
-/// A place on the way of a value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FlowHop {
-    /// The place as a JSON pointer into the text of the plan; empty if it has none.
-    pub place: String,
-    /// The operation on the value at that place.
-    pub text: String,
 }
 
 /// Maximum number of bytes of a message, a hint or a pointer. Each may quote a name that is as long as the whole text.
@@ -128,7 +119,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
-            way: Arc::default(),
+            way: FlowWay::default(),
             fix: None,
             fixes: Arc::default(),
             source: None,

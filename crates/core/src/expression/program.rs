@@ -23,6 +23,7 @@ struct ExpressionData {
     tree: Tree,
     bindings: Vec<Form>,
     reads: Vec<Read>,
+    has_calls: bool,
 }
 
 impl PartialEq for Expression {
@@ -33,15 +34,6 @@ impl PartialEq for Expression {
 }
 
 impl Expression {
-    pub(super) fn new(text: Arc<str>, tree: Tree, bindings: Vec<Form>, reads: Vec<Read>) -> Self {
-        Self(Arc::new(ExpressionData {
-            text,
-            tree,
-            bindings,
-            reads,
-        }))
-    }
-
     /// Returns the source text.
     pub fn text(&self) -> &Arc<str> {
         &self.0.text
@@ -117,6 +109,7 @@ struct Binder<'t> {
     reads: Vec<Read>,
     /// The paths whose existence the expression tests with `has(…)`.
     tested: Vec<Read>,
+    has_calls: bool,
 }
 
 impl<'t> Binder<'t> {
@@ -127,6 +120,7 @@ impl<'t> Binder<'t> {
             bindings: Vec::new(),
             reads: Vec::new(),
             tested: Vec::new(),
+            has_calls: false,
         }
     }
 
@@ -134,7 +128,13 @@ impl<'t> Binder<'t> {
     fn bind(mut self, written: Arc<str>, mut tree: Tree) -> Expression {
         tested_reads(&mut tree, &mut self.tested);
         self.walk(&mut tree, false);
-        Expression::new(written, tree, self.bindings, self.reads)
+        Expression(Arc::new(ExpressionData {
+            text: written,
+            tree,
+            bindings: self.bindings,
+            reads: self.reads,
+            has_calls: self.has_calls,
+        }))
     }
 
     /// Replaces reads by bindings. `guarded` parts may be missing, so the reference pass must not report their paths.
@@ -151,6 +151,7 @@ impl<'t> Binder<'t> {
                 if alternatives.iter().all(|each| is_closed(&each.tree, 0)) {
                     let form = form_of(std::mem::take(alternatives), self.text);
                     // Each alternative may be missing, the last one if an earlier one exists.
+                    self.has_calls |= has_calls(&form);
                     self.reads
                         .extend(form_reads(&form).into_iter().map(lenient));
                     *tree = Tree::Bound(self.binding(form));
@@ -162,6 +163,12 @@ impl<'t> Binder<'t> {
                 }
             }
             Tree::Has(path) => self.walk(path, true),
+            Tree::Call(_, arguments) => {
+                self.has_calls = true;
+                for argument in arguments {
+                    self.walk(argument, guarded);
+                }
+            }
             other => each_part(other, &mut |part| self.walk(part, guarded)),
         }
     }
@@ -220,6 +227,17 @@ fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
         tested.push(read.clone());
     }
     each_part(tree, &mut |part| tested_reads(part, tested));
+}
+
+/// Returns true if an expression of `form` calls a global function.
+pub(crate) fn has_calls(form: &Form) -> bool {
+    match form {
+        Form::All(_) => false,
+        Form::First(alternatives) => alternatives.iter().any(|one| match one {
+            Alternative::Read(_) | Alternative::Literal(_) => false,
+            Alternative::Expression(expression) => expression.0.has_calls,
+        }),
+    }
 }
 
 fn form_reads(form: &Form) -> Vec<Read> {

@@ -20,6 +20,7 @@ use crate::check::Releases;
 use crate::plan::{
     Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
 };
+use crate::schema::Type;
 use crate::{CheckedPlan, CheckedStep, Hashing, Place, Sources, Step, Value};
 
 /// The input of an analysis besides the plan.
@@ -33,6 +34,9 @@ pub struct FlowContext<'a> {
     pub with_edges: bool,
     /// The labels of the results of earlier runs that the plan refers to.
     pub recalled: Option<&'a RecalledLabels>,
+    /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
+    /// from something else.
+    pub kept: Option<&'a StepLabels>,
 }
 
 impl<'a> FlowContext<'a> {
@@ -43,6 +47,7 @@ impl<'a> FlowContext<'a> {
             releases,
             with_edges: false,
             recalled: None,
+            kept: None,
         }
     }
 
@@ -100,6 +105,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         parameters,
         diagnostics,
         output_sources: graph.sources(output),
+        kept: context.kept.cloned().unwrap_or_default(),
         on_violation: context.policy.violation,
         planner: context.policy.planner,
         policy: context.policy.digest().into(),
@@ -465,6 +471,7 @@ impl<'a> Analysis<'a> {
             let instead = self.node(scope, Some(index), instead);
             output = self.store.any_of(vec![output, instead]);
         }
+        output = self.with_kept(scope, step, output);
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
         self.complete(open, output);
@@ -498,10 +505,11 @@ impl<'a> Analysis<'a> {
                 let output = self.store.output(Arc::clone(&path), tool_id);
                 // The arguments may read the last round.
                 scope.known.borrow_mut().rounds.insert(index, output);
-                let labels = self.node(scope, Some(index), &step.args);
+                let labels = self.call_arguments(scope, index, step, tool);
                 self.set_arguments(scope, index, labels);
                 let tool_name = self.store.tool_name(tool_id);
-                let Some(rules) = self.arguments.of(tool) else {
+                let rules = self.arguments.of(tool);
+                let Some(rules) = self.arguments.get_mut(rules) else {
                     return output;
                 };
                 let part = ArgumentPart::Node(&step.args);
@@ -646,6 +654,18 @@ impl<'a> Analysis<'a> {
             Some(value) => self.store.recalled(value, node),
             None => self.store.whole(node),
         }
+    }
+
+    /// Returns the labels of the output of a step whose result an earlier plan may have computed.
+    fn with_kept(&mut self, scope: &PlanScope<'a, '_>, step: &Step, output: LabelsId) -> LabelsId {
+        let kept = self.context.kept.filter(|_| scope.is_main);
+        let Some(labels) = kept.and_then(|kept| kept.get(step.id.text())) else {
+            return output;
+        };
+        let origin = LabelOrigin::Kept(Arc::clone(step.id.text()));
+        let node = self.store.graph.origin(origin, Flags::from(*labels));
+        let earlier = self.store.typed(&Type::Any, node);
+        self.store.any_of(vec![output, earlier])
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {

@@ -1,6 +1,6 @@
 //! Rules of the policy that cover no tool, field or parameter.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::parameters::{ParameterRule, parameter_rules};
 use super::policy::{FlowPolicy, FlowRule, Guard};
@@ -15,6 +15,9 @@ const MAX_DEPTH: usize = 12;
 
 /// Minimum similarity of a name that a warning suggests (Jaro-Winkler).
 const MIN_SIMILARITY: f64 = 0.75;
+
+/// The extraction tool.
+static EXTRACTION: LazyLock<Arc<Tool>> = LazyLock::new(|| Arc::new(Tool::extraction()));
 
 /// Returns a warning for each rule of `policy` that covers no tool of `catalog`, or no field or parameter of one.
 ///
@@ -43,11 +46,12 @@ pub fn uncovered_rules(policy: &FlowPolicy, catalog: &Catalog) -> Vec<Diagnostic
     for rule in guards {
         diagnostics.extend(uncovered("guard", rule, &tools, Part::Parameters));
     }
-    // Texts leave through this tool as well; a catalog need not have it.
-    let extraction = Arc::new(Tool::extraction());
-    let leaving: Vec<&Arc<Tool>> = tools.iter().copied().chain([&extraction]).collect();
-    for rule in &policy.leaves {
-        diagnostics.extend(uncovered("leaves", rule, &leaving, Part::Parameters));
+    if !policy.leaves.is_empty() {
+        // Texts leave through this tool as well; a catalog need not have it.
+        let leaving: Vec<&Arc<Tool>> = tools.iter().copied().chain([&*EXTRACTION]).collect();
+        for rule in &policy.leaves {
+            diagnostics.extend(uncovered("leaves", rule, &leaving, Part::Parameters));
+        }
     }
     for rule in &policy.decides {
         let unguarded = uncovered("decides", rule, &tools, Part::Parameters);

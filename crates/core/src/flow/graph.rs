@@ -23,11 +23,26 @@ pub(super) enum LabelOrigin {
         tool: Arc<str>,
         field: Arc<str>,
     },
+    /// The result of a step that an earlier plan of the run computed.
+    Kept(Arc<str>),
     /// A literal or an input of the plan.
     Planner,
     /// A secret.
     Secret(Arc<str>),
 }
+
+/// A source as the graph stores it. A call has a source for each field of its output, so these share the step and the tool.
+#[derive(Clone, Debug)]
+enum StoredOrigin {
+    Output { call: CallId, field: Arc<str> },
+    Kept(Arc<str>),
+    Planner,
+    Secret(Arc<str>),
+}
+
+/// The position of a call in its graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CallId(u32);
 
 /// A place through which a value passes.
 #[derive(Clone, Debug)]
@@ -105,7 +120,9 @@ pub(super) struct LabelGraph {
     nodes: Vec<GraphNode>,
     parents: Vec<NodeId>,
     added: Vec<AddedParent>,
-    origins: Vec<LabelOrigin>,
+    origins: Vec<StoredOrigin>,
+    /// The calls that sources are outputs of: step and tool.
+    calls: Vec<(Arc<str>, Arc<str>)>,
     passages: Vec<Passage>,
     /// The parents of the node that is being created.
     new_parents: Vec<NodeId>,
@@ -120,6 +137,30 @@ impl LabelGraph {
 
     /// Adds the source of a value.
     pub(super) fn origin(&mut self, origin: LabelOrigin, flags: Flags) -> NodeId {
+        let stored = match origin {
+            LabelOrigin::Output { step, tool, field } => StoredOrigin::Output {
+                call: self.add_call(step, tool),
+                field,
+            },
+            LabelOrigin::Kept(step) => StoredOrigin::Kept(step),
+            LabelOrigin::Planner => StoredOrigin::Planner,
+            LabelOrigin::Secret(name) => StoredOrigin::Secret(name),
+        };
+        self.add_origin(stored, flags)
+    }
+
+    /// Adds a call of `tool` by `step`, for any number of sources.
+    pub(super) fn add_call(&mut self, step: Arc<str>, tool: Arc<str>) -> CallId {
+        self.calls.push((step, tool));
+        CallId(position(self.calls.len() - 1))
+    }
+
+    /// Adds a field of the output of a call as the source of a value.
+    pub(super) fn output(&mut self, call: CallId, field: Arc<str>, flags: Flags) -> NodeId {
+        self.add_origin(StoredOrigin::Output { call, field }, flags)
+    }
+
+    fn add_origin(&mut self, origin: StoredOrigin, flags: Flags) -> NodeId {
         let kind = NodeKind::Origin(position(self.origins.len()));
         self.origins.push(origin);
         let node = self.push(kind);
@@ -300,11 +341,24 @@ impl LabelGraph {
         self.nodes.get(id.0 as usize)
     }
 
-    fn origin_of(&self, node: &GraphNode) -> Option<&LabelOrigin> {
-        match node.kind {
-            NodeKind::Origin(position) => self.origins.get(position as usize),
-            NodeKind::Join | NodeKind::Passage(_) => None,
-        }
+    fn origin_of(&self, node: &GraphNode) -> Option<LabelOrigin> {
+        let position = match node.kind {
+            NodeKind::Origin(position) => position,
+            NodeKind::Join | NodeKind::Passage(_) => return None,
+        };
+        Some(match self.origins.get(position as usize)? {
+            StoredOrigin::Output { call, field } => {
+                let (step, tool) = self.calls.get(call.0 as usize)?;
+                LabelOrigin::Output {
+                    step: Arc::clone(step),
+                    tool: Arc::clone(tool),
+                    field: Arc::clone(field),
+                }
+            }
+            StoredOrigin::Kept(step) => LabelOrigin::Kept(Arc::clone(step)),
+            StoredOrigin::Planner => LabelOrigin::Planner,
+            StoredOrigin::Secret(name) => LabelOrigin::Secret(Arc::clone(name)),
+        })
     }
 
     fn passage_of(&self, node: &GraphNode) -> Option<&Passage> {
@@ -334,7 +388,7 @@ impl<'g> GraphSearch<'g> {
         &mut self,
         node: NodeId,
         flag: Flag,
-    ) -> Option<(&'g LabelOrigin, Vec<&'g Passage>)> {
+    ) -> Option<(LabelOrigin, Vec<&'g Passage>)> {
         self.seen.clear();
         let mut queue = VecDeque::from([node]);
         self.visit(node, None)?;
@@ -371,7 +425,7 @@ impl<'g> GraphSearch<'g> {
         node: NodeId,
         flag: Option<Flag>,
         max: usize,
-    ) -> Vec<&'g LabelOrigin> {
+    ) -> Vec<LabelOrigin> {
         self.seen.clear();
         let mut open = vec![node];
         let mut origins = Vec::new();

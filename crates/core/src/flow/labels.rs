@@ -600,15 +600,14 @@ impl<'a> LabelStore<'a> {
                 let stated = self.stated.get(&call.step).copied().unwrap_or_default();
                 let labels: Rc<[_]> = tool.labels(output.part);
                 let start = self.pending.len();
+                let call = self
+                    .graph
+                    .add_call(Arc::clone(&call.step), Arc::clone(tool.name.text()));
                 for (field, flags) in labels.iter() {
                     let mut flags = *flags;
                     flags.add(stated);
-                    let origin = LabelOrigin::Output {
-                        step: Arc::clone(&call.step),
-                        tool: Arc::clone(tool.name.text()),
-                        field: Arc::clone(field),
-                    };
-                    self.pending.push(self.graph.origin(origin, flags));
+                    let node = self.graph.output(call, Arc::clone(field), flags);
+                    self.pending.push(node);
                 }
                 self.graph.join(self.pending.drain(start..))
             }

@@ -28,7 +28,7 @@ pub use policy::{
 };
 pub use report::{
     Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
-    FlowVerdict, Integrity, ValueLabels,
+    FlowVerdict, FlowWay, Integrity, ValueLabels,
 };
 
 #[cfg(test)]

@@ -188,8 +188,8 @@ fn rule_matches(policy: &FlowPolicy, tool: &Tool) -> RuleMatches {
 pub(super) struct AllArgumentRules<'a> {
     policy: &'a FlowPolicy,
     rules: Vec<ArgumentRules<'a>>,
-    by_tool: HashMap<*const Tool, usize, Hashing>,
-    by_matches: HashMap<RuleMatches, usize, Hashing>,
+    by_tool: HashMap<*const Tool, RulesId, Hashing>,
+    by_matches: HashMap<RuleMatches, RulesId, Hashing>,
 }
 
 impl<'a> AllArgumentRules<'a> {
@@ -202,9 +202,9 @@ impl<'a> AllArgumentRules<'a> {
         }
     }
 
-    /// Returns the rules for the parameters of `tool`.
-    pub(super) fn of(&mut self, tool: &'a Tool) -> Option<&mut ArgumentRules<'a>> {
-        let position = *self
+    /// Returns the position of the rules for the parameters of `tool`.
+    pub(super) fn of(&mut self, tool: &'a Tool) -> RulesId {
+        *self
             .by_tool
             .entry(std::ptr::from_ref(tool))
             .or_insert_with(|| {
@@ -212,14 +212,47 @@ impl<'a> AllArgumentRules<'a> {
                 match self.by_matches.get(&matches) {
                     Some(known) => *known,
                     None => {
+                        let id = RulesId(self.rules.len());
                         self.rules.push(ArgumentRules::of(self.policy, &matches));
-                        let position = self.rules.len() - 1;
-                        self.by_matches.insert(matches, position);
-                        position
+                        self.by_matches.insert(matches, id);
+                        id
                     }
                 }
-            });
-        self.rules.get_mut(position)
+            })
+    }
+
+    pub(super) fn get_mut(&mut self, id: RulesId) -> Option<&mut ArgumentRules<'a>> {
+        self.rules.get_mut(id.0)
+    }
+}
+
+/// The position of the rules for the parameters of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RulesId(usize);
+
+impl ArgumentRules<'_> {
+    /// Returns true if the label of the argument `node` for the field `key` of the arguments may matter: a rule applies to it,
+    /// or may apply to a field inside. `shape` is the type of all arguments.
+    pub(super) fn concern(&mut self, key: &Arc<str>, node: &Node, shape: &Type) -> bool {
+        let id = self.field(ALL_ARGUMENTS, key);
+        let Some(parameter) = self.parameter(id) else {
+            return true;
+        };
+        if parameter.guard.is_some() || parameter.leaves.is_some() {
+            return true;
+        }
+        match &node.kind {
+            NodeKind::Text(_) => false,
+            // A value of such a type has no fields.
+            NodeKind::Reference(_) => !matches!(
+                shape,
+                Type::Object(object) if matches!(
+                    object.field(key),
+                    Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
+                )
+            ),
+            NodeKind::Literal(_) | NodeKind::List(_) | NodeKind::Object(_) => true,
+        }
     }
 }
 

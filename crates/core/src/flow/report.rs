@@ -9,13 +9,14 @@ use std::sync::Arc;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
+use super::analysis::StepLabels;
 use super::graph::Flags;
 use super::labels::is_position;
-use super::traces::{ShownTraces, Traces};
+use super::traces::{ShownTraces, Traces, WayEnd};
 use super::{OnViolation, PlannerLabel};
 use crate::{Code, Diagnostics, ToolName, Value};
 
-pub use crate::diagnostic::FlowHop;
+pub use crate::diagnostic::{FlowHop, FlowWay};
 
 /// The integrity of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -112,7 +113,7 @@ impl FlowParameter {
     }
 
     /// Returns the way of the violating value, from its source to the parameter.
-    pub fn way(&self) -> &Arc<[FlowHop]> {
+    pub fn way(&self) -> &FlowWay {
         &self.shown().way
     }
 
@@ -130,20 +131,13 @@ impl FlowParameter {
         self.traces.shown(|code| self.end_of_way(code))
     }
 
-    /// Words the last hop of the way of a violation.
-    pub(super) fn end_of_way(&self, code: Code) -> String {
-        let Self { step, tool, .. } = self;
-        match code {
-            Code::UntrustedDecision => format!("decides whether `{step}` calls `{tool}`"),
-            _ => format!("reaches {} of `{tool}` in `{step}`", self.described()),
-        }
-    }
-
-    pub(super) fn described(&self) -> String {
-        if self.parameter.is_empty() {
-            "the arguments".to_owned()
-        } else {
-            format!("the parameter `{}`", self.parameter)
+    /// Returns the end of the way of a violation.
+    pub(super) fn end_of_way(&self, code: Code) -> WayEnd {
+        WayEnd {
+            code,
+            step: Arc::clone(&self.step),
+            tool: Arc::clone(self.tool.text()),
+            parameter: Arc::clone(&self.parameter),
         }
     }
 
@@ -186,7 +180,7 @@ impl Serialize for FlowParameter {
         fields.serialize_field("confidentiality", &self.confidentiality)?;
         fields.serialize_field("origins", self.origins())?;
         fields.serialize_field("code", &self.code.map(Code::as_str))?;
-        fields.serialize_field("way", &**self.way())?;
+        fields.serialize_field("way", self.way())?;
         fields.end()
     }
 }
@@ -311,6 +305,8 @@ pub struct FlowReport {
     /// True if the plan's output may contain an untrusted text: one that is no constant of a schema. A planner that reads
     /// such an output is exposed.
     pub exposes: bool,
+    /// The results of an earlier plan of the run that the analysis knew of, with their labels.
+    pub kept: StepLabels,
     /// The positions of the parameters of each step.
     pub(super) by_step: HashMap<Arc<str>, Vec<usize>>,
 }
@@ -424,7 +420,7 @@ impl FlowReport {
                 text,
             };
             parameter.code = Some(code);
-            let way = Arc::from([
+            let way = FlowWay::from(vec![
                 hop(format!(
                     "the server states that the result of `{path}` is {label}"
                 )),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
-use super::report::{Confidentiality, FlowHop, FlowOrigin, FlowParameter, Integrity};
-use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces};
+use super::report::{Confidentiality, FlowOrigin, FlowParameter, FlowWay, Integrity};
+use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces, described};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
@@ -71,13 +71,13 @@ impl ReportBuilder<'_> {
                 if !counter.count(severity) {
                     continue;
                 }
-                let end = || parameter.end_of_way(violation.code);
                 let diagnostic = if position == 0 {
                     let (origins, way) = (parameter.origins(), parameter.way());
                     self.diagnostic(&parameter, violation, origins, way, severity)
                 } else {
-                    let ShownTraces { origins, way } =
-                        parameter.traces.of_violation(violation, end());
+                    let ShownTraces { origins, way } = parameter
+                        .traces
+                        .of_violation(violation, parameter.end_of_way(violation.code));
                     self.diagnostic(&parameter, violation, &origins, &way, severity)
                 };
                 diagnostics.push(diagnostic);
@@ -133,7 +133,7 @@ impl ReportBuilder<'_> {
                     .releases
                     .objection(ExternalValue::Secrets, name, parameter.tool)
                     .is_none(),
-                LabelOrigin::Output { .. } | LabelOrigin::Planner => false,
+                LabelOrigin::Output { .. } | LabelOrigin::Kept(_) | LabelOrigin::Planner => false,
             })
     }
 
@@ -142,7 +142,7 @@ impl ReportBuilder<'_> {
         parameter: &FlowParameter,
         violation: LabelViolation,
         origins: &[FlowOrigin],
-        way: &Arc<[FlowHop]>,
+        way: &FlowWay,
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
@@ -159,7 +159,7 @@ impl ReportBuilder<'_> {
         if sources.is_empty() {
             sources.push_str("many sources");
         }
-        let what = parameter.described();
+        let what = described(&parameter.parameter);
         let message = match violation.code {
             Code::PrivateArgument => format!(
                 "the private value of {sources} leaves through {what} of `{tool}` in `{}`",
@@ -179,14 +179,14 @@ impl ReportBuilder<'_> {
         if let Some(sources) = self.graph.text(traces.text) {
             diagnostic = diagnostic.at(traces.place, sources);
         }
-        diagnostic.way = Arc::clone(way);
+        diagnostic.way = way.clone();
         diagnostic.help(self.ways_out(violation, origins))
     }
 
     fn ways_out(&self, violation: LabelViolation, origins: &[FlowOrigin]) -> String {
         let rule = origins
             .iter()
-            .find(|origin| !origin.step.is_empty())
+            .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty())
             .map(|origin| {
                 if origin.field.is_empty() {
                     origin.tool.to_string()
@@ -227,6 +227,7 @@ fn shown_origin(origin: &FlowOrigin) -> String {
     match (&*origin.step, &*origin.tool) {
         ("", "plan") => "the plan's author".to_owned(),
         ("", _) => format!("the secret `{}`", origin.field),
+        (step, "") if origin.field.is_empty() => format!("`{step}` (an earlier plan)"),
         (step, tool) if origin.field.is_empty() => format!("`{step}` (`{tool}`)"),
         (step, tool) => format!("`{step}.{}` (`{tool}`)", origin.field),
     }

@@ -1,8 +1,8 @@
-//! The size of the label graph.
+//! The size of the label graph, and results of an earlier plan.
 
 use super::analysis::graph_size;
-use super::{FlowContext, FlowPattern, FlowPolicy};
-use crate::check::{CheckContext, Releases, check};
+use super::{FlowContext, FlowPattern, FlowPolicy, StepLabels, ValueLabels};
+use crate::check::{CheckContext, Policy, Releases, check};
 use crate::expression::parse_form;
 use crate::plan::{
     Action, Field, ForEach, Method, Node, OnError, Output, Reference, SlotKind, SlotPath, Targets,
@@ -109,4 +109,55 @@ fn the_graph_grows_linearly_with_the_plan() {
     }
     // 150 steps have some eleven nodes each.
     assert!(sizes[0] < 150 * 15, "{sizes:?}");
+}
+
+#[test]
+fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
+    let send = Step::call(
+        "send",
+        "s.send",
+        object(vec![("to", reference("said.who"))]),
+    );
+    let said = Step::new(
+        StepId::new("said"),
+        Action::Value(object(vec![(
+            "who",
+            Node::literal(Value::from("ann"), Place::NOWHERE),
+        )])),
+        Node::default(),
+    );
+    let plan = Plan {
+        output: Output::Value(reference("said.who")),
+        steps: vec![said, send],
+        ..Plan::default()
+    };
+    let catalog: Catalog = [Tool::new("s", "send")].into_iter().collect();
+    let policy = Policy::new().with_flow(FlowPolicy::default());
+    let found = |kept: Option<ValueLabels>| {
+        let kept: StepLabels = kept.map(|kept| ("said".into(), kept)).into_iter().collect();
+        let context = CheckContext::new(&catalog)
+            .with_policy(&policy)
+            .with_kept(&kept);
+        let (checked, diagnostics) = check(plan.clone(), &context);
+        let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+        let flow = checked.flow().unwrap();
+        let parameters: Vec<String> = flow
+            .violations()
+            .map(|found| {
+                let way: Vec<&str> = found.way().iter().map(|hop| &*hop.text).collect();
+                format!("{}: {}", found.parameter, way.join("; "))
+            })
+            .collect();
+        (parameters, flow.exposes)
+    };
+    assert_eq!(found(None), (vec![], false));
+    assert_eq!(found(Some(ValueLabels::new(false, false))), (vec![], false));
+    let (parameters, exposes) = found(Some(ValueLabels::new(true, false)));
+    assert_eq!(
+        parameters,
+        [
+            "to: `said` has it from an earlier plan of the run; passes `${said.who}` in `send`; reaches the parameter `to` of `s.send` in `send`"
+        ]
+    );
+    assert!(exposes);
 }

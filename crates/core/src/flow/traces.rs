@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::graph::{Flag, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
-use super::report::{FlowHop, FlowOrigin, FlowSources};
+use super::report::{FlowHop, FlowOrigin, FlowSources, FlowWay};
 use crate::plan::reference::shortened;
 use crate::{Code, Place, Sources};
 
@@ -49,7 +49,7 @@ impl FlowGraph {
     }
 
     /// Returns the sources of `node` with `flag`; none if the budget of all searches is spent.
-    pub(super) fn origins(&self, node: NodeId, flag: Option<Flag>) -> Vec<&LabelOrigin> {
+    pub(super) fn origins(&self, node: NodeId, flag: Option<Flag>) -> Vec<LabelOrigin> {
         self.search(|search| search.origins(node, flag, MAX_ORIGINS))
     }
 
@@ -72,7 +72,7 @@ impl FlowGraph {
         };
         let source = FlowHop {
             place: String::new(),
-            text: describe_origin(origin),
+            text: describe_origin(&origin),
         };
         let passages = passages.into_iter().map(|passage| self.hop(passage));
         std::iter::once(source).chain(passages).collect()
@@ -137,7 +137,38 @@ struct SourcesOfParameter {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownTraces {
     pub(super) origins: Vec<FlowOrigin>,
-    pub(super) way: Arc<[FlowHop]>,
+    pub(super) way: FlowWay,
+}
+
+/// The parameter at the end of the way of a violation.
+pub(super) struct WayEnd {
+    pub(super) code: Code,
+    pub(super) step: Arc<str>,
+    pub(super) tool: Arc<str>,
+    pub(super) parameter: Arc<str>,
+}
+
+impl WayEnd {
+    /// Words the last hop.
+    fn text(&self) -> String {
+        let Self { step, tool, .. } = self;
+        match self.code {
+            Code::UntrustedDecision => format!("decides whether `{step}` calls `{tool}`"),
+            _ => {
+                let parameter = described(&self.parameter);
+                format!("reaches {parameter} of `{tool}` in `{step}`")
+            }
+        }
+    }
+}
+
+/// Returns the words for a parameter.
+pub(super) fn described(parameter: &str) -> String {
+    if parameter.is_empty() {
+        "the arguments".to_owned()
+    } else {
+        format!("the parameter `{parameter}`")
+    }
 }
 
 impl Traces {
@@ -181,7 +212,7 @@ impl Traces {
 
     /// Returns the origins and the way of the violating value; without a violation, the origins of the value.
     /// `end` words the last hop.
-    pub(super) fn shown(&self, end: impl FnOnce(Code) -> String) -> &ShownTraces {
+    pub(super) fn shown(&self, end: impl FnOnce(Code) -> WayEnd) -> &ShownTraces {
         self.shown.get_or_init(|| {
             Box::new(match self.violation {
                 Some(violation) => self.of_violation(violation, end(violation.code)),
@@ -190,22 +221,26 @@ impl Traces {
                         FlowSources::Listed(sources) => sources.to_vec(),
                         FlowSources::TooMany => self.origins(self.label, None),
                     },
-                    way: Arc::default(),
+                    way: FlowWay::default(),
                 },
             })
         })
     }
 
     /// Returns the origins and the way of a violation, which ends with `end`.
-    pub(super) fn of_violation(&self, violation: LabelViolation, end: String) -> ShownTraces {
-        let mut way = self.graph.way(violation.node, violation.flag);
-        way.push(FlowHop {
-            place: self.graph.pointer(self.text, self.place),
-            text: end,
-        });
+    pub(super) fn of_violation(&self, violation: LabelViolation, end: WayEnd) -> ShownTraces {
+        let LabelViolation { node, flag, .. } = violation;
+        let (graph, text, place) = (Arc::clone(&self.graph), self.text, self.place);
         ShownTraces {
-            origins: self.origins(violation.node, Some(violation.flag)),
-            way: way.into(),
+            origins: self.origins(node, Some(flag)),
+            way: FlowWay::searched(move || {
+                let mut way = graph.way(node, flag);
+                way.push(FlowHop {
+                    place: graph.pointer(text, place),
+                    text: end.text(),
+                });
+                way
+            }),
         }
     }
 
@@ -229,13 +264,14 @@ impl Traces {
     }
 }
 
-impl From<&LabelOrigin> for FlowOrigin {
-    fn from(origin: &LabelOrigin) -> Self {
+impl From<LabelOrigin> for FlowOrigin {
+    fn from(origin: LabelOrigin) -> Self {
         match origin {
-            LabelOrigin::Output { step, tool, field } => Self {
-                step: Arc::clone(step),
-                tool: Arc::clone(tool),
-                field: Arc::clone(field),
+            LabelOrigin::Output { step, tool, field } => Self { step, tool, field },
+            LabelOrigin::Kept(step) => Self {
+                step,
+                tool: Arc::from(""),
+                field: Arc::from(""),
             },
             LabelOrigin::Planner => Self {
                 step: Arc::from(""),
@@ -245,7 +281,7 @@ impl From<&LabelOrigin> for FlowOrigin {
             LabelOrigin::Secret(name) => Self {
                 step: Arc::from(""),
                 tool: Arc::from("secrets"),
-                field: Arc::clone(name),
+                field: name,
             },
         }
     }
@@ -259,6 +295,7 @@ fn describe_origin(origin: &LabelOrigin) -> String {
         LabelOrigin::Output { step, tool, field } => {
             format!("`{tool}` gives `{field}` in `{step}`")
         }
+        LabelOrigin::Kept(step) => format!("`{step}` has it from an earlier plan of the run"),
         LabelOrigin::Planner => {
             "the author of the plan wrote it after reading untrusted text".to_owned()
         }

@@ -6,12 +6,14 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::{PatternOptions, Validator};
 
 use super::cost::SchemaCost;
+use super::fast_accept::Given;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::secret::SecretParts;
 use super::type_reader::InferredType;
-use super::{Placeholders, SchemaFault, Type, fast_accept, fault, format, type_reader};
+use super::{SchemaFault, Type, fast_accept, fault, format, type_reader};
 use crate::Value;
 use crate::expression::PatternBudget;
+use crate::plan::Node;
 
 /// Maximum size of a compiled pattern, in bytes.
 const PATTERN_SIZE_LIMIT: usize = 1 << 20;
@@ -91,10 +93,14 @@ impl Schema {
         self.inferred().is_incomplete
     }
 
-    /// Returns true if `value` certainly fits, whatever replaces its `placeholders`. This is a cheap test; false means
-    /// unknown.
-    pub(crate) fn definitely_accepts(&self, value: &Value, placeholders: &Placeholders) -> bool {
-        fast_accept::accepts(&self.0.text, value, placeholders)
+    /// Returns true if `value` certainly fits. This is a cheap test; false means unknown.
+    fn definitely_accepts(&self, value: &Value) -> bool {
+        fast_accept::accepts(&self.0.text, Given::Value(value))
+    }
+
+    /// Returns true if `node` certainly fits, whatever the values of its references. This is a cheap test; false means unknown.
+    pub(crate) fn definitely_accepts_node(&self, node: &Node) -> bool {
+        fast_accept::accepts(&self.0.text, Given::Node(node))
     }
 
     /// Returns the type of the field `name` of objects that fit, or `None` if they have no such field.
@@ -120,7 +126,7 @@ impl Schema {
     /// validation exceeds its budget, that is the only fault.
     pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
         // Most values are simple, and this spares compiling the validator.
-        if self.definitely_accepts(value, &Placeholders::none()) {
+        if self.definitely_accepts(value) {
             return Vec::new();
         }
         // A malformed schema is reported once, not for each value.
@@ -154,7 +160,7 @@ impl Schema {
     /// Returns true if `value` fits. A malformed schema accepts any value, and a validation that exceeds its budget
     /// accepts none.
     pub fn is_valid(&self, value: &Value) -> bool {
-        self.definitely_accepts(value, &Placeholders::none())
+        self.definitely_accepts(value)
             || match self.compiled() {
                 Ok(compiled) => compiled.accepts(value) == Some(true),
                 Err(_) => true,

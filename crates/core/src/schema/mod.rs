@@ -21,7 +21,7 @@ pub use document::Schema;
 pub use fault::{FaultKind, SchemaFault};
 pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
-pub(crate) use template::{Placeholders, TemplateValue};
+pub(crate) use template::TemplateValue;
 pub(crate) use type_reader::resolve_pointer;
 pub use types::{Additional, Compatibility, ListType, ObjectType, Property, Type};
 

@@ -70,10 +70,8 @@ fn mixed() -> CheckedPlan {
         max: NonZeroU32::new(5).unwrap(),
     });
     let mut flaky = call("flaky", "1");
-    flaky.retry = Some(Retry {
-        attempts: NonZeroU32::new(3).unwrap(),
-        delay: Some(Duration::from_secs(1)),
-    });
+    let attempts = NonZeroU32::new(3).unwrap();
+    flaky.retry = Some(Retry::new(attempts).with_delay(Duration::from_secs(1)));
     flaky.on_error = OnError::Continue;
     let mut inner = call("inner", "1");
     inner.action = Action::Plan(PlanCall {

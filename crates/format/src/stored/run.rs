@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::flow::{Confidentiality, Integrity, RecalledLabels, ValueLabels};
+use planwright_core::flow::{
+    Confidentiality, Integrity, PlannerLabel, RecalledLabels, ValueLabels,
+};
 use planwright_core::schema::Schema;
 use planwright_core::{Object, PlanConsent, ServerName, Tool, Value};
 use planwright_engine::options::RunOptions;
@@ -313,6 +315,9 @@ pub struct ProcessV1 {
     /// The steps that are others in the plan that took the place of the one before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
+    /// The results that stay although the plan changes what they were computed from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<KeptStepV1>,
     /// True if no consent counts that stands in the journal before this process: the run was imported.
     #[serde(default, skip_serializing_if = "is_false")]
     pub revokes_consent: bool,
@@ -344,6 +349,57 @@ pub enum FlowModeV1 {
     Clean,
     /// The author of the plan had read untrusted text.
     Exposed,
+}
+
+impl From<PlannerLabel> for FlowModeV1 {
+    fn from(planner: PlannerLabel) -> Self {
+        match planner {
+            PlannerLabel::Clean => Self::Clean,
+            PlannerLabel::Exposed => Self::Exposed,
+        }
+    }
+}
+
+/// A result that an earlier plan of the run computed, and that stays although the new plan changes what it was computed from.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptStepV1 {
+    /// The step.
+    pub step: Arc<str>,
+    /// True if a stranger may have chosen a part of the result, or that it stays.
+    pub untrusted: bool,
+    /// True if a part of the result must not leave unseen.
+    pub private: bool,
+    /// The label of the planner that asked to keep the result, if its plan was checked for where data goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<FlowModeV1>,
+}
+
+impl KeptStepV1 {
+    /// The result of the step `step` with its labels, which a planner with the label `asked_by` asked to keep.
+    pub fn new(step: Arc<str>, labels: ValueLabels, asked_by: FlowModeV1) -> Self {
+        Self {
+            step,
+            untrusted: labels.integrity == Integrity::Untrusted,
+            private: labels.confidentiality == Confidentiality::Private,
+            asked_by: Some(asked_by),
+        }
+    }
+
+    /// A result of the step `step` of which nothing is known: it counts as untrusted and private.
+    pub fn unknown(step: Arc<str>) -> Self {
+        Self {
+            step,
+            untrusted: true,
+            private: true,
+            asked_by: None,
+        }
+    }
+
+    /// Returns the labels of the result.
+    pub fn labels(&self) -> ValueLabels {
+        ValueLabels::new(self.untrusted, self.private)
+    }
 }
 
 /// A person's choice about a step of a run that is resumed.

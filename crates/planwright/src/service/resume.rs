@@ -13,7 +13,7 @@ use planwright_store::{Store, StoreError};
 
 use super::stored_runs::{approver_of, holder, now, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
-use crate::stored::{ResumeRequest, StoredRun, StoredRunError};
+use crate::stored::{KeptResults, ResumeRequest, StoredRun, StoredRunError};
 
 /// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -190,6 +190,14 @@ impl Resume {
             }
             None => stored_plan(&planwright, &stored, inputs)?,
         };
+        let keep = stored.keep(&id, &keep, &planwright.open().policy)?;
+        let mut kept = stored.kept.clone();
+        kept.extend(keep.iter().cloned());
+        let plan = if is_given && plan.flow().is_some() && kept.iter().next().is_some() {
+            with_kept(&planwright, plan, &kept)?
+        } else {
+            plan
+        };
         let mut options = options.unwrap_or_else(|| RunOptions {
             // The inputs that are not stored.
             evaluation: planwright.options().evaluation.clone(),
@@ -224,6 +232,17 @@ impl Resume {
             ..RunSpec::new(plan)
         })
     }
+}
+
+/// Returns the plan with what the flow policy says about results of an earlier plan. The caller has checked it without them.
+fn with_kept(
+    planwright: &Planwright,
+    plan: CheckedPlan,
+    kept: &KeptResults,
+) -> Result<CheckedPlan, Error> {
+    let policy = &planwright.open().policy;
+    let (plan, violations) = plan.with_kept(policy, &kept.labels());
+    plan.ok_or(Error::Rejected(violations))
 }
 
 /// The stored plan, checked with the tools here.

@@ -1,6 +1,7 @@
 //! Stored runs: their starts, their results, their resumption.
 
 pub(crate) mod decisions;
+mod kept;
 mod new_run;
 mod passphrase;
 mod replayed;
@@ -11,6 +12,7 @@ mod servers;
 mod streamed;
 
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
+pub use kept::KeptResults;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use resume::{

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::check::CheckedPlan;
-use planwright_core::flow::PlannerLabel;
 use planwright_core::{PlanConsent, ServerName, Tool};
 use planwright_engine::RunId;
 use planwright_engine::options::RunOptions;
@@ -14,8 +13,7 @@ use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
 use super::StoredRunError;
 use crate::format::{
-    DurationsV1, FlowModeV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1,
-    ToolSourcesV1, ToolV1,
+    DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
 use crate::loaded_plan::LoadedPlan;
 
@@ -108,11 +106,9 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         steps: Some(plan.steps().len()),
         choices: Vec::new(),
         forgotten: Vec::new(),
+        kept: Vec::new(),
         revokes_consent: false,
-        flow: plan.flow().map(|flow| match flow.planner {
-            PlannerLabel::Clean => FlowModeV1::Clean,
-            PlannerLabel::Exposed => FlowModeV1::Exposed,
-        }),
+        flow: plan.flow().map(|flow| flow.planner.into()),
         approved_plan: None,
         beginning: None,
         plan: None,

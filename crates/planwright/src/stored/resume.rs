@@ -16,7 +16,7 @@ use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_store::Store;
 
 use super::{OrphanedServers, StoredRun, StoredRunError, process, tools_of};
-use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
+use crate::format::{ChoiceV1, KeptStepV1, PlanTextV1, ProcessV1};
 
 /// A request to resume a stored run.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub struct ResumeRequest<'a> {
     pub plan: &'a CheckedPlan,
     /// The text of the new plan, if there is one.
     pub new_plan: Option<PlanTextV1>,
-    /// The steps whose results stay although the new plan changes their inputs.
-    pub keep: Vec<Arc<str>>,
+    /// The results that stay although the new plan changes what they were computed from. The plan was checked with their labels.
+    pub keep: Vec<KeptStepV1>,
     /// The options of this process.
     pub options: &'a RunOptions,
     /// The choices for steps, items and rounds, by address.
@@ -84,8 +84,9 @@ impl ResumeRequest<'_> {
             }
             let before = stored.latest_plan()?;
             let mut forgotten = changed(&before, self.plan);
-            check_keep(self.plan, &forgotten, &self.keep, &history)?;
-            rerun = stale_steps(self.plan, &forgotten, &self.keep, &history);
+            let keep: Vec<Arc<str>> = self.keep.iter().map(|kept| kept.step.clone()).collect();
+            check_keep(self.plan, &forgotten, &keep, &history)?;
+            rerun = stale_steps(self.plan, &forgotten, &keep, &history);
             forgotten.extend(rerun.iter().map(|stale| stale.step.clone()));
             for step in forgotten {
                 settle_doubt(&step, &history, &before, &self.choices)?;
@@ -93,6 +94,7 @@ impl ResumeRequest<'_> {
                 process.forgotten.push(step.as_str().to_owned());
             }
             process.plan = Some(text);
+            process.kept = self.keep;
         }
         let inputs = redacted_inputs(self.plan, &self.options.masked_texts());
         if inputs != stored.vars {

@@ -14,7 +14,7 @@ use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::{PassphraseError, tools_of};
+use super::{KeptResults, PassphraseError, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
@@ -37,6 +37,8 @@ pub struct StoredRun {
     pub vars: Object,
     /// The header of the latest process.
     pub process: Option<ProcessV1>,
+    /// The results that stay although a later plan changed what they were computed from.
+    pub kept: KeptResults,
     /// The number of entries that came with the file, if the run was imported. No consent among them counts, and neither do the
     /// sources of its tools.
     pub imported: Option<usize>,
@@ -75,6 +77,7 @@ impl StoredRun {
         let mut plan = run.plan.clone();
         let mut vars = run.vars.clone();
         let mut process = None;
+        let mut kept = KeptResults::default();
         for (index, entry) in entries.iter().enumerate() {
             if let Record::Opened { header, .. } = &entry.record {
                 let mut opened = ProcessV1::from_value(header)?;
@@ -88,6 +91,7 @@ impl StoredRun {
                 if let Some(new) = &opened.vars {
                     vars.clone_from(new);
                 }
+                kept.add(&opened);
                 process = Some(opened);
             }
         }
@@ -97,6 +101,7 @@ impl StoredRun {
             plan,
             vars,
             process,
+            kept,
             imported,
         })
     }
@@ -237,7 +242,10 @@ impl StoredRun {
         let mut hidden = inputs.iter().filter(|(_, value)| holds_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(StoredRunError::Hidden(name.clone())),
-            None => Ok(LoadedPlan::from_stored(&self.plan, inputs)),
+            None => {
+                let loaded = LoadedPlan::from_stored(&self.plan, inputs);
+                Ok(loaded.with_kept(self.kept.labels()))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
+use planwright::format::KeptStepV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{
@@ -134,12 +135,10 @@ impl PlanHost {
             // What the author of the run wrote may stay in it.
             self.note_unknown_answer(&call.client);
         }
-        if !changes.keep.is_empty() && self.policy_exposes(&call.client) {
-            // The analysis of the new plan does not know the sources of results that were computed by the old one.
-            return Err(InvalidPlan::Refused(BadRequest(
-                "a session that has read untrusted text cannot keep results of steps that its plan changes".to_owned(),
-            )));
-        }
+        let (stored, keep) = self
+            .kept_results(&call.client, id, stored, &changes.keep)
+            .await
+            .map_err(InvalidPlan::Refused)?;
         let ValidPlan {
             snapshot,
             loaded,
@@ -149,7 +148,11 @@ impl PlanHost {
                 let mut inputs = stored.vars.clone();
                 inputs.extend(changes.inputs.clone());
                 let dialect = changes.dialect.as_deref();
-                self.checked(&call.client, text, dialect, inputs).await?
+                let mut kept = stored.kept.clone();
+                kept.extend(keep.iter().cloned());
+                let with_kept = |loaded: LoadedPlan| loaded.with_kept(kept.labels());
+                self.check_adjusted(&call.client, text, dialect, inputs, with_kept)
+                    .await?
             }
             None => {
                 let inputs = changes.inputs.clone();
@@ -179,7 +182,7 @@ impl PlanHost {
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         let is_cancelled = changes.cancel;
         let storage = self
-            .prepare(id, &plan, new_plan, &options, changes, stored)
+            .prepare(id, &plan, new_plan, &options, (changes, keep), stored)
             .await
             .map_err(InvalidPlan::Refused)?;
         let spec = RunSpec {
@@ -194,13 +197,35 @@ impl PlanHost {
             .map_err(InvalidPlan::Refused)
     }
 
+    /// Returns the results of the steps `keep` with their labels, which the analysis of the new plan does not know.
+    async fn kept_results(
+        &self,
+        client: &GatewayClient,
+        id: &RunId,
+        stored: StoredRun,
+        keep: &[Arc<str>],
+    ) -> Result<(StoredRun, Vec<KeptStepV1>), BadRequest> {
+        if keep.is_empty() {
+            return Ok((stored, Vec::new()));
+        }
+        let (id, policy, steps) = (id.clone(), self.policy(client), keep.to_vec());
+        let read = move || {
+            let kept = stored.keep(&id, &steps, &policy)?;
+            Ok((stored, kept))
+        };
+        spawn_blocking_limited(read)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error: StoredRunError| bad_request(&error))
+    }
+
     async fn prepare(
         &self,
         id: &RunId,
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
-        changes: ResumeChanges,
+        (changes, keep): (ResumeChanges, Vec<KeptStepV1>),
         stored: StoredRun,
     ) -> Result<RunStorage, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -219,7 +244,7 @@ impl PlanHost {
                 plan: &plan,
                 new_plan,
                 options: &options,
-                keep: changes.keep,
+                keep,
                 choices: changes.choices,
                 now,
             };

@@ -106,6 +106,11 @@ impl PlanHost {
                 RunProgress::Ended(summary) => Some(EndedRun {
                     began: running.began,
                     planner: running.plan.flow().map(|flow| flow.planner),
+                    kept: running
+                        .plan
+                        .flow()
+                        .map(|flow| flow.kept.clone())
+                        .unwrap_or_default(),
                     plan: Some(running.plan.clone()),
                     summary,
                 }),
@@ -119,6 +124,7 @@ impl PlanHost {
                 Ok(Some(EndedRun {
                     began: info.created,
                     planner: run.planner(),
+                    kept: run.kept.labels(),
                     plan: run.latest_plan().ok(),
                     summary: Arc::new(self.replayed(&info.id, run).await?),
                 }))
@@ -172,7 +178,10 @@ impl PlanHost {
             return StepLabels::new();
         };
         flow.planner = planner;
-        let context = FlowContext::new(&flow, &policy.releases);
+        let context = FlowContext {
+            kept: Some(&ended.kept),
+            ..FlowContext::new(&flow, &policy.releases)
+        };
         flow::step_labels(plan, context, &ended.summary.stated)
     }
 
@@ -198,6 +207,8 @@ struct EndedRun {
     began: SystemTime,
     /// The label of the author of its plan; `None` if the plan was not checked by a flow policy.
     planner: Option<PlannerLabel>,
+    /// The labels of results of an earlier plan of the run.
+    kept: StepLabels,
     plan: Option<CheckedPlan>,
     summary: Arc<RunSummary>,
 }

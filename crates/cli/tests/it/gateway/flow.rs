@@ -201,9 +201,8 @@ fn what_an_exposed_session_changes_in_a_run_is_untrusted() {
 }
 
 #[test]
-fn an_exposed_session_keeps_no_results_of_another_plan() {
+fn a_kept_result_has_the_labels_of_the_plan_that_computed_it() {
     let behind = behind(POLICY);
-    let mut client = behind.client(&[], OLDER, &[]);
     let steps = |tool: &str| {
         json!([
             {"id": "p", "tool": tool, "args": {}},
@@ -212,16 +211,36 @@ fn an_exposed_session_keeps_no_results_of_another_plan() {
             {"id": "f", "tool": "forum.refuse", "args": {}}
         ])
     };
-    let failed = execute(&mut client, steps("inbox.read"), "${q}");
-    assert_eq!(failed["status"], "failed", "{failed}");
-    execute(&mut client, read(), "${r.body}");
-    let plan = json!({"steps": steps("forum.author"), "output": "${s}"});
-    let changes = json!({"plan": plan, "keep": ["q"], "skip": ["f"]});
-    let result = resume(&mut client, &failed["run"], changes);
-    assert!(
-        result.to_string().contains("cannot keep results"),
-        "{result}"
-    );
+    let changed = |before: &str, now: &str, keep: Value, exposed: bool| {
+        let failed = execute(&mut behind.client(&[], OLDER, &[]), steps(before), "${q}");
+        assert_eq!(failed["status"], "failed", "{failed}");
+        let mut client = behind.client(&[], OLDER, &[]);
+        if exposed {
+            execute(&mut client, read(), "${r.body}");
+        }
+        let plan = json!({"steps": steps(now), "output": "${s}"});
+        let changes = json!({"plan": plan, "keep": keep, "skip": ["f"]});
+        let result = resume(&mut client, &failed["run"], changes);
+        (failed["run"].clone(), result)
+    };
+    // The new plan alone passes nothing untrusted.
+    let (_, result) = changed("inbox.read", "forum.author", json!([]), false);
+    assert_eq!(result["status"], "succeeded", "{result}");
+    // A result of trusted values stays trusted, unless an exposed session chooses that it stays.
+    let (_, result) = changed("inbox.count", "forum.author", json!(["q"]), false);
+    assert_eq!(result["status"], "succeeded", "{result}");
+    for (before, exposed) in [
+        ("inbox.read", false),
+        ("inbox.read", true),
+        ("inbox.count", true),
+    ] {
+        let (run, result) = changed(before, "forum.author", json!(["q"]), exposed);
+        assert_eq!(result["status"], "waiting", "{before}: {result}");
+        assert_eq!(replayed(&behind, &run)["status"], "waiting", "{before}");
+        // Other processes and sessions know of it.
+        let again = resume(&mut behind.client(&[], OLDER, &[]), &run, json!({}));
+        assert_eq!(again["status"], "waiting", "{before}: {again}");
+    }
 }
 
 #[test]

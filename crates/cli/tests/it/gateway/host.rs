@@ -274,8 +274,7 @@ async fn a_partial_failure_says_what_is_done_and_how_to_go_on() {
 
 #[tokio::test]
 async fn a_new_plan_says_which_results_it_makes_stale() {
-    // A session that has read an error is exposed, and cannot keep results with a flow policy.
-    let scene = Scene::governed("[flow]\nenabled = false\n", |_| {});
+    let scene = Scene::new();
     let plan = |first: u64, tool: &str| {
         json!({"steps": [
             {"id": "first", "tool": "echo", "args": {"n": first}},

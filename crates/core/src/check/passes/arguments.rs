@@ -236,8 +236,7 @@ impl ArgumentPass<'_> {
         reporter: &mut Reporter<'_>,
     ) -> Option<&'s str> {
         let schema = receiver.schema;
-        let template = TemplateValue::of(node);
-        let is_accepted = schema.definitely_accepts(&template.value, &template.placeholders);
+        let is_accepted = schema.definitely_accepts_node(node);
         // Compiling is costly: it is skipped for a value that certainly fits a schema that was fully understood.
         if (!is_accepted || schema.is_incomplete())
             && let Some(reason) = schema.malformed()
@@ -245,6 +244,7 @@ impl ArgumentPass<'_> {
             return Some(reason);
         }
         if !is_accepted {
+            let template = TemplateValue::of(node);
             for fault in schema.validate_literal(&template.value) {
                 // A fault that a reference may still avoid is left to the validation during the run.
                 if template.is_certain(&fault) && !reporter.count_if_full(Severity::Error) {
@@ -252,7 +252,8 @@ impl ArgumentPass<'_> {
                 }
             }
         }
-        if !template.placeholders.is_empty() {
+        // A literal is known in full.
+        if node.as_literal().is_none() {
             let mut path = Vec::new();
             self.check_types(receiver, schema.structure(), node, &mut path, reporter);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::slots::add_slot_read;
 use super::{Analysis, PlanScope, StepRead};
 use crate::check::{DependencyKind, error_type};
+use crate::expression::has_calls;
 use crate::flow::expression::{BoundLabels, expression_labels};
 use crate::flow::graph::{Flags, LabelOrigin, NodeId, Passage};
 use crate::flow::labels::{LabelStore, LabelsId};
@@ -52,6 +53,38 @@ impl<'a> Analysis<'a> {
                 self.store.object(fields)
             }
         }
+    }
+
+    /// Returns the labels of the arguments of a call of `tool`. An argument that no rule is about has no label, unless
+    /// something else than its call may depend on it.
+    pub(super) fn call_arguments(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        index: u32,
+        step: &'a Step,
+        tool: &'a Tool,
+    ) -> LabelsId {
+        // The outcome of a step that may fail without ending the plan depends on all arguments.
+        let (NodeKind::Object(fields), OnError::Fail, false) =
+            (&step.args.kind, &step.on_error, self.context.with_edges)
+        else {
+            return self.node(scope, Some(index), &step.args);
+        };
+        let shape = tool.input.structure();
+        let rules = self.arguments.of(tool);
+        let mut labelled = Vec::with_capacity(fields.len());
+        for field in fields {
+            let rules = self.arguments.get_mut(rules);
+            let matters = rules.is_none_or(|rules| rules.concern(&field.key, &field.value, shape))
+                || self.follows_control && may_convert(&field.value);
+            let labels = if matters {
+                self.node(scope, Some(index), &field.value)
+            } else {
+                self.store.nothing()
+            };
+            labelled.push((Arc::clone(&field.key), labels));
+        }
+        self.store.object(labelled)
     }
 
     pub(super) fn reference(
@@ -360,6 +393,13 @@ impl<'a> Analysis<'a> {
     }
 }
 
+/// Returns true if an expression in `node` may convert a value, which fails if it does not have the right form.
+fn may_convert(node: &Node) -> bool {
+    let mut found = false;
+    node.each_reference(&mut |reference| found |= has_calls(&reference.form));
+    found
+}
+
 /// The place of an expression.
 pub(super) struct ExpressionScope<'s, 'a, 'p, 'q> {
     pub(super) analysis: &'s mut Analysis<'a>,
@@ -416,7 +456,8 @@ impl<'a> Analysis<'a> {
         let tool_name = self.store.tool(self.context.policy, tool);
         let tool_name = self.store.tool_name(tool_name);
         let part = ArgumentPart::Node(&step.args);
-        let found = match self.arguments.of(tool) {
+        let rules = self.arguments.of(tool);
+        let found = match self.arguments.get_mut(rules) {
             Some(rules) => arguments(&mut self.store, rules, tool, part, labels),
             None => Vec::new(),
         };

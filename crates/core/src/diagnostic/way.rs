@@ -1,0 +1,62 @@
+//! The way of a value through a plan, which is searched when it is read.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
+
+use serde::{Serialize, Serializer};
+
+/// A place on the way of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FlowHop {
+    /// The place as a JSON pointer into the text of the plan; empty if it has none.
+    pub place: String,
+    /// The operation on the value at that place.
+    pub text: String,
+}
+
+/// The way of a value, from its source on: a list of places. A check may find thousands of ways, and few of them are read.
+/// Therefore each is searched on first use. Clones share the way.
+#[derive(Clone, Default)]
+pub struct FlowWay(Option<Arc<LazyWay>>);
+
+type LazyWay = LazyLock<Vec<FlowHop>, Box<dyn FnOnce() -> Vec<FlowHop> + Send + Sync>>;
+
+impl FlowWay {
+    /// Creates a way that `search` finds.
+    pub(crate) fn searched(search: impl FnOnce() -> Vec<FlowHop> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(LazyLock::new(Box::new(search)))))
+    }
+}
+
+impl From<Vec<FlowHop>> for FlowWay {
+    fn from(hops: Vec<FlowHop>) -> Self {
+        Self::searched(|| hops)
+    }
+}
+
+impl Deref for FlowWay {
+    type Target = [FlowHop];
+
+    fn deref(&self) -> &[FlowHop] {
+        self.0.as_ref().map_or(&[], |way| way)
+    }
+}
+
+impl fmt::Debug for FlowWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&**self).finish()
+    }
+}
+
+impl PartialEq for FlowWay {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Serialize for FlowWay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (**self).serialize(serializer)
+    }
+}

@@ -1,0 +1,89 @@
+//! Results that stay in a run although a new plan changes what they were computed from, and their labels.
+//!
+//! The analysis of the new plan knows nothing of where such a result came from, so the header of the process has its labels.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use planwright_core::check::Policy;
+use planwright_core::flow::{self, FlowContext, PlannerLabel, StepLabels, ValueLabels};
+use planwright_engine::RunId;
+
+use super::{StoredRun, StoredRunError};
+use crate::format::{FlowModeV1, KeptStepV1, ProcessV1};
+
+/// The kept results of a run, by step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KeptResults(BTreeMap<Arc<str>, KeptStepV1>);
+
+impl KeptResults {
+    /// Returns the labels of the results.
+    pub fn labels(&self) -> StepLabels {
+        let kept = self.0.iter();
+        kept.map(|(step, kept)| (Arc::clone(step), kept.labels()))
+            .collect()
+    }
+
+    /// Returns the results, by step.
+    pub fn iter(&self) -> impl Iterator<Item = &KeptStepV1> {
+        self.0.values()
+    }
+
+    /// Adds what a process keeps, and removes what it forgets.
+    pub(super) fn add(&mut self, process: &ProcessV1) {
+        for step in &process.forgotten {
+            self.0.remove(step.as_str());
+        }
+        self.extend(process.kept.iter().cloned());
+    }
+
+    /// Adds results to those that stay.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = KeptStepV1>) {
+        let more = more.into_iter();
+        self.0
+            .extend(more.map(|kept| (Arc::clone(&kept.step), kept)));
+    }
+}
+
+impl StoredRun {
+    /// Returns the results of `steps` with the labels that they have under `policy`, as the latest plan computed them. `asker`
+    /// is the label of the planner that asks to keep them: what an exposed planner chooses is untrusted. Without a flow policy,
+    /// now or when the run went on last, nothing is known of the labels.
+    ///
+    /// # Errors
+    ///
+    /// The latest plan is not sound any more, or the journal has other decisions than it would make.
+    pub fn keep(
+        &self,
+        id: &RunId,
+        steps: &[Arc<str>],
+        policy: &Policy,
+    ) -> Result<Vec<KeptStepV1>, StoredRunError> {
+        let (Some(asking), Some(author), false) = (&policy.flow, self.planner(), steps.is_empty())
+        else {
+            return Ok(steps.iter().cloned().map(KeptStepV1::unknown).collect());
+        };
+        let asker = asking.planner;
+        let mut flow = asking.clone();
+        flow.planner = author;
+        let earlier = self.kept.labels();
+        let context = FlowContext {
+            kept: Some(&earlier),
+            ..FlowContext::new(&flow, &policy.releases)
+        };
+        let replayed = self.replayed(id);
+        let summary = replayed
+            .map_err(|error| StoredRunError::Unreadable(error.to_string()))?
+            .summary;
+        let known = flow::step_labels(&self.latest_plan()?, context, &summary.stated);
+        let unknown = ValueLabels::new(true, true);
+        let kept = steps.iter().map(|step| {
+            let mut labels = known.get(step).copied().unwrap_or(unknown);
+            if asker == PlannerLabel::Exposed {
+                labels = labels.joined(ValueLabels::new(true, false));
+            }
+            KeptStepV1::new(Arc::clone(step), labels, FlowModeV1::from(asker))
+        });
+        Ok(kept.collect())
+    }
+}
