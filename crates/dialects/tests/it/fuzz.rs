@@ -184,7 +184,11 @@ fn assert_fixes(text: &str, result: &ParseResult, options: &ReadOptions<'_>) {
             let plan = result.plan.as_ref()?;
             dialects()[0].print(plan).0
         };
-        assert_eq!(written(result), written(&after), "{text:?} became {fixed:?}");
+        assert_eq!(
+            written(result),
+            written(&after),
+            "{text:?} became {fixed:?}"
+        );
     }
 }
 
