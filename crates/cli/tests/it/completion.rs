@@ -70,7 +70,7 @@ fn plans_runs_and_steps() {
     assert_eq!(runs.len(), 1, "{runs:?}");
     assert!(id.starts_with(&runs[0]), "{id} {runs:?}");
     assert_eq!(
-        offered(folder, &["logs", &runs[0], "--step", ""]),
+        offered(folder, &["logs", &runs[0], ""]),
         ["first", "second"]
     );
     assert_eq!(
@@ -78,7 +78,7 @@ fn plans_runs_and_steps() {
         ["second"]
     );
     // Without a run, the newest of the project.
-    assert_eq!(offered(folder, &["logs", "--step", "f"]), ["first"]);
+    assert_eq!(offered(folder, &["show", "--step", "f"]), ["first"]);
 }
 
 #[test]

@@ -87,8 +87,8 @@ fn commands_are_listed_by_subject() {
       -h, --help          Print help
       -V, --version       Print version
           --color <WHEN>  Use of colours: auto, always, never [default: auto]
-          --no-pager      Print long output at once. Else `PAGER` shows what is longer than the terminal,
-                          or `less`
+          --no-pager      Print long output at once. Else `PAGER` shows what is longer than the
+                          terminal, or `less`
           --log <WHAT>    Log to standard error: a level, or parts with levels, such as
                           `warn,planwright=debug`; `PLANWRIGHT_LOG` by default
 

@@ -92,8 +92,8 @@ impl OfferListing {
         let mut seen = HashSet::new();
         likely
             .chain(&self.with_resources)
+            .filter(|server| seen.insert(*server))
             .cloned()
-            .filter(|server| seen.insert(server.clone()))
             .collect()
     }
 

@@ -25,13 +25,13 @@ const FORMAT: &str = "planwright.tool-list/1";
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The time for which a list is valid.
-const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_AGE: Duration = Duration::from_hours(24);
 
 /// The time for which a server that did not start counts as one without tools.
-const MAX_FAILURE_AGE: Duration = Duration::from_secs(10 * 60);
+const MAX_FAILURE_AGE: Duration = Duration::from_mins(10);
 
 /// The age at which the list of a server that no command has started since is removed.
-const REMOVAL_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const REMOVAL_AGE: Duration = Duration::from_hours(30 * 24);
 
 /// A folder with the tool lists of servers, each in a file that only its owner may read.
 ///
@@ -198,11 +198,9 @@ impl ToolLists {
         let here = std::env::current_dir().unwrap_or_default();
         let key = format!("{}\n{}\n{}", server.name, server.origin(), here.display());
         let digest = Sha256::digest(key);
-        let name: String = digest[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        self.folder.join(format!("{name}.json"))
+        let start = digest.iter().take(16);
+        let name = start.fold(0, |name, byte| name << 8 | u128::from(*byte));
+        self.folder.join(format!("{name:032x}.json"))
     }
 
     fn fingerprint(&self, server: &ServerConfig, salt: &str) -> String {
