@@ -30,7 +30,7 @@ pub(crate) struct ConsentArguments {
 pub(crate) struct DrainArguments {
     /// The time that calls in flight have to end after the first Ctrl-C, while nothing new starts; a second Ctrl-C cancels them, a third
     /// one leaves at once. After a SIGTERM it is 5s at most. `0s` cancels at once.
-    #[arg(help_heading = RUNNING, long = "drain", value_name = "TIME", default_value = DRAIN, value_parser = drain_time, allow_negative_numbers = true)]
+    #[arg(help_heading = RUNNING, long = "drain", value_name = "TIME", default_value = DRAIN, value_parser = planwright::config::time, allow_negative_numbers = true)]
     pub(crate) limit: Duration,
 }
 
@@ -40,14 +40,9 @@ const DRAIN: &str = "30s";
 impl Default for DrainArguments {
     fn default() -> Self {
         Self {
-            limit: drain_time(DRAIN).unwrap_or_default(),
+            limit: planwright::config::time(DRAIN).unwrap_or_default(),
         }
     }
-}
-
-/// Parses the value of `--drain`.
-fn drain_time(text: &str) -> Result<Duration, String> {
-    planwright::config::time(text).map_err(|error| error.to_string())
 }
 
 /// `waiting`

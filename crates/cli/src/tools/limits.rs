@@ -63,7 +63,7 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
         ("--max-per-tool", "tool", of_tools, &tools),
     ] {
         unknown.retain(|name| !known.contains(*name));
-        unknown.sort();
+        unknown.sort_unstable();
         for name in unknown {
             let error = CommandError::new(format!(
                 "`{flag}` limits `{name}`, and there is no such {what}"

@@ -20,9 +20,9 @@ use crate::view::printer::{Printer, time};
 /// The purpose for which a command opens servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerUse {
-    /// Their lists of tools, which may be stored ones.
+    /// Lists of tools, which may be stored ones.
     Lists,
-    /// Their lists of tools as they are now.
+    /// Lists of tools as they are now.
     FreshLists,
     /// Calls. The plan is checked against the lists that the running servers send.
     Calls,

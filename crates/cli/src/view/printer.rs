@@ -7,7 +7,6 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use planwright::core::Value;
 use planwright::engine::ToolError;
-use planwright::engine::run::SkipReason;
 use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
@@ -290,11 +289,6 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
     let count = count.try_into().unwrap_or(u64::MAX);
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
-}
-
-/// Returns the reason why a step did not run.
-pub(crate) fn skip_reason(reason: &SkipReason) -> String {
-    terminal_text::one_line(&reason.to_string()).into_owned()
 }
 
 /// The code of a failure, if its origin gave one.

@@ -32,7 +32,7 @@ const MAX_SAMPLE_PARTS: usize = 60;
 pub struct SeenAnswers {
     /// The number of answers.
     pub calls: u64,
-    /// Their structure.
+    /// Structure of the answers.
     pub shape: SeenShape,
     /// The latest answer with each value replaced by its type and length, such as `text(12)`.
     pub sample: Value,

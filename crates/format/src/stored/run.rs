@@ -386,7 +386,7 @@ impl KeptStepV1 {
         }
     }
 
-    /// A result of the step `step` of which nothing is known: it counts as untrusted and private.
+    /// A result of the step `step` without known labels: it counts as untrusted and private.
     pub fn unknown(step: Arc<str>) -> Self {
         Self {
             step,

@@ -61,10 +61,12 @@ impl PlanHost {
                 self.wait(call, &running).await
             }
             FoundRun::Local(running) => match self.stored_of(&call.client, id).await? {
-                Some(stored) => self.resume_and_wait(call, stored, changes).await,
+                Some(stored) => Box::pin(self.resume_and_wait(call, stored, changes)).await,
                 None => Ok(self.progress_response(&call.client, &running, &running.progress())),
             },
-            FoundRun::Stored(stored) => self.resume_and_wait(call, *stored, changes).await,
+            FoundRun::Stored(stored) => {
+                Box::pin(self.resume_and_wait(call, *stored, changes)).await
+            }
         }
     }
 

@@ -53,7 +53,9 @@ impl PlanHost {
             TaskRequest::Cancel { id } => {
                 match self.find(&client, &id).await.map_err(invalid)? {
                     FoundRun::Local(running) => running.cancel(),
-                    FoundRun::Stored(stored) => self.cancel_stored(&client, *stored).await?,
+                    FoundRun::Stored(stored) => {
+                        Box::pin(self.cancel_stored(&client, *stored)).await?;
+                    }
                 }
                 Ok(Value::empty_object())
             }

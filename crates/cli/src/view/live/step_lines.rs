@@ -13,9 +13,7 @@ use planwright::engine::{RunEvent, RunId, StampedEvent, StepStatus, ToolError};
 use planwright::service::{ActiveStep, EndedStep, RunView, TimeLeft};
 use planwright::terminal_text;
 
-use crate::view::printer::{
-    BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, skip_reason, styled, time,
-};
+use crate::view::printer::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, styled, time};
 
 /// The most steps under way that have a line each.
 const MAX_LINES: usize = 10;
@@ -339,10 +337,9 @@ impl StepLines {
                 };
                 let id = terminal_text::one_line(&id).into_owned();
                 let id = terminal_text::padded(&id, self.ids);
-                let why = ended
-                    .reason
-                    .as_ref()
-                    .map_or_else(String::new, |why| format!(": {}", skip_reason(why)));
+                let why = ended.reason.as_ref().map_or_else(String::new, |why| {
+                    format!(": {}", terminal_text::one_line(&why.to_string()))
+                });
                 format!(
                     "{} {}  {}",
                     styled(ODD, "–"),

@@ -116,7 +116,7 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
         RunStatus::Waiting => {
             Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
         }
-        _ => Some("see every step and call with `--format json`"),
+        RunStatus::Failed => Some("see every step and call with `--format json`"),
     }
 }
 

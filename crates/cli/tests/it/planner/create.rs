@@ -66,7 +66,7 @@ fn a_plan_may_name_tools_that_are_yet_to_come() {
             {"id": "sit", "tool": "school.sit", "args": {"dog": "${inputs.dog}"}}
         ]}}
     ]});
-    fixture.answers(&[plan.clone()]);
+    fixture.answers(std::slice::from_ref(&plan));
     let refused = fixture.run(&["create", "walk the dog", "--tries", "1"]);
     assert_eq!(refused.status.code(), Some(3));
     let output = fixture.run(&[
