@@ -285,7 +285,7 @@ mod tests {
     }
 
     /// The settings that only the user's own file can have.
-    const OWN: [&str; 9] = [
+    const OWN: [&str; 10] = [
         "flow.enabled",
         "flow.trusted",
         "flow.effects",
@@ -293,6 +293,7 @@ mod tests {
         "tools.no_ask",
         "tools.read_only",
         "tools.idempotent",
+        "tools.sharable",
         "serve.hosts",
         "serve.origins",
     ];

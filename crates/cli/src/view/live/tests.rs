@@ -136,8 +136,8 @@ fn all_goes_well() {
     );
     assert_snapshot!(ran.printed(), @r#"
     ✓ tokyo   get    0.4s    → temp
-    – warn    skipped: its condition is false
-    – then    skipped: `warn` gave no output
+    – warn    skipped: its condition was false
+    – then    skipped: `warn` did not succeed
     ✓ london  flaky  1.5s    3 attempts
     ✓ both    value  <1ms
     "#);
@@ -168,7 +168,7 @@ fn failures_are_reported() {
     );
     assert_snapshot!(ran.printed(), @r#"
     ✗ pay      broken  <1ms    Your card was declined. (card_declined)
-    – receipt  skipped: `pay` gave no output
+    – receipt  skipped: `pay` did not succeed
     ✗ maybe    broken  <1ms    Your card was declined. (card_declined) (the plan goes on)
     ✗ trace    long    <1ms    line 1
     ✗ each     broken  <1ms    item 0: Your card was declined. (and 1 more)
@@ -493,15 +493,15 @@ fn a_log_has_a_line_for_each_step() {
     assert_snapshot!(lines(&ran, Progress::Plain, false), @r"
     run run: 1 of 4 steps, 0.4s
     ✓ a  get   0.4s    → temp
-    – d  skipped: its condition is false
+    – d  skipped: its condition was false
     ✗ b  slow  1m 00s  no answer within 60s
-    – c  skipped: `b` gave no output
+    – c  skipped: `b` did not succeed
     ");
     // The steps of the first seconds are counted.
     assert_snapshot!(lines(&ran, Progress::Auto, false), @"
     run run: 3 of 4 steps, 1m 00s
     ✗ b  slow  1m 00s  no answer within 60s
-    – c  skipped: `b` gave no output
+    – c  skipped: `b` did not succeed
     ");
     assert_eq!(lines(&ran, Progress::Auto, true), "nothing");
     assert_eq!(lines(&ran, Progress::None, false), "nothing");

@@ -176,7 +176,7 @@ fn fix_step(step: &mut Step, scope: &mut Scope) {
     }
     if let Some(retry) = &mut step.retry {
         *retry = retry.with(&RETRY_FIELDS[0], |policy| {
-            policy.attempts = few(policy.attempts)
+            policy.attempts = few(policy.attempts);
         });
     }
     match &mut step.action {
