@@ -116,6 +116,7 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
         RunStatus::Waiting => {
             Some("decide with `planwright approve`, `--approvals FILE` or `--approve all`")
         }
+        RunStatus::Failed if is_stored => Some("see every call with `planwright logs`"),
         RunStatus::Failed => Some("see every step and call with `--format json`"),
     }
 }

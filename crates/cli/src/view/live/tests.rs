@@ -191,7 +191,7 @@ fn failures_are_reported() {
         Your card was declined.
       each[1]  broken  (tool, card_declined)
         Your card was declined.
-    see every step and call with `--format json`
+    see every call with `planwright logs`
     "#);
 }
 
@@ -217,7 +217,7 @@ fn an_output_that_cannot_be_made_is_no_step() {
     assert_snapshot!(ran.summary(), @"
     ✗ 1 step in 0.4s, but the output cannot be made (1 call)
     error PW0402: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
-    see every step and call with `--format json`
+    see every call with `planwright logs`
     ");
 }
 
@@ -339,7 +339,7 @@ fn inner_plans() {
     ✗ 1 of 1 step failed in 0.4s (2 calls)
       outer/b  broken  (tool, card_declined)
         Your card was declined.
-    see every step and call with `--format json`
+    see every call with `planwright logs`
     "#);
 }
 
