@@ -350,8 +350,10 @@ async fn listeners_get_the_progress_of_calls_in_flight() {
     let may_end = Arc::new(Notify::new());
     let backend = Backends::new().with("s", Reporting(Arc::clone(&may_end)));
     let plan = sound(plan(vec![call("a", "1")]));
-    let mut options = RunOptions::default();
-    options.secrets = [Arc::from("secret-7")].into();
+    let options = RunOptions {
+        secrets: [Arc::from("secret-7")].into(),
+        ..RunOptions::default()
+    };
     let engine = Engine::new(backend).with_options(options);
     let (handle, mut events) = engine.start("r".parse().unwrap(), plan);
     let mut reports = Vec::new();

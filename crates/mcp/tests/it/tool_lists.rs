@@ -28,7 +28,7 @@ async fn connect(server: ServerConfig, lists: &ToolLists) -> Connections {
 
 fn server(change: impl FnOnce(&mut ProgramConfig)) -> ServerConfig {
     let tools = json!([
-        {"name": "pay", "description": "Pays\u{200b} an order.", "annotations": {"destructiveHint": true}, "x": 12345678901234567890u64},
+        {"name": "pay", "description": "Pays\u{200b} an order.", "annotations": {"destructiveHint": true}, "x": 12_345_678_901_234_567_890_u64},
         {"name": "pay"},
         {"description": "without a name"},
     ]);
@@ -105,12 +105,12 @@ async fn a_list_is_for_one_configuration_of_its_server_and_one_day() {
     fs::write(&script, r#"{"tools": [{"name": "ab"}]}"#).unwrap();
     assert!(now.tools(&in_file).is_none());
 
-    let tomorrow = lists(folder.path(), || after(Duration::from_secs(24 * 60 * 60)));
+    let tomorrow = lists(folder.path(), || after(Duration::from_hours(24)));
     assert!(tomorrow.tools(&server(|_| {})).is_none());
-    let today = lists(folder.path(), || after(Duration::from_secs(23 * 60 * 60)));
+    let today = lists(folder.path(), || after(Duration::from_hours(23)));
     assert!(today.tools(&server(|_| {})).is_some());
     let before = lists(folder.path(), || {
-        SystemTime::now() - Duration::from_secs(60 * 60)
+        SystemTime::now() - Duration::from_hours(1)
     });
     assert!(before.tools(&server(|_| {})).is_none());
 }
@@ -158,7 +158,7 @@ async fn a_failed_start_is_remembered_for_minutes() {
     let stored = now.tools(&broken).unwrap();
     assert!(stored.is_failed);
     assert!(stored.tools.is_empty());
-    let later = lists(folder.path(), || after(Duration::from_secs(11 * 60)));
+    let later = lists(folder.path(), || after(Duration::from_mins(11)));
     assert!(later.tools(&broken).is_none());
 }
 

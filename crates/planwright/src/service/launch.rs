@@ -40,7 +40,7 @@ impl Planwright {
         let (start, journal) = spec.open()?;
         #[cfg(feature = "store")]
         let engine = match &learning {
-            Some(learning) => learning.engine(self.bound_backend()),
+            Some(learning) => learning.engine(BoundBackend::of(self.open())),
             None => self.plain_engine(),
         };
         #[cfg(not(feature = "store"))]

@@ -288,11 +288,6 @@ impl Planwright {
         &self.0.open
     }
 
-    /// The backends of the tools, bound to the catalog and the policy.
-    pub(super) fn bound_backend(&self) -> BoundBackend {
-        BoundBackend::of(self.open())
-    }
-
     /// The engine without options and approver.
     pub(super) fn plain_engine(&self) -> Engine {
         self.0.engine.clone()

@@ -295,7 +295,7 @@ impl Life {
                 Record::Opened { .. } => is_draining = false,
                 Record::Draining => is_draining = true,
                 Record::Sent { at, .. } => {
-                    assert!(!is_draining, "`{at}` was sent by a draining run")
+                    assert!(!is_draining, "`{at}` was sent by a draining run");
                 }
                 _ => {}
             }
