@@ -107,7 +107,7 @@ fn diagnostics_have_their_fixes_as_data() {
     // Without `--fix`, the text says that there are some.
     let said = stderr(&check(folder.path(), &["plan.json"]));
     assert!(
-        said.contains("hint: `planwright check --fix` fixes 2 of 3"),
+        said.contains("hint: `planwright check --fix` fixes all of them"),
         "{said}"
     );
 }

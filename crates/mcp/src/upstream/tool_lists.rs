@@ -183,10 +183,10 @@ impl ToolLists {
         builder.create(&self.folder)?;
         let now = (self.clock)();
         for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            let age = now.duration_since(entry.metadata()?.modified()?);
-            if age.is_ok_and(|age| age > REMOVAL_AGE) {
-                fs::remove_file(entry.path())?;
+            match remove_if_old(&entry?, now) {
+                // Another process has removed or replaced the file meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
             }
         }
         Ok(())
@@ -211,6 +211,15 @@ impl ToolLists {
         let since = (self.clock)().duration_since(SystemTime::UNIX_EPOCH);
         since.unwrap_or_default()
     }
+}
+
+/// Removes the file of a server that no command has started for long.
+fn remove_if_old(file: &fs::DirEntry, now: SystemTime) -> io::Result<()> {
+    let age = now.duration_since(file.metadata()?.modified()?);
+    if age.is_ok_and(|age| age > REMOVAL_AGE) {
+        fs::remove_file(file.path())?;
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> io::Result<String> {

@@ -134,10 +134,13 @@ pub(super) fn mention(arguments: &CheckArguments, diagnostics: &Diagnostics, pri
     if count == 0 || arguments.fix || plan_in_file(&arguments.plan.text, "--fix").is_err() {
         return;
     }
-    let what = if count == diagnostics.len() {
-        "this".to_owned()
-    } else {
-        format!("{count} of {}", diagnostics.len())
+    // A note without a fix asks for nothing.
+    let asks = |found: &&Diagnostic| !found.is_note() || !found.fixes.is_empty();
+    let total = diagnostics.iter().filter(asks).count();
+    let what = match total {
+        1 => "this".to_owned(),
+        total if count == total => "all of them".to_owned(),
+        total => format!("{count} of {total}"),
     };
     printer.status(&format!("  hint: `planwright check --fix` fixes {what}"));
 }
