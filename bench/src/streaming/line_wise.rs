@@ -33,7 +33,7 @@ pub async fn line_wise(scene: &Scene, syntax: TaskSyntax) {
     let (sender, mut queue) = mpsc::unbounded_channel();
     let writing = write(scene, syntax, sender);
     let fetching = fetch(scene, &mut queue);
-    futures::join!(writing, fetching);
+    tokio::join!(writing, fetching);
 }
 
 /// Adds each task to the queue as soon as it is written, and an end marker after the last.

@@ -143,7 +143,7 @@ const PURE: &[&str] = &[
     "crates/planner/src/analysis/",
     "crates/planner/src/dates/",
     "crates/planwright/src/config/",
-    "crates/planner/src/tools/search.rs",
+    "crates/planner/src/tools/search/",
     "crates/planner/src/tools/signatures/",
     "crates/serve/src/stages.rs",
     "crates/engine/src/durations.rs",

@@ -11,8 +11,9 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 
 use super::handle::RunCommand;
-use super::in_flight::{ExpiredTimer, InFlightCalls, OpenQuestions, Timers, panic_message};
+use super::in_flight::{InFlightCalls, OpenQuestions, panic_message};
 use super::journal_gate::{JournalGate, PendingCall, ReleasedWork, next_commit_of};
+use super::timers::Timers;
 use crate::approval::{ApprovalRequest, Approver, Decision};
 use crate::backend::ToolBackend;
 use crate::durations::Durations;
@@ -217,8 +218,8 @@ impl Driver {
         // Completed calls go before expired timers. But calls that complete inline could keep coming, so after some
         // have ended the timers are checked first.
         if std::mem::take(&mut self.calls_ended)
-            && let Some(expired) = self.timers.try_next().await
-            && let Some(input) = self.on_timer_expired(&expired)
+            && let Some((task, timer)) = self.timers.try_next()
+            && let Some(input) = self.on_timer_expired(task, timer)
         {
             self.apply(Some(input));
             return;
@@ -261,8 +262,8 @@ impl Driver {
                 self.resume_timers();
                 None
             }
-            Some(expired) = self.timers.next(), if !self.timers.is_empty() => {
-                self.on_timer_expired(&expired)
+            Some((task, timer)) = self.timers.next(), if !self.timers.is_empty() => {
+                self.on_timer_expired(task, timer)
             }
             () = wait_until(self.drain_end), if self.drain_end.is_some() => {
                 self.drain_end = None;
@@ -304,14 +305,8 @@ impl Driver {
 
     /// The input for an expired timer; `None` if time is left, for which it is set again, or if an open question suspends
     /// it.
-    fn on_timer_expired(&mut self, expired: &ExpiredTimer) -> Option<RunInput> {
-        let ExpiredTimer { task, timer, rest } = *expired;
-        let rest = if rest.is_zero() {
-            self.remaining(task, timer)
-        } else {
-            Some(rest)
-        };
-        match rest {
+    fn on_timer_expired(&mut self, task: TaskId, timer: Timer) -> Option<RunInput> {
+        match self.remaining(task, timer) {
             Some(Duration::ZERO) => {
                 self.remove_limit(task, timer);
                 return Some(RunInput::TimerFired(task, timer));

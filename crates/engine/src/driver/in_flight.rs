@@ -1,4 +1,4 @@
-//! The calls in flight, the timers that run, and the questions that are open.
+//! The calls in flight, and the questions that are open.
 //!
 //! Each call is a task of its own, except those of tools that answer at once. A panic of foreign code (a call, a
 //! decision, a commit) becomes an error, and the run continues.
@@ -11,7 +11,6 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use futures::future::{AbortHandle, Abortable, Aborted, BoxFuture, FutureExt};
@@ -20,8 +19,6 @@ use planwright_core::{Hashing, Tool};
 use tokio::sync::Notify;
 use tokio::task::{self, JoinError, JoinSet, coop};
 use tokio::time::Instant;
-use tokio_util::time::DelayQueue;
-use tokio_util::time::delay_queue::{Expired, Key};
 use tracing::Instrument;
 
 use crate::approval::Decision;
@@ -29,7 +26,7 @@ use crate::backend::{
     CallClock, CallProgress, ErrorKind, RetryAdvice, ToolBackend, ToolCall, ToolError, ToolOutput,
 };
 use crate::run::RunInput;
-use crate::schedule::{TaskId, Timer};
+use crate::schedule::TaskId;
 
 /// The maximum time of a call that counts as immediate.
 const MAX_IMMEDIATE: Duration = Duration::from_micros(50);
@@ -256,87 +253,6 @@ impl InFlightCalls {
             self.immediate_tools.insert(tool);
         }
         Some(ended)
-    }
-}
-
-/// The maximum time that one timer is set for; longer timers are set again when it expires. The queue accepts some two
-/// years from when it last fired, and panics beyond that.
-const MAX_TIMER: Duration = Duration::from_hours(30 * 24);
-
-/// The timers of a run, at most one for each task and kind of timer.
-#[derive(Default)]
-pub(super) struct Timers {
-    /// Each entry holds the rest of its time after it expires.
-    queue: DelayQueue<(TaskId, Timer, Duration)>,
-    keys: HashMap<(TaskId, Timer), Key, Hashing>,
-    /// The timers that have expired during a question and are set again after it.
-    suspended: HashSet<(TaskId, Timer), Hashing>,
-}
-
-/// An expired timer.
-pub(super) struct ExpiredTimer {
-    pub(super) task: TaskId,
-    pub(super) timer: Timer,
-    /// The rest of a time that was too long for one timer.
-    pub(super) rest: Duration,
-}
-
-impl Timers {
-    pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
-    }
-
-    /// Sets a timer. It replaces an earlier one of the same task and kind.
-    pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
-        self.suspended.remove(&(task, timer));
-        let now = after.min(MAX_TIMER);
-        let rest = after.saturating_sub(now);
-        let key = self.queue.insert((task, timer, rest), now);
-        if let Some(old) = self.keys.insert((task, timer), key) {
-            self.queue.try_remove(&old);
-        }
-    }
-
-    /// Suspends an expired timer until it is set again.
-    pub(super) fn suspend(&mut self, task: TaskId, timer: Timer) {
-        self.suspended.insert((task, timer));
-    }
-
-    /// Removes and returns the suspended timers.
-    pub(super) fn take_suspended(&mut self) -> HashSet<(TaskId, Timer), Hashing> {
-        std::mem::take(&mut self.suspended)
-    }
-
-    pub(super) fn clear(&mut self, task: TaskId, timer: Timer) {
-        self.suspended.remove(&(task, timer));
-        if let Some(key) = self.keys.remove(&(task, timer)) {
-            self.queue.try_remove(&key);
-        }
-    }
-
-    /// Waits for the next timer to expire. `None` if there is none.
-    pub(super) async fn next(&mut self) -> Option<ExpiredTimer> {
-        let expired = self.queue.next().await?;
-        Some(self.take(expired))
-    }
-
-    /// A timer that has already expired.
-    pub(super) async fn try_next(&mut self) -> Option<ExpiredTimer> {
-        if self.queue.is_empty() {
-            return None;
-        }
-        let polled = poll_fn(|context| match self.queue.poll_expired(context) {
-            Poll::Ready(expired) => Poll::Ready(expired),
-            Poll::Pending => Poll::Ready(None),
-        });
-        let expired = polled.await?;
-        Some(self.take(expired))
-    }
-
-    fn take(&mut self, expired: Expired<(TaskId, Timer, Duration)>) -> ExpiredTimer {
-        let (task, timer, rest) = expired.into_inner();
-        self.keys.remove(&(task, timer));
-        ExpiredTimer { task, timer, rest }
     }
 }
 

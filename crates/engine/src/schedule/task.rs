@@ -147,7 +147,7 @@ pub enum AttemptEnd {
 }
 
 /// The timers of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Timer {
     /// The time limit of this attempt.
     Attempt(u32),

@@ -119,7 +119,7 @@ async fn readers_never_see_a_part() {
     let write = |text: &String| fixture.call("write_file", json!({"path": "x", "content": text}));
     write(&texts[0]).await.unwrap();
     for round in 0..20 {
-        let (written, read) = futures::join!(
+        let (written, read) = tokio::join!(
             write(&texts[round % 2]),
             fixture.call("read_file", json!({"path": "x"}))
         );
