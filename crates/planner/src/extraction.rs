@@ -208,14 +208,28 @@ fn failure(error: ModelError) -> ToolError {
         | ModelErrorKind::Unavailable
         | ModelErrorKind::Timeout
         | ModelErrorKind::Interrupted => RetryAdvice::Again,
-        _ => RetryAdvice::Never,
+        ModelErrorKind::Configuration
+        | ModelErrorKind::Key
+        | ModelErrorKind::Refused
+        | ModelErrorKind::Malformed
+        | ModelErrorKind::CutOff
+        | ModelErrorKind::Declined
+        | ModelErrorKind::Empty
+        | ModelErrorKind::Ended => RetryAdvice::Never,
     };
     let kind = match error.kind {
         ModelErrorKind::CutOff | ModelErrorKind::Declined | ModelErrorKind::Empty => {
             ErrorKind::Tool
         }
         ModelErrorKind::Timeout => ErrorKind::Timeout,
-        _ => ErrorKind::Unavailable,
+        ModelErrorKind::Configuration
+        | ModelErrorKind::Key
+        | ModelErrorKind::Refused
+        | ModelErrorKind::Limited
+        | ModelErrorKind::Unavailable
+        | ModelErrorKind::Malformed
+        | ModelErrorKind::Interrupted
+        | ModelErrorKind::Ended => ErrorKind::Unavailable,
     };
     let data = words(&error.reply);
     ToolError {

@@ -269,7 +269,7 @@ impl From<StepStatus> for Mark {
             StepStatus::Failed => Self::Failed,
             StepStatus::Waiting => Self::Waiting,
             StepStatus::Unknown => Self::Unknown,
-            _ => Self::Skipped,
+            StepStatus::Skipped | StepStatus::NotRun | StepStatus::Cancelled => Self::Skipped,
         }
     }
 }

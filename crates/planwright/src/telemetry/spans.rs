@@ -214,7 +214,7 @@ impl Open {
             .set_attribute(KeyValue::new(STATUS, status.as_str()));
         let error = match status {
             RunStatus::Succeeded | RunStatus::Waiting => None,
-            other => Some(other.as_str()),
+            RunStatus::Failed | RunStatus::Cancelled => Some(status.as_str()),
         };
         if let Some(error) = error {
             self.plan.set_attribute(KeyValue::new(ERROR, error));

@@ -325,7 +325,11 @@ impl StepLines {
                     format!("{} {text}", styled(BAD, "✗"))
                 }
             }
-            status => {
+            status @ (StepStatus::Skipped
+            | StepStatus::NotRun
+            | StepStatus::Cancelled
+            | StepStatus::Waiting
+            | StepStatus::Unknown) => {
                 let what = match status {
                     StepStatus::Skipped => "skipped",
                     StepStatus::NotRun => "not run",
