@@ -7,6 +7,9 @@ mod config;
 /// JSON objects: their text fields, and copies with other fields.
 mod object;
 
+/// Views of tools, as the MCP extension for apps defines them.
+pub mod views;
+
 /// The transports of sessions: stdio and Streamable HTTP.
 mod transport;
 

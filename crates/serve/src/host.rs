@@ -214,7 +214,15 @@ impl Host for PlanHost {
     }
 
     fn allows(&self, client: &GatewayClient, tool: &Tool) -> Result<(), UpstreamError> {
-        match self.policy(client).objection(tool) {
+        // The client calls such a tool for a view that it shows, not for its model.
+        let shown = (tool.for_views && client.supports_views()).then(|| Tool {
+            for_views: false,
+            ..tool.clone()
+        });
+        match self
+            .policy(client)
+            .objection(shown.as_ref().unwrap_or(tool))
+        {
             None => Ok(()),
             Some((message, help)) => Err(UpstreamError::new(
                 UpstreamError::INVALID,

@@ -83,6 +83,11 @@ impl WireClient {
                 "elicitation/create" => ("elicitation", json!({"form": {}, "url": {}})),
                 "sampling/createMessage" => ("sampling", json!({})),
                 "roots/list" => ("roots", json!({})),
+                // A view asks its client, not a server; the client declares that it shows views.
+                "ui/initialize" => (
+                    "extensions",
+                    json!({"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}),
+                ),
                 other => panic!("no server asks `{other}`"),
             };
             capabilities[name] = ability;

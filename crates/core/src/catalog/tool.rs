@@ -37,6 +37,8 @@ pub struct Tool {
     pub approval: bool,
     /// The reason for the required approval, as one clause, if known.
     pub approval_reason: Option<Arc<str>>,
+    /// True if the server offers the tool to its own views alone (`visibility` of the MCP extension for apps), not to models.
+    pub for_views: bool,
     /// The answers that the tool gave so far; `None` if they are not recorded, as for a tool that declares its output.
     pub seen: Option<Arc<SeenAnswers>>,
     /// The parameters that the configuration marks as sharable, in addition to those that the schema marks with
@@ -125,6 +127,7 @@ impl Tool {
             hints: Hints::default(),
             approval: false,
             approval_reason: None,
+            for_views: false,
             seen: None,
             sharable: BTreeSet::new(),
         }

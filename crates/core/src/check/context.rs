@@ -345,6 +345,12 @@ impl Policy {
     /// Explains like [`objection`](Self::objection), with `name` as the name of the tool.
     pub(super) fn objection_to(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
         let way_out = "do without the tool, or ask for another policy";
+        if tool.for_views {
+            return Some((
+                format!("the server offers the tool `{name}` to its own views alone"),
+                "neither plans nor models may call it: do without the tool".to_owned(),
+            ));
+        }
         // A denial takes precedence over any list of allowed tools.
         if let Some(rule) = self.denied.iter().find(|rule| rule.pattern.covers(tool)) {
             let place = rule.set_in.as_ref();

@@ -11,6 +11,7 @@ use rmcp::service::RequestContext;
 use super::state::GatewayState;
 use crate::session::caller::UpstreamClient;
 use crate::upstream::{UpstreamState, UpstreamView};
+use crate::views;
 
 /// The identity of a client. Data of one client is never visible to another.
 ///
@@ -107,12 +108,14 @@ impl GatewayClient {
         found.is_some_and(|(_, capability)| self.capabilities.get(capability).is_some())
     }
 
-    /// Returns the capabilities that declare supported requests. The others only concern the gateway.
+    /// Returns the capabilities that declare supported requests and views. The others only concern the gateway.
     pub(super) fn request_capabilities(&self) -> Value {
         let fields = REQUEST_CAPABILITIES.iter().filter_map(|(_, capability)| {
             Some((*capability, self.capabilities.get(capability)?.clone()))
         });
-        Value::object(fields)
+        // Servers offer views only to clients that show them.
+        let views = views::declared(&self.capabilities).map(|views| ("extensions", views));
+        Value::object(fields.chain(views))
     }
 
     /// Returns the description of the client for servers.
@@ -131,6 +134,11 @@ impl GatewayClient {
             .and_then(Value::as_object)
             // An empty object means forms, as in earlier revisions.
             .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+    }
+
+    /// Returns true if the client shows views of tools: HTML pages of MCP apps.
+    pub fn supports_views(&self) -> bool {
+        views::declared(&self.capabilities).is_some()
     }
 
     /// Returns true if the client supports tasks.

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::object::text_field;
 use crate::upstream::{UpstreamServer, UpstreamView};
+use crate::views;
 
 /// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
 /// see [`NamingScheme`].
@@ -55,6 +56,7 @@ impl OfferListing {
         let mut listing = Self::default();
         listing.add_tools(view, &naming);
         listing.add_prompts(view, &naming);
+        listing.add_views(view);
         for server in &view.servers {
             listing.add_resources(server);
         }
@@ -144,13 +146,40 @@ impl OfferListing {
         self.prompts = offers;
     }
 
+    /// Assigns the view that a tool names to the server of the tool: no other server can put its own page in that place.
+    fn add_views(&mut self, view: &UpstreamView) {
+        for server in &view.servers {
+            for address in server.tool_entries.iter().filter_map(views::address) {
+                match self.addresses.entry(address) {
+                    Entry::Vacant(place) => {
+                        place.insert(server.name.clone());
+                    }
+                    Entry::Occupied(place) if *place.get() != server.name => {
+                        let clause = format!(
+                            "the view `{}` of the server `{}` is not served: the server `{}` has one at the same address",
+                            place.key(),
+                            server.name,
+                            place.get()
+                        );
+                        if !self.collisions.contains(&clause) {
+                            self.collisions.push(clause);
+                        }
+                    }
+                    Entry::Occupied(_) => {}
+                }
+            }
+        }
+    }
+
     fn add_resources(&mut self, server: &UpstreamServer) {
+        let mut seen = HashSet::new();
         for entry in &server.resources {
             let Some(address) = text_field(entry, "uri") else {
                 continue;
             };
-            if let Entry::Vacant(place) = self.addresses.entry(address) {
-                place.insert(server.name.clone());
+            let owner = self.addresses.entry(Arc::clone(&address));
+            if *owner.or_insert_with(|| server.name.clone()) == server.name && seen.insert(address)
+            {
                 self.resources.push(entry.clone());
             }
         }

@@ -9,6 +9,7 @@ use planwright_engine::backend::{RetryAdvice, ToolError};
 
 use super::open_session::{ServerStartError, Session};
 use crate::object::with;
+use crate::views;
 
 /// The client that a request is made for. It receives the requests and notifications that the server sends while the
 /// request is in flight.
@@ -159,7 +160,7 @@ impl UpstreamClient {
         }
     }
 
-    /// Returns the capabilities that a session of several clients may declare: only the kinds of requests, without
+    /// Returns the capabilities that a session of several clients may declare: only the kinds of requests and views, without
     /// further details. Roots belong to a single client.
     pub(crate) fn shared(&self) -> Self {
         let ways = [
@@ -174,8 +175,9 @@ impl UpstreamClient {
             let modes = modes.map(|mode| (mode, Value::empty_object()));
             Some((name, Value::object(modes)))
         });
+        let views = views::declared(&self.capabilities).map(|views| ("extensions", views));
         Self {
-            capabilities: Value::object(capabilities),
+            capabilities: Value::object(capabilities.chain(views)),
             ..self.clone()
         }
     }

@@ -14,6 +14,7 @@ use crate::config::ServerConfig;
 use crate::object::{text_field, with};
 use crate::transport::stdio::process::truncate_message;
 use crate::upstream::ToolLists;
+use crate::views;
 
 /// Removes entries whose `key` has invisible characters. `what` is the kind of the entries.
 pub(crate) fn remove_hidden_names(
@@ -312,6 +313,7 @@ fn tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value) -> T
         approval_reason: hints
             .is_stated_destructive()
             .then(|| Arc::from("its server says that it may destroy something")),
+        for_views: views::is_for_views(entry),
         ..Tool::new(server.clone(), Arc::clone(name))
     }
 }

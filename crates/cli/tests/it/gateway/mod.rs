@@ -23,3 +23,4 @@ mod retention;
 mod rounds;
 mod serve;
 mod unannotated;
+mod views;

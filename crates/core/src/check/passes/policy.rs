@@ -20,9 +20,6 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
 
 fn check_tools(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
     let policy = resolved.context.policy;
-    if policy.denied.is_empty() && policy.allowed.is_empty() && policy.stage.is_none() {
-        return;
-    }
     for (index, step) in resolved.steps() {
         let (Some(name), Some(tool)) = (step.tool(), resolved.tool(index)) else {
             continue;

@@ -1,0 +1,46 @@
+//! Views of tools: HTML pages that a server offers and a client shows, the MCP extension `io.modelcontextprotocol/ui` (SEP-1865,
+//! revision 2026-01-26).
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use crate::object::text_field;
+
+/// The name of the extension.
+pub const EXTENSION: &str = "io.modelcontextprotocol/ui";
+
+/// The media type of a view.
+pub const MEDIA_TYPE: &str = "text/html;profile=mcp-app";
+
+/// Returns the `extensions` of a client's capabilities that declare views; `None` if the client shows none.
+pub(crate) fn declared(capabilities: &Value) -> Option<Value> {
+    let stated = capabilities.get("extensions")?.get(EXTENSION)?;
+    let types = stated.get("mimeTypes").and_then(Value::as_list);
+    let shows_html = types.is_some_and(|types| {
+        let mut types = types.iter().filter_map(Value::as_text);
+        types.any(|one| one.replace(' ', "") == MEDIA_TYPE)
+    });
+    shows_html.then(|| Value::object([(EXTENSION, stated.clone())]))
+}
+
+/// Returns whether the entry of a tool says that it is for the views of its server, and not for models. Without a statement, a tool is for
+/// both.
+pub(crate) fn is_for_views(entry: &Value) -> bool {
+    let stated = entry
+        .get("_meta")
+        .and_then(|meta| meta.get("ui")?.get("visibility")?.as_list());
+    stated.is_some_and(|audiences| {
+        let mut audiences = audiences.iter().filter_map(Value::as_text);
+        !audiences.any(|one| one == "model")
+    })
+}
+
+/// Returns the address of the view that the entry of a tool names.
+#[cfg(feature = "gateway")]
+pub(crate) fn address(entry: &Value) -> Option<Arc<str>> {
+    let meta = entry.get("_meta")?;
+    let named = meta.get("ui").and_then(|ui| text_field(ui, "resourceUri"));
+    // Servers of the extension's first drafts name it so.
+    named.or_else(|| text_field(meta, "ui/resourceUri"))
+}
