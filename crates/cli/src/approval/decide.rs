@@ -251,22 +251,16 @@ pub(crate) struct OpenCall {
 impl OpenCall {
     /// The open calls of a run, by address.
     pub(crate) fn of(run: &RunId, history: &History) -> Vec<Self> {
-        let mut calls: Vec<Self> = history
-            .steps()
-            .filter_map(|(at, past)| {
-                let subject = past.open_question()?;
-                Some(Self {
-                    run: run.clone(),
-                    at: Arc::clone(at),
-                    subject: subject.clone(),
-                    digest: subject.digest(run, at),
-                    reason: past.reason.clone(),
-                    changes: history.changes_since_question(at, subject, true),
-                })
-            })
-            .collect();
-        calls.sort_by_key(|call| call.at.to_string());
-        calls
+        let questions = OpenQuestion::of(run, history).into_iter();
+        let calls = questions.map(|question| Self {
+            digest: question.digest(),
+            run: question.run,
+            at: question.at,
+            subject: question.subject,
+            reason: question.reason,
+            changes: question.changes,
+        });
+        calls.collect()
     }
 
     /// The open calls of a stored run.

@@ -2,6 +2,7 @@
 
 pub(crate) mod decisions;
 mod kept;
+mod listing;
 mod new_run;
 mod passphrase;
 mod replayed;
@@ -13,6 +14,7 @@ mod streamed;
 
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use kept::KeptResults;
+pub use listing::listing;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use resume::{
