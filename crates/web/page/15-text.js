@@ -92,8 +92,27 @@ const STATUS_NAMES = {
 const statusName = (status) => STATUS_NAMES[status] ?? String(status ?? 'pending').replaceAll('_', ' ');
 const statusKey = (status) => (Object.hasOwn(STATUS_NAMES, status ?? '') ? status : 'pending');
 
+const CIRCLE = 'M8 1.8a6.2 6.2 0 1 1 0 12.4A6.2 6.2 0 1 1 8 1.8z';
+
+/** The paths of the symbols, in a square of 16 units, each with its class: filled, a line, or cut out of what is filled. */
+const SYMBOLS = {
+  succeeded: [['full', 'M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z'], ['cut', 'M4.8 8.3l2.2 2.2 4.2-4.6']],
+  failed: [['full', 'M5.1 1h5.8L15 5.1v5.8L10.9 15H5.1L1 10.9V5.1z'], ['cut', 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8']],
+  running: [['line', 'M8 1.9a6.1 6.1 0 1 1 0 12.2A6.1 6.1 0 1 1 8 1.9z'], ['full', 'M8 5a3 3 0 1 1 0 6A3 3 0 1 1 8 5z']],
+  waiting: [['full', 'M8 .8L15.2 8 8 15.2.8 8z'], ['cut', 'M8 4.6v4.2M8 11v.4']],
+  retrying: [['line', 'M13.5 8a5.5 5.5 0 1 1-1.7-4M12.4 1.2v3.2H9.2']],
+  skipped: [['line', `${CIRCLE}M4.8 8h6.4`]],
+  pending: [['line dotted', CIRCLE]],
+  not_run: [['line', CIRCLE]],
+  cancelled: [['line', 'M3.5 2h9A1.5 1.5 0 0 1 14 3.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 12.5v-9A1.5 1.5 0 0 1 3.5 2z'], ['full', 'M5.5 5.5h5v5h-5z']],
+  interrupted: [['full', 'M8.8 1.5L3.5 9H8l-.8 5.5L12.5 7H8z']],
+  unknown: [['full', 'M8 1l6.1 3.5v7L8 15l-6.1-3.5v-7z'], ['cut', 'M6 6.2a2 2 0 1 1 2.7 1.9c-.5.2-.7.5-.7 1v.2M8 11.4v.3']],
+};
+
+const symbolPaths = (status) => SYMBOLS[status].map(([kind, path]) => html`<path class=${kind} d=${path} />`);
+
 /** The symbol of a status. */
-const Icon = ({ status }) => html`<svg class="icon s-${statusKey(status)}" aria-hidden="true"><use href="#i-${statusKey(status)}" /></svg>`;
+const Icon = ({ status }) => html`<svg class="icon s-${statusKey(status)}" viewBox="0 0 16 16" aria-hidden="true">${symbolPaths(statusKey(status))}</svg>`;
 
 /** The symbol and the name of a status. */
 const Status = ({ of }) => html`<span class="status s-${statusKey(of)}"><${Icon} status=${of} />${statusName(of)}</span>`;

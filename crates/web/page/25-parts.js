@@ -83,7 +83,7 @@ function useViewport() {
  * A list of rows of equal height that draws only the visible ones. `row(index)` returns the content of a row; `selected` is scrolled into
  * view when it changes. The rows are options of one listbox, whose keys are the arrows, Home, End, Page Up and Page Down.
  */
-function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, keyOf, width, onKey }) {
+function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay }) {
   const [element, view] = useViewport();
   const first = Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
   const last = Math.min(length, Math.ceil((view.top + view.height) / rowHeight) + 6);
@@ -111,9 +111,11 @@ function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onO
     }
   };
 
+  // A row that leaves the window lends its nodes to the row that enters it.
+  const slots = Math.ceil(view.height / rowHeight) + 14;
   const rows = [];
   for (let index = first; index < last; index += 1) {
-    rows.push(html`<div key=${keyOf ? keyOf(index) : index} id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
+    rows.push(html`<div key=${index % slots} id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
       aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
       style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
       onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`);
@@ -122,7 +124,7 @@ function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onO
     ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}
     <div class="rows" role="listbox" tabindex="0" aria-label=${label} data-list
       aria-activedescendant=${selected >= first && selected < last ? `row-${selected}` : null}
-      style=${{ height: `${length * rowHeight}px`, width }} onKeyDown=${onKeyDown}>${rows}</div>
+      style=${{ height: `${length * rowHeight}px`, width }} onKeyDown=${onKeyDown}>${rows}${overlay && html`<div class="overlay" aria-hidden="true">${overlay}</div>`}</div>
   </div>`;
 }
 

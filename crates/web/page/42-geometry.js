@@ -6,12 +6,14 @@ const CELL = 500;
 /** The cells beyond which an edge is listed apart, instead of in each of them. */
 const MANY_CELLS = 24;
 
-/** An index of a graph: `{nodes, edges, byAddress, inRect(rect)}`, where a rect is `{x0, y0, x1, y1}`. */
+/** An index of a graph: `{nodes, byAddress, edgesOf(address), inRect(rect)}`, where a rect is `{x0, y0, x1, y1}`. */
 function indexGraph(graph) {
   const cells = new Map();
   const long = [];
   const byAddress = new Map();
   const neighbours = new Map();
+  const edges = graph.edges.filter((edge) => edge.points?.length);
+  let turn = 0;
   const put = (kind, item, box) => {
     const columns = [Math.floor(box.x0 / CELL), Math.floor(box.x1 / CELL)];
     const rows = [Math.floor(box.y0 / CELL), Math.floor(box.y1 / CELL)];
@@ -28,12 +30,12 @@ function indexGraph(graph) {
       }
     }
   };
-  for (const node of graph.nodes) {
+  graph.nodes.forEach((node, order) => {
+    node.order = order;
     byAddress.set(node.at, node);
     put('node', node, { x0: node.x, y0: node.y, x1: node.x + node.w, y1: node.y + node.h });
-  }
-  graph.edges.forEach((edge, order) => {
-    if (!edge.points?.length) return;
+  });
+  edges.forEach((edge, order) => {
     edge.order = order;
     put('edge', edge, boxOf(edge.points));
     for (const end of [edge.from, edge.to]) {
@@ -44,23 +46,32 @@ function indexGraph(graph) {
 
   return {
     nodes: graph.nodes,
-    edges: graph.edges,
     byAddress,
     edgesOf: (at) => neighbours.get(at) ?? [],
+    /** The nodes and edges that may touch a rect, each once. */
     inRect(rect) {
-      const found = { node: new Set(), edge: new Set() };
+      if (rect.x0 <= 0 && rect.y0 <= 0 && rect.x1 >= graph.width && rect.y1 >= graph.height) return { nodes: graph.nodes, edges };
+      turn += 1;
+      const found = { node: [], edge: [] };
+      const add = (kind, item) => {
+        if (item.turn === turn) return;
+        item.turn = turn;
+        found[kind].push(item);
+      };
       for (let column = Math.floor(rect.x0 / CELL); column <= Math.floor(rect.x1 / CELL); column += 1) {
         for (let row = Math.floor(rect.y0 / CELL); row <= Math.floor(rect.y1 / CELL); row += 1) {
           const cell = cells.get(column * 65536 + row);
           if (!cell) continue;
-          for (const node of cell.node) found.node.add(node);
-          for (const edge of cell.edge) found.edge.add(edge);
+          for (const node of cell.node) add('node', node);
+          for (const edge of cell.edge) add('edge', edge);
         }
       }
       for (const { kind, item, box } of long) {
-        if (box.x0 <= rect.x1 && box.x1 >= rect.x0 && box.y0 <= rect.y1 && box.y1 >= rect.y0) found[kind].add(item);
+        if (box.x0 <= rect.x1 && box.x1 >= rect.x0 && box.y0 <= rect.y1 && box.y1 >= rect.y0) add(kind, item);
       }
-      return found;
+      // A stable order lets a renderer keep what it has drawn.
+      const inOrder = (a, b) => a.order - b.order;
+      return { nodes: found.node.sort(inOrder), edges: found.edge.sort(inOrder) };
     },
   };
 }
@@ -118,55 +129,59 @@ function nearestNode(index, node, key) {
 
 /** The colours of the statuses and lines, as the style sheet computes them for the current colour scheme. */
 function readColours(parent) {
-  const colours = {};
-  for (const name of [...Object.keys(STATUS_NAMES).map((status) => `s-${status}`), 'c-line', 'c-group', 'c-accent', 'c-idle']) {
-    const probe = document.createElement('span');
-    probe.className = name;
-    parent.append(probe);
-    colours[name] = getComputedStyle(probe).color;
-    probe.remove();
-  }
+  const names = [...Object.keys(STATUS_NAMES).map((status) => `s-${status}`), 'c-line', 'c-group', 'c-accent', 'c-idle'];
+  const probes = document.createElement('span');
+  probes.append(...names.map((name) => Object.assign(document.createElement('span'), { className: name })));
+  parent.append(probes);
+  const colours = Object.fromEntries(names.map((name, place) => [name, getComputedStyle(probes.children[place]).color]));
+  probes.remove();
   return colours;
 }
 
-/** Draws nodes as blocks in the colours of their statuses, and edges as lines, on a canvas of `width` × `height` pixels. */
-function drawOverview(canvas, { index, states, view, width, height, colours, selected, withEdges }) {
+/**
+ * Draws the nodes of a rect as blocks in the colours of their statuses, and edges as lines, `k` pixels for each unit of the graph.
+ * Returns a function that draws the nodes whose status has changed since.
+ */
+function drawOverview(canvas, { index, states, rect, k, colours, selected, withEdges }) {
   const ratio = devicePixelRatio || 1;
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-  }
+  const scale = k * ratio;
+  canvas.width = Math.max(1, Math.round((rect.x1 - rect.x0) * scale));
+  canvas.height = Math.max(1, Math.round((rect.y1 - rect.y0) * scale));
   const context = canvas.getContext('2d');
-  const scale = view.k * ratio;
-  context.setTransform(1, 0, 0, 1, 0, 0);
-  context.clearRect(0, 0, canvas.width, canvas.height);
-  context.setTransform(scale, 0, 0, scale, -view.x * scale, -view.y * scale);
-  const rect = { x0: view.x, y0: view.y, x1: view.x + width / view.k, y1: view.y + height / view.k };
-  const visibleItems = index.inRect(rect);
+  context.setTransform(scale, 0, 0, scale, -rect.x0 * scale, -rect.y0 * scale);
+  const { nodes, edges } = index.inRect(rect);
   if (withEdges) {
     context.strokeStyle = colours['c-line'];
-    context.lineWidth = Math.max(1, 0.6 / view.k) / (view.k < 0.1 ? 1.6 : 1);
-    context.globalAlpha = visibleItems.edge.size > 4000 ? 0.35 : 0.7;
+    context.lineWidth = (k < 0.1 ? 0.6 : 1) / scale;
+    context.globalAlpha = edges.length > 4000 ? 0.4 : 0.7;
     context.beginPath();
-    for (const { points } of visibleItems.edge) {
+    for (const { points } of edges) {
       context.moveTo(points[0][0], points[0][1]);
       for (let place = 1; place < points.length; place += 1) context.lineTo(points[place][0], points[place][1]);
     }
     context.stroke();
     context.globalAlpha = 1;
   }
-  const least = 1.5 / view.k;
-  let colour = null;
-  for (const node of visibleItems.node) {
-    const isContainer = node.is_group && node.is_open;
-    const status = statusKey(states?.get(node.at)?.status);
-    const next = colours[isContainer ? 'c-group' : status === 'pending' ? 'c-idle' : `s-${status}`];
-    if (next !== colour) context.fillStyle = colour = next;
-    context.fillRect(node.x, node.y, Math.max(node.w, least), Math.max(node.h, least));
-  }
+  const least = 1.5 / k;
+  const drawn = new Array(nodes.length).fill(null);
+  const drawNodes = (current) => {
+    let colour = null;
+    nodes.forEach((node, place) => {
+      const status = node.is_group && node.is_open ? 'group' : statusKey(current?.get(node.at)?.status);
+      if (status === drawn[place]) return;
+      const [width, height] = [Math.max(node.w, least), Math.max(node.h, least)];
+      if (drawn[place] !== null) context.clearRect(node.x, node.y, width, height);
+      drawn[place] = status;
+      const next = colours[status === 'group' ? 'c-group' : status === 'pending' ? 'c-idle' : `s-${status}`];
+      if (next !== colour) context.fillStyle = colour = next;
+      context.fillRect(node.x, node.y, width, height);
+    });
+  };
+  drawNodes(states);
   if (selected) {
     context.strokeStyle = colours['c-accent'];
-    context.lineWidth = 3 / view.k;
-    context.strokeRect(selected.x - 3 / view.k, selected.y - 3 / view.k, selected.w + 6 / view.k, selected.h + 6 / view.k);
+    context.lineWidth = 3 / k;
+    context.strokeRect(selected.x - 3 / k, selected.y - 3 / k, selected.w + 6 / k, selected.h + 6 / k);
   }
+  return drawNodes;
 }

@@ -2,9 +2,13 @@
 // and as an overview on a canvas where it is not.
 
 /** The scale below which text is not legible. */
-const LEGIBLE = 0.42;
+const LEGIBLE = 0.45;
 /** The nodes beyond which the overview is drawn at any scale. */
-const MANY_NODES = 700;
+const MANY_NODES = 800;
+/** The part of the viewport that is drawn beyond each of its edges, so that a small move draws nothing. */
+const MARGIN = 0.25;
+/** The time without a move after which the graph is drawn sharp again, in ms. */
+const REST = 120;
 const ZOOM_MIN = 0.01;
 const ZOOM_MAX = 2.5;
 /** The nodes from which on a small map helps. */
@@ -21,7 +25,7 @@ class GraphView extends Component {
     this.index = indexGraph(props.graph);
     this.frame = 0;
     this.dark = matchMedia('(prefers-color-scheme: dark)');
-    this.onScheme = () => { this.colours = null; this.draw(); };
+    this.onScheme = () => { this.colours = null; this.redraw(); };
     this.onWheel = this.onWheel.bind(this);
     this.onKeyDown = this.onKeyDown.bind(this);
   }
@@ -32,7 +36,7 @@ class GraphView extends Component {
       this.size = { width, height };
       if (width && (!this.view || !this.isMoved)) this.view = this.start();
       else if (this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
-      this.draw();
+      this.redraw();
     });
     this.observer.observe(this.box);
     this.box.addEventListener('wheel', this.onWheel, { passive: false });
@@ -44,6 +48,7 @@ class GraphView extends Component {
     this.box.removeEventListener('wheel', this.onWheel);
     this.dark.removeEventListener('change', this.onScheme);
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
   }
 
   componentDidUpdate(before) {
@@ -51,11 +56,33 @@ class GraphView extends Component {
     this.paint();
   }
 
+  /** Shows the current view in the next frame: what is drawn is moved, and drawn again only if it does not cover the view. */
   draw() {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      this.setState({ tick: {} });
+      if (!this.region || !this.covers()) this.redraw();
+      else this.place();
+      clearTimeout(this.rest);
+      this.rest = setTimeout(() => this.region?.k !== this.view.k && this.redraw(), REST);
     });
+  }
+
+  redraw() {
+    this.region = null;
+    this.setState({});
+  }
+
+  covers() {
+    const { view, size, region } = this;
+    return view.x >= region.x0 && view.y >= region.y0 && view.x + size.width / view.k <= region.x1 && view.y + size.height / view.k <= region.y1
+      && view.k / region.k < 2 && view.k / region.k > 0.6;
+  }
+
+  /** Moves what is drawn to its place in the view. */
+  place() {
+    const { view, region } = this;
+    this.layer.style.transform = `translate(${-view.x * view.k}px, ${-view.y * view.k}px) scale(${view.k / region.k})`;
+    this.placeMap();
   }
 
   /** The scale at which the whole graph is visible. */
@@ -134,7 +161,11 @@ class GraphView extends Component {
 
   onPointerMove(event) {
     const pointer = this.pointers.get(event.pointerId);
-    if (!pointer) return;
+    if (!pointer) {
+      const node = this.view && event.target.closest('[data-graph]') ? this.hit(...this.pointOf(event)) : null;
+      this.box.title = node ? nodeTitle(node, this.props.states?.get(node.at)) : '';
+      return;
+    }
     const [dx, dy] = [event.clientX - pointer.x, event.clientY - pointer.y];
     const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
@@ -151,9 +182,7 @@ class GraphView extends Component {
 
   onPointerUp(event) {
     if (!this.pointers.delete(event.pointerId) || this.moved > 4 || event.type === 'pointercancel') return;
-    const box = this.box.getBoundingClientRect();
-    const x = this.view.x + (event.clientX - box.left) / this.view.k;
-    const y = this.view.y + (event.clientY - box.top) / this.view.k;
+    const [x, y] = this.pointOf(event);
     const hit = this.hit(x, y);
     if (!hit) {
       this.props.select?.(null);
@@ -162,10 +191,16 @@ class GraphView extends Component {
     } else this.props.select?.(hit.at);
   }
 
+  /** The place of the pointer in the graph. */
+  pointOf(event) {
+    const box = this.box.getBoundingClientRect();
+    return [this.view.x + (event.clientX - box.left) / this.view.k, this.view.y + (event.clientY - box.top) / this.view.k];
+  }
+
   /** The innermost node at a point. */
   hit(x, y) {
     let found = null;
-    for (const node of this.index.inRect({ x0: x, y0: y, x1: x, y1: y }).node) {
+    for (const node of this.index.inRect({ x0: x, y0: y, x1: x, y1: y }).nodes) {
       const isInside = x >= node.x && x <= node.x + node.w && y >= node.y && y <= node.y + node.h;
       if (isInside && (!found || node.w * node.h < found.w * found.h)) found = node;
     }
@@ -194,27 +229,28 @@ class GraphView extends Component {
   }
 
   render({ graph, states, at, onToggle, label }) {
-    if (this.index.nodes !== graph.nodes) this.index = indexGraph(graph);
+    if (this.index.nodes !== graph.nodes) {
+      this.index = indexGraph(graph);
+      this.region = null;
+    }
     const { index, view, size } = this;
     const selected = index.byAddress.get(at);
     let content = null;
-    this.overview = false;
-    if (view) {
-      const rect = { x0: view.x - 20, y0: view.y - 20, x1: view.x + size.width / view.k + 20, y1: view.y + size.height / view.k + 20 };
-      if (view.k >= LEGIBLE) {
-        const items = index.inRect(rect);
-        if (items.node.size <= MANY_NODES) content = this.detail(items, selected, onToggle);
-      }
-      this.overview = content === null;
+    if (view && !this.region) {
+      const [width, height] = [size.width / view.k, size.height / view.k];
+      this.region = { x0: view.x - MARGIN * width, y0: view.y - MARGIN * height, x1: view.x + (1 + MARGIN) * width, y1: view.y + (1 + MARGIN) * height, k: view.k };
+      this.items = index.inRect(this.region);
     }
+    this.overview = Boolean(this.region) && (this.region.k < LEGIBLE || this.items.nodes.length > MANY_NODES);
+    if (this.region && !this.overview) content = this.detail(selected, onToggle);
     const state = selected && states?.get(at);
     return html`<div class="graph">
       <div class="canvas" role="application" tabindex="0" data-graph ref=${(box) => { this.box = box; }}
           aria-label=${`${label}, ${count(graph.nodes.length, 'step')}`} aria-describedby="graph-keys"
           onKeyDown=${this.onKeyDown} onPointerDown=${(event) => this.onPointerDown(event)} onPointerMove=${(event) => this.onPointerMove(event)}
           onPointerUp=${(event) => this.onPointerUp(event)} onPointerCancel=${(event) => this.onPointerUp(event)}>
-        <canvas ref=${(canvas) => { this.canvas = canvas; }} class=${this.overview ? '' : 'away'} aria-hidden="true"></canvas>
-        ${content}
+        <div class="layer" aria-hidden="true" ref=${(layer) => { this.layer = layer; }}>
+          <canvas ref=${(canvas) => { this.canvas = canvas; }} class=${this.overview ? '' : 'away'}></canvas>${content}</div>
       </div>
       <p id="graph-keys" class="sr">Arrow keys select a step, Shift and arrow keys move the view, plus and minus zoom, 0 shows all, Space opens a group.</p>
       <p class="sr" aria-live="polite">${selected ? `${oneLine(selected.id, 60)}, ${oneLine(selected.tool ?? '', 60)}, ${statusName(state?.status)}` : ''}</p>
@@ -229,52 +265,70 @@ class GraphView extends Component {
     </div>`;
   }
 
-  /** The nodes and edges as SVG. */
-  detail(items, selected, onToggle) {
-    const { view, size } = this;
-    const { states, at } = this.props;
+  /** The nodes and edges of the region as SVG. A region of the same scale adds and removes nodes and changes no other. */
+  detail(selected, onToggle) {
+    const { region, items } = this;
+    const { states, at, graph } = this.props;
     const near = new Set(selected ? this.index.edgesOf(at) : []);
     const isOpen = (node) => node.is_group && node.is_open;
-    const open = [...items.node].filter(isOpen).sort((a, b) => b.w * b.h - a.w * a.h);
-    const steps = [...items.node].filter((node) => !isOpen(node));
+    const open = items.nodes.filter(isOpen).sort((a, b) => b.w * b.h - a.w * a.h);
+    const steps = items.nodes.filter((node) => !isOpen(node));
     const draw = (node) => html`<${GraphNode} key=${node.at} node=${node} state=${states?.get(node.at)} selected=${node.at === at}
       toggles=${Boolean(onToggle)} />`;
-    return html`<svg class="drawing" width=${size.width} height=${size.height} aria-hidden="true">
+    return html`<svg class="drawing" width=${graph.width * region.k} height=${graph.height * region.k}>
       <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0.5L8 4 0 7.5z" /></marker></defs>
-      <g transform=${`scale(${view.k}) translate(${-view.x} ${-view.y})`}>
+      <g transform=${`scale(${region.k})`}>
         <g>${open.map(draw)}</g>
-        <g>${[...items.edge].map((edge) => html`<${GraphEdge} key=${edge.order} edge=${edge} near=${near.has(edge)} />`)}</g>
+        <g>${items.edges.map((edge) => html`<${GraphEdge} key=${edge.order} edge=${edge} near=${near.has(edge)} />`)}</g>
         <g>${steps.map(draw)}</g>
       </g>
     </svg>`;
   }
 
-  /** Draws the canvases after the component. */
+  /** Draws the canvases after the component: all of them if the view or graph is another, else the nodes whose status has changed. */
   paint() {
-    if (!this.view || !this.canvas) return;
+    const { region, canvas } = this;
+    if (!region || !canvas) return;
     const { states, at, graph } = this.props;
-    const selected = this.index.byAddress.get(at);
     this.colours ??= readColours(this.box);
-    const common = { index: this.index, states, colours: this.colours, selected };
-    if (this.overview) drawOverview(this.canvas, { ...common, view: this.view, ...this.size, withEdges: true });
-    if (!this.map) return;
-    const k = Math.min(168 / graph.width, 112 / graph.height);
-    const [width, height] = [Math.max(8, graph.width * k), Math.max(8, graph.height * k)];
-    if (this.mapped !== this.props.version || this.mapOf !== graph) {
-      this.map.style.width = `${width}px`;
-      this.map.style.height = `${height}px`;
-      drawOverview(this.map, { ...common, selected: null, view: { x: 0, y: 0, k }, width, height, withEdges: false });
-      this.mapped = this.props.version;
-      this.mapOf = graph;
+    const common = { index: this.index, states, colours: this.colours };
+    if (!this.overview) this.update = null;
+    else if (this.update && this.painted === region && this.paintedAt === at) this.update(states);
+    else {
+      this.update = drawOverview(canvas, { ...common, rect: region, k: region.k, selected: this.index.byAddress.get(at), withEdges: true });
+      Object.assign(canvas.style, {
+        left: `${region.x0 * region.k}px`,
+        top: `${region.y0 * region.k}px`,
+        width: `${(region.x1 - region.x0) * region.k}px`,
+        height: `${(region.y1 - region.y0) * region.k}px`,
+      });
+      this.painted = region;
+      this.paintedAt = at;
     }
-    const clip = (value, most) => Math.min(most, Math.max(0, value));
-    const left = clip(this.view.x * k, width);
-    const top = clip(this.view.y * k, height);
+    if (this.map) {
+      if (this.mapOf === graph && this.mapColours === this.colours) this.updateMap(states);
+      else {
+        const k = Math.min(168 / graph.width, 112 / graph.height);
+        this.updateMap = drawOverview(this.map, { ...common, rect: { x0: 0, y0: 0, x1: graph.width, y1: graph.height }, k, withEdges: false });
+        this.map.style.width = `${graph.width * k}px`;
+        this.map.style.height = `${graph.height * k}px`;
+        this.mapScale = k;
+        this.mapOf = graph;
+        this.mapColours = this.colours;
+      }
+    }
+    this.place();
+  }
+
+  placeMap() {
+    if (!this.map || !this.mapView) return;
+    const { view, size, mapScale: k, props: { graph } } = this;
+    const clip = (value, most) => Math.min(most, Math.max(0, value)) * k;
+    const [left, top] = [clip(view.x, graph.width), clip(view.y, graph.height)];
     Object.assign(this.mapView.style, {
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${Math.max(3, clip((this.view.x + this.size.width / this.view.k) * k, width) - left)}px`,
-      height: `${Math.max(3, clip((this.view.y + this.size.height / this.view.k) * k, height) - top)}px`,
+      transform: `translate(${left}px, ${top}px)`,
+      width: `${Math.max(3, clip(view.x + size.width / view.k, graph.width) - left)}px`,
+      height: `${Math.max(3, clip(view.y + size.height / view.k, graph.height) - top)}px`,
     });
   }
 

@@ -28,7 +28,7 @@ class GraphNode extends Component {
     return html`<g class=${classes.filter(Boolean).join(' ')} transform=${`translate(${node.x} ${node.y})`}>
       ${node.is_group && !isOpen && html`<rect class="behind" x="5" y="5" width=${node.w} height=${node.h} rx="7" />`}
       <rect class="box" width=${node.w} height=${node.h} rx="7" />
-      <svg class=${`icon s-${status}`} x="9" y=${isOpen ? 6 : node.h / 2 - 7} width="14" height="14"><use href=${`#i-${status}`} /></svg>
+      <g class="icon" transform=${`translate(9 ${isOpen ? 6 : node.h / 2 - 7}) scale(0.875)`}>${symbolPaths(status)}</g>
       <text class="id" x="30" y=${line}>${cutTo(node.id, node.w - 36 - toggle - (tall && !isOpen ? 0 : noteWidth), ID_WIDTH)}</text>
       ${tall && !isOpen && html`<text class="tool" x="30" y=${node.h / 2 + 13}>${cutTo(node.tool ?? node.kind ?? '', node.w - 36 - noteWidth, TOOL_WIDTH)}</text>`}
       ${note && html`<text class="aside" text-anchor="end" x=${node.w - 8 - (isOpen ? toggle : 0)} y=${isOpen || !tall ? line : node.h / 2 + 13}>${note}</text>`}
@@ -36,7 +36,6 @@ class GraphNode extends Component {
         <path d=${isOpen ? 'M5 9h8' : 'M5 9h8M9 5v8'} /></g>`}
       ${node.flow && html`<${Flag} text=${flowName(node.flow)} x=${node.w - 8} />`}
       ${node.when && html`<circle class="when" cx=${node.w / 2} cy="0" r="4" />`}
-      <title>${nodeTitle(node, state)}</title>
     </g>`;
   }
 }
@@ -48,6 +47,7 @@ function Flag({ text, x }) {
     <text x=${width / 2} y="11" text-anchor="middle">${text}</text></g>`;
 }
 
+/** The text of a step's tooltip. */
 function nodeTitle(node, state) {
   const lines = [node.id, node.tool, statusName(state?.status), node.when && `when ${node.when}`, state?.error && errorText(state.error)];
   return lines.filter(Boolean).map((line) => oneLine(line, 160)).join('\n');

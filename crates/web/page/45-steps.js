@@ -30,7 +30,7 @@ function StepsTab({ shown, at, select }) {
     ${rows.length === 0
       ? html`<${Empty} title="No step matches">Change the search or the status.<//>`
       : html`<${VirtualList} length=${rows.length} rowHeight=${30} row=${row} rowClass=${() => 'step-row'} selected=${selected} label="Steps of the run"
-        keyOf=${(index) => rows[index].at} onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />`}
+        onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />`}
   <//>`;
 }
 

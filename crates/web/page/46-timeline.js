@@ -63,19 +63,19 @@ function Timeline({ data, at, select }) {
 
   const lines = html`${now !== null && html`<i class="rule now" style=${{ left: `${x(now)}px` }}></i>`}
     ${data.estimate_ms && html`<i class="rule estimate" style=${{ left: `${x(data.estimate_ms)}px` }}></i>`}`;
-  const header = html`<span class="label soft">Step</span><span class="plot axis" style=${{ width: `${plot}px` }}>
+  const header = html`<span class="label soft" style=${{ width: `${labels}px` }}>Step</span><span class="plot axis" style=${{ width: `${plot}px` }}>
     ${ticks(end, plot).map((ms) => html`<span class="tick" key=${ms} style=${{ left: `${x(ms)}px` }}>${duration(ms)}</span>`)}
     ${lines}</span>`;
   const row = (index) => {
     const { at: address, bars } = rows[index];
-    return html`<span class=${`label ${critical.has(address) ? 'critical' : ''}`} title=${oneLine(address)}>
+    return html`<span class=${`label ${critical.has(address) ? 'critical' : ''}`} title=${oneLine(address)} style=${{ width: `${labels}px` }}>
         ${critical.has(address) && html`<span class="sr">on the critical path: </span>`}<${Text} of=${address} line /></span>
       <span class="plot" style=${{ width: `${plot}px` }}>${bars.map((bar) => {
         const from = x(bar.start_ms);
         const to = x(bar.end_ms ?? now ?? data.total_ms);
         return html`<i class=${`block kind-${bar.kind} s-${statusKey(bar.status)} ${critical.has(address) ? 'critical' : ''}`} title=${barTitle(bar)}
           style=${{ left: `${from}px`, width: `${Math.max(2, to - from)}px` }}></i>`;
-      })}<span class="sr">${bars.slice(0, 20).map(barTitle).join('; ')}</span>${lines}</span>`;
+      })}<span class="sr">${bars.slice(0, 20).map(barTitle).join('; ')}</span></span>`;
   };
   return html`<div class="timeline" ref=${box}>
     <div class="filters">
@@ -90,7 +90,7 @@ function Timeline({ data, at, select }) {
         <button aria-label="Zoom out" onClick=${() => setZoom(Math.max(1, zoom / 1.5))}>−</button><button onClick=${() => setZoom(1)}>Fit</button></div>
     </div>
     <${VirtualList} length=${rows.length} rowHeight=${26} row=${row} rowClass=${() => 'time-row'} selected=${selected} header=${header} onKey=${onKey}
-      keyOf=${(index) => rows[index].at} width=${`${labels + plot + 16}px`} label="Timeline, one row for each step"
+      overlay=${html`<div class="lines" style=${{ left: `${labels}px` }}>${lines}</div>`} width=${`${labels + plot + 16}px`} label="Timeline, one row for each step"
       onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
   </div>`;
 }

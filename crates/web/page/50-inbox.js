@@ -49,7 +49,7 @@ function InboxScreen({ parameters }) {
     ${questions.length > 0 && rows.length === 0 && html`<${Empty} title="No call matches">Change the search.<//>`}
     ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${() => replaceRoute('#/inbox')}>
       <${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass=${() => 'question-row'} selected=${selected} label="Calls that wait for a decision"
-        keyOf=${(index) => questionKey(rows[index])} onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
+        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
     <//>`}
   </section>`;
 }

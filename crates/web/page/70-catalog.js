@@ -22,7 +22,7 @@ function ToolsScreen({ parameters }) {
       : html`<${Empty} title="No tools">Name your servers with <code>planwright ui --servers mcp.json</code>.<//>`)}
     ${rows.length > 0 && html`<${Split} side=${tool ? html`<${Tool} key=${wantedTool} tool=${tool} />` : null} label="The tool" onClose=${() => replaceRoute('#/tools')}>
       <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Tools"
-        keyOf=${(index) => `${rows[index].server}.${rows[index].name}`} onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
+        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
   </section>`;
 }
 
@@ -88,7 +88,7 @@ function PlansScreen({ parameters }) {
       : html`<${Empty} title="No saved plans">Save one with <code>planwright save plan.json</code>.<//>`)}
     ${rows.length > 0 && html`<${Split} side=${name ? html`<${SavedPlan} key=${name} name=${name} version=${parameters.get('version')} />` : null} label="The plan" onClose=${() => replaceRoute('#/plans')}>
       <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Saved plans"
-        keyOf=${(index) => rows[index].name} onSelect=${(index) => replaceRoute(route(['plans'], { plan: rows[index].name }))}
+        onSelect=${(index) => replaceRoute(route(['plans'], { plan: rows[index].name }))}
         onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
   </section>`;
 }

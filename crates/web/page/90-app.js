@@ -75,7 +75,8 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
     <header class="top">
-      <a class="brand" href="#/runs" aria-label="Planwright, runs"><svg aria-hidden="true"><use href="#i-mark" /></svg><span>Planwright</span></a>
+      <a class="brand" href="#/runs" aria-label="Planwright, runs"><svg viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4" class="full" />
+          <path d="M5 4.5v7M5 8h3.2A2.8 2.8 0 0 0 11 5.2v-.7" class="cut" /><circle cx="5" cy="11.5" r="1.6" class="hole" /><circle cx="11" cy="4.5" r="1.6" class="hole" /></svg><span>Planwright</span></a>
       <nav aria-label="Screens">${SCREENS.map(([key, name]) => html`<a href=${`#/${key}`}
         aria-current=${key === screen || (key === 'runs' && ['run', 'diff'].includes(screen)) ? 'page' : null}>${name}${key === 'inbox' && state.questions.length > 0
           ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
