@@ -8,6 +8,8 @@ use planwright::store::StoreError;
 use planwright::stored::{PassphraseError, StoredRunError};
 use serde_json::json;
 
+use crate::tools::ToolsError;
+
 /// An error of a request.
 #[derive(Debug)]
 pub(crate) struct ApiError {
@@ -137,6 +139,15 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::UnknownStep { near: None, .. }
             | StoredRunError::AmbiguousStep { .. }
             | StoredRunError::Twice(_) => Self::conflict(message),
+        }
+    }
+}
+
+impl From<ToolsError> for ApiError {
+    fn from(error: ToolsError) -> Self {
+        Self {
+            help: error.help,
+            ..Self::conflict(error.message)
         }
     }
 }

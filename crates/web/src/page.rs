@@ -22,7 +22,7 @@ use crate::api;
 use crate::board::RunBoard;
 use crate::document::Document;
 use crate::guard::{self, Hosts};
-use crate::session::{Access, Sessions};
+use crate::session::{Access, Sessions, WrongAttempts};
 use crate::tools::PageTools;
 
 /// The largest body of a request, in bytes.
@@ -72,6 +72,7 @@ pub(crate) struct PageState {
     pub(crate) policy: HeaderValue,
     /// A permit for each stream of events.
     pub(crate) streams: Arc<Semaphore>,
+    pub(crate) wrong_passphrases: WrongAttempts,
     pub(crate) inspections: api::Inspections,
     pub(crate) running: api::RunningRuns,
     pub(crate) open_tools: tokio::sync::Mutex<Option<crate::OpenTools>>,
@@ -95,6 +96,7 @@ impl Page {
             board: Arc::new(RunBoard::new(settings.store.clone())),
             policy,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            wrong_passphrases: WrongAttempts::default(),
             inspections: api::Inspections::default(),
             running: api::RunningRuns::default(),
             open_tools: tokio::sync::Mutex::default(),

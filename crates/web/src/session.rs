@@ -96,7 +96,29 @@ pub(crate) struct Sessions {
     access: Access,
     /// By the digest of the cookie's value, so that a lookup reveals nothing about it.
     open: Mutex<IndexMap<[u8; 32], Visitor>>,
-    wrong: Mutex<Option<(Instant, u32)>>,
+    wrong: WrongAttempts,
+}
+
+/// The wrong tokens or passphrases of the last minute.
+#[derive(Debug, Default)]
+pub(crate) struct WrongAttempts(Mutex<Option<(Instant, u32)>>);
+
+impl WrongAttempts {
+    /// Counts one more. Refuses it if there were too many, whether it is wrong or not.
+    pub(crate) fn take(&self, what: &str) -> Result<(), ApiError> {
+        let mut wrong = lock(&self.0);
+        let now = Instant::now();
+        let (since, count) = match *wrong {
+            Some((since, count)) if now.duration_since(since) < WRONG_PERIOD => (since, count + 1),
+            _ => (now, 1),
+        };
+        *wrong = Some((since, count));
+        if count > MAX_WRONG {
+            let message = format!("too many wrong {what}");
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
+        }
+        Ok(())
+    }
 }
 
 impl Sessions {
@@ -104,7 +126,7 @@ impl Sessions {
         Self {
             access,
             open: Mutex::default(),
-            wrong: Mutex::default(),
+            wrong: WrongAttempts::default(),
         }
     }
 
@@ -145,16 +167,9 @@ impl Sessions {
     }
 
     fn refused(&self) -> ApiError {
-        let mut wrong = lock(&self.wrong);
-        let now = Instant::now();
-        let (since, count) = match *wrong {
-            Some((since, count)) if now.duration_since(since) < WRONG_PERIOD => (since, count + 1),
-            _ => (now, 1),
-        };
-        *wrong = Some((since, count));
-        if count > MAX_WRONG {
-            return ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens")
-                .help("wait a minute");
+        // A valid token is accepted after any number of wrong ones.
+        if let Err(refused) = self.wrong.take("tokens") {
+            return refused;
         }
         ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong")
             .help("open the address that the program has printed")

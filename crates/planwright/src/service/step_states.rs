@@ -1,11 +1,12 @@
 //! The state of every step of a run, folded from its journal: what a graph, a timeline or a list shows beside the steps.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
+use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{RunId, RunStatus, StepStatus};
 
@@ -23,6 +24,8 @@ pub struct StepStates {
     view: RunView,
     ended: HashMap<String, StepView>,
     questions: IndexMap<String, Arc<str>>,
+    /// The steps with such a call.
+    asking: HashSet<String>,
     /// The addresses of steps of instances, by the address without instances.
     instances: HashMap<String, BTreeSet<String>>,
 }
@@ -150,6 +153,7 @@ impl StepStates {
             },
             ended: HashMap::new(),
             questions: IndexMap::new(),
+            asking: HashSet::new(),
             instances: HashMap::new(),
         }
     }
@@ -197,16 +201,25 @@ impl StepStates {
             return StepView::of_active(active);
         }
         let ended = self.ended.get(address).cloned();
-        ended.unwrap_or(StepView::PENDING)
+        let mut state = ended.unwrap_or(StepView::PENDING);
+        // A run that has ended as waiting has ended none of the steps that wait.
+        if self.asking.contains(address) {
+            state.phase = StepPhase::Waiting;
+        }
+        state
     }
 
     /// The addresses of all steps that have begun, or have ended without a beginning; those of instances, and the same without the instance.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let ended = self.ended.keys();
         let ended = ended.filter(|address| !self.view.active.contains_key(&***address));
+        let asking = self.asking.iter().filter(|address| {
+            !self.view.active.contains_key(&***address) && !self.ended.contains_key(&***address)
+        });
         ended
             .chain(self.view.active.keys())
             .chain(self.instances.keys())
+            .chain(asking)
             .map(String::as_str)
     }
 
@@ -233,9 +246,10 @@ impl StepStates {
         }
         if let Some(ended) = ended {
             let address = ended.at.to_string();
-            let start = match &entry.record {
-                Record::Settled { started, .. } => *started,
-                _ => None,
+            let start = if let Record::Settled { started, .. } = &entry.record {
+                *started
+            } else {
+                None
             };
             self.ended
                 .insert(address, StepView::of_ended(&ended, start, entry.at));
@@ -262,6 +276,7 @@ impl StepStates {
             is_done && !forgotten.iter().any(|step| step.as_str() == outermost)
         });
         self.questions.clear();
+        self.asking.clear();
     }
 
     fn ask(&mut self, entry: &Entry) {
@@ -269,17 +284,51 @@ impl StepStates {
             Record::Asked { at, subject, .. } => {
                 let digest = subject.digest(&self.run, at).into();
                 self.questions.insert(at.to_string(), digest);
+                self.asking.insert(asking_step(at));
             }
-            Record::Decided { at, .. } => {
-                self.questions.shift_remove(&at.to_string());
-            }
+            Record::Decided { at, .. } => self.answered(at),
             // A run that ends as waiting leaves its questions open.
             Record::Settled { at, status, .. } if *status != StepStatus::Waiting => {
-                self.questions.shift_remove(&at.to_string());
+                self.answered(at);
             }
-            _ => {}
+            Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Draining
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
         }
     }
+
+    fn answered(&mut self, at: &Address) {
+        if self.questions.shift_remove(&at.to_string()).is_none() {
+            return;
+        }
+        let step = asking_step(at);
+        let is_of_step = |question: &&String| {
+            let rest = question.strip_prefix(step.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['[', '#', '/']))
+        };
+        if self.questions.keys().find(is_of_step).is_none() {
+            self.asking.remove(&step);
+        }
+    }
+}
+
+/// The step whose state shows that the call at `at` waits: the calling one, or the loop around it.
+fn asking_step(at: &Address) -> String {
+    let mut enclosing = enclosing(at).into_iter();
+    let innermost = enclosing.next().filter(|_| is_part(at));
+    innermost.unwrap_or_else(|| whole(at))
 }
 
 impl StepView {

@@ -1,5 +1,6 @@
 //! Stored runs: their starts, their results, their resumption.
 
+mod changed_args;
 pub(crate) mod decisions;
 mod kept;
 mod listing;
@@ -12,6 +13,7 @@ mod servers;
 #[cfg(feature = "planner")]
 mod streamed;
 
+pub use self::changed_args::{ArgumentFault, argument_faults};
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use kept::KeptResults;
 pub use listing::listing;

@@ -1,6 +1,8 @@
 //! The routes of the JSON interface.
 
 mod config;
+mod control;
+mod decisions;
 mod events;
 mod input;
 mod inspection;
@@ -34,6 +36,11 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/runs/{id}/graph", get(run::graph))
         .route("/runs/{id}/report", get(run::report))
         .route("/runs/{id}/steps/{address}", get(run::step))
+        .route("/runs/{id}/cancel", post(control::cancel))
+        .route("/runs/{id}/resume", post(control::resume))
+        .route("/inbox", get(decisions::inbox))
+        .route("/decisions", post(decisions::decide))
+        .route("/check_arguments", post(decisions::check))
         .route("/events", get(events::stream))
         .fallback(async || ApiError::new(axum::http::StatusCode::NOT_FOUND, "there is no such part of the interface"))
 }

@@ -76,7 +76,8 @@ impl Drawing {
     pub fn layout(&self, open: &BTreeSet<String>) -> GraphLayoutV1 {
         let mut found = GraphLayoutV1::default();
         let placed = self.placed(&self.main, None, open);
-        (found.width, found.height) = (placed.size.width, placed.size.height);
+        found.width = rounded(placed.size.width);
+        found.height = rounded(placed.size.height);
         self.collect(&self.main, &placed, None, Point::default(), &mut found);
         found
     }
