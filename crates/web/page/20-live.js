@@ -53,18 +53,23 @@ function useLoad(load, deps) {
   return { ...state, reload };
 }
 
-/** The state that all screens share. `changed` counts the events about runs, so that lists know when to load again. */
+/**
+ * The state that all screens share. `rows` has the runs that events told of, `updates` those since the list was loaded; `changed` counts
+ * these events. `questions` are the calls without a decision, `decided` those whose decision is stored and not yet applied.
+ */
 const live = createStore({
   connection: { state: 'connecting' },
   config: null,
   denied: false,
   questions: [],
+  decided: [],
+  rows: new Map(),
   updates: new Map(),
   changed: 0,
   opened: 0,
 });
 
-/** The run on the screen: `{id, run, seq, inputs, graph, states, questions, revisions, open, version}`, or null. */
+/** The run on the screen: `{id, run, seq, inputs, graph, states, questions, revisions, open, version, …}`, or null. */
 const current = createStore(null);
 
 let stream = null;
@@ -87,7 +92,10 @@ function applyEvent(kind, data) {
     live.set({ connection: data, denied, opened: live.value.opened + (data.state === 'open' ? 1 : 0) });
     if (data.state === 'open') refreshInbox();
   } else if (kind === 'runs') {
-    for (const row of data.changed) live.value.updates.set(row.id, row);
+    for (const row of data.changed) {
+      live.value.rows.set(row.id, row);
+      live.value.updates.set(row.id, row);
+    }
     live.set({ changed: live.value.changed + 1 });
   } else if (kind === 'inbox') {
     setQuestions(data.questions);
@@ -99,19 +107,43 @@ function applyEvent(kind, data) {
 function applyRun(data) {
   const shown = current.value;
   if (!shown || (data.run && data.run.id !== shown.id)) return;
-  if (data.seq <= shown.seq) return;
+  if (data.seq < shown.seq) return;
   shown.seq = data.seq;
+  const hasNewStatus = data.run && data.run.status !== shown.run.status;
   if (data.run) shown.run = data.run;
   if (data.questions) shown.questions = data.questions;
   for (const [at, state] of Object.entries(data.states ?? {})) shown.states.set(at, state);
   shown.version += 1;
-  if (data.grew) loadGraph(shown.open);
+  if (data.grew || hasNewStatus) refreshRun(shown);
   current.touch();
 }
 
+/** Reads the run again after its plan or status changed. The states follow the events, which may be ahead. */
+async function refreshRun(shown) {
+  try {
+    const { graph, no_graph: reason, revisions, can_cancel: canCancel, can_resume: canResume } = await source.run(shown.id);
+    if (current.value !== shown) return;
+    Object.assign(shown, { revisions, no_graph: reason, can_cancel: canCancel, can_resume: canResume, version: shown.version + 1 });
+    if (shown.open.length) await loadGraph(shown.open);
+    else if (graph) shown.graph = graph;
+    current.touch();
+  } catch (error) {
+    // The stream reports a lost connection; the next event tries again.
+    console.warn('planwright: the run could not be read again', error);
+  }
+}
+
+/** The state of the step at an address. A step that has none is pending, or was not run if the run has ended. */
+function stateOf(shown, at) {
+  return shown.states.get(at) ?? (hasEnded(shown.run.status) ? NOT_RUN : undefined);
+}
+
+const NOT_RUN = { status: 'not_run' };
+
 function setQuestions(questions) {
-  live.set({ questions });
-  document.title = questions.length ? `(${questions.length}) Planwright` : 'Planwright';
+  const open = questions.filter((question) => !question.decision);
+  live.set({ questions: open, decided: questions.filter((question) => question.decision) });
+  document.title = open.length ? `(${open.length}) Planwright` : 'Planwright';
 }
 
 function refreshInbox() {
@@ -128,6 +160,7 @@ async function openRun(id) {
     ...data,
     id: data.run.id,
     states: new Map(Object.entries(data.states)),
+    graph: data.graph ?? NO_GRAPH,
     revisions: data.revisions ?? [],
     open: [],
     version: 0,
@@ -146,6 +179,8 @@ async function loadGraph(open) {
   shown.version += 1;
   current.touch();
 }
+
+const NO_GRAPH = { width: 1, height: 1, nodes: [], edges: [] };
 
 function closeRun() {
   current.value = null;

@@ -29,7 +29,7 @@ function brief(value, most = 120) {
   return text + (isList ? ']' : '}');
 }
 
-/** A value as a tree. `sources` is a list of `{pointer, from, origin}`; `names` limits how deep it is open at first. */
+/** A value as a tree. `sources` is a list of `{pointer, from, origin, expression}`; `names` limits how deep it is open at first. */
 function Value({ of, sources, depth = 2 }) {
   const bySource = useMemo(() => {
     const map = new Map();
@@ -125,8 +125,8 @@ function pieces(text) {
 function Origins({ of }) {
   if (!of?.length) return null;
   return html`<span class="origins">${of.map((entry) => html`<span class="origin" title=${`from ${oneLine(entry.from ?? '')}`}>
-    <span aria-hidden="true">← </span><span class="sr">from </span><code><${Text} of=${entry.from} line /></code>${entry.origin && entry.origin !== entry.from
-      ? html` <span class="soft"><${Text} of=${entry.origin} line /></span>` : null}</span>`)}</span>`;
+    <span aria-hidden="true">← </span><span class="sr">from </span><code><${Text} of=${entry.expression ?? entry.from} line /></code>
+      ${' '}<span class="soft">${oneLine(entry.origin ?? '', 20)}</span></span>`)}</span>`;
 }
 
 /** A JSON value as a copyable text. */

@@ -4,6 +4,8 @@ const RUN_STATUSES = ['waiting', 'running', 'failed', 'succeeded', 'cancelled', 
 const TIMES = ['today', 'yesterday', 'last 7 days', 'this week', 'last week', 'this month'];
 /** The runs that one request asks for. */
 const PAGE_OF_RUNS = 200;
+/** The most rows of one response of the server. */
+const MAX_ROWS = 500;
 /** The delay between an event and the next request for the list, in ms. */
 const RELOAD_DELAY = 400;
 
@@ -13,8 +15,16 @@ function RunsScreen({ parameters }) {
   const state = useStore(live);
   const [limit, setLimit] = useState(PAGE_OF_RUNS);
   const { data, error, busy, reload } = useLoad(() => source.runs({ ...filter, limit }), [key, limit, state.opened]);
-  const rows = (data?.runs ?? []).map((row) => state.updates.get(row.id) ?? row);
-  useChangedList(state.changed, data?.runs, reload);
+  const [older, setOlder] = useState({ key: '', runs: [], next: null });
+  const rest = older.key === key ? older : { runs: [], next: data?.next };
+  const listed = new Set((data?.runs ?? []).map((row) => row.id));
+  const rows = [...(data?.runs ?? []), ...rest.runs.filter((row) => !listed.has(row.id))].map((row) => state.rows.get(row.id) ?? row);
+  useChangedList(state.changed, data?.runs, filter, reload);
+  const more = useAction();
+  const showOlder = () => (limit < MAX_ROWS ? setLimit(MAX_ROWS) : more.run(async () => {
+    const next = await source.runs({ ...filter, limit: MAX_ROWS, before: rest.next });
+    setOlder({ key, runs: [...rest.runs, ...next.runs], next: next.next });
+  }));
 
   const set = (name, value) => replaceRoute(route(['runs'], { ...filter, [name]: value }));
   const isFiltered = Object.values(filter).some(Boolean);
@@ -23,7 +33,7 @@ function RunsScreen({ parameters }) {
   return html`<section class="page" aria-labelledby="screen-title">
     <header class="bar">
       <h1 id="screen-title">Runs</h1>
-      <span class="soft" aria-live="polite">${data ? `${count(rows.length, 'run')}${data.next ? ' or more' : ''}` : ''}</span>
+      <span class="soft" aria-live="polite">${data ? `${count(rows.length, 'run')}${rest.next ? ' or more' : ''}` : ''}</span>
     </header>
     <div class="filters" role="search" aria-label="Filter runs">
       <${Search} value=${filter.text} onInput=${(text) => set('text', text)} label="Search runs" />
@@ -43,19 +53,21 @@ function RunsScreen({ parameters }) {
       ? html`<${Empty} title="No run matches">Change the filters, or clear them.<//>`
       : html`<${Empty} title="No runs yet">Start one with <code>planwright run PLAN</code>, or write a plan in the <a href="#/workbench">workbench</a>.<//>`)}
     ${rows.length > 0 && html`<${RunTable} rows=${rows} />`}
-    ${data?.next && html`<button class="more" onClick=${() => setLimit(limit + PAGE_OF_RUNS)}>Show older runs</button>`}
+    <${ErrorNote} error=${more.error} />
+    ${rest.next && html`<button class="more" disabled=${more.busy} onClick=${showOlder}>Show older runs</button>`}
   </section>`;
 }
 
 /** Loads the list again when an event concerns a run that it lacks or that may have moved. */
-function useChangedList(changed, rows, reload) {
+function useChangedList(changed, rows, filter, reload) {
   const timer = useRef(0);
   useEffect(() => {
     if (!rows || timer.current) return;
     const places = new Map(rows.map((row) => [row.id, row]));
     const moved = [...live.value.updates.values()].some((row) => {
       const before = places.get(row.id);
-      return !before || before.status !== row.status || Boolean(before.waiting) !== Boolean(row.waiting);
+      if (!before) return ['plan', 'client'].every((name) => !filter[name] || filter[name] === row[name]);
+      return before.status !== row.status || Boolean(before.waiting) !== Boolean(row.waiting);
     });
     if (!moved) return;
     timer.current = setTimeout(() => {
@@ -104,13 +116,14 @@ class RunRow extends Component {
 /** The duration of a run, which grows while the run is running. */
 function Elapsed({ run }) {
   const [, draw] = useState(0);
+  const since = useMemo(() => performance.now(), [run]);
   const isRunning = run.status === 'running';
   useEffect(() => {
     if (!isRunning) return undefined;
     const timer = setInterval(() => draw((n) => n + 1), 1000);
     return () => clearInterval(timer);
   }, [isRunning]);
-  return duration(isRunning ? Math.max(run.duration_ms ?? 0, Date.now() - Date.parse(run.started)) : run.duration_ms);
+  return duration(isRunning ? run.duration_ms + performance.now() - since : run.duration_ms);
 }
 
 /** The number of steps that ended, as text and as a bar. */

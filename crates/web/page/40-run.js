@@ -34,12 +34,11 @@ function RunScreen({ id, tab, parameters }) {
 function RunHeader({ shown, at }) {
   const { run } = shown;
   const [dialog, setDialog] = useState(null);
-  const canRun = live.value.config?.can_run !== false;
   const inputs = Object.entries(shown.inputs ?? {});
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>
-      <h1 id="screen-title">${run.plan ? html`<${Text} of=${run.plan} line />` : 'Unnamed plan'}</h1>
+      <h1 id="screen-title"><${Text} of=${shown.title ?? run.plan ?? 'Unnamed plan'} line /></h1>
       <code class="soft" title=${run.id}>${run.id.slice(0, 8)}</code>
     </div>
     <div class="facts" aria-live="polite">
@@ -49,16 +48,16 @@ function RunHeader({ shown, at }) {
     <div class="facts soft">
       <span><${Elapsed} run=${run} /></span>
       <span>started <${Time} at=${run.started} /></span>
+      ${run.imported && html`<span>imported</span>`}
+      ${run.pid && html`<span>process ${run.pid}</span>`}
       ${run.client && html`<span>by <${Text} of=${run.client} line /></span>`}
       ${inputs.length > 0 && html`<button class="quiet small" onClick=${() => setDialog('inputs')}>${count(inputs.length, 'input')}</button>`}
       ${shown.revisions.length > 0 && html`<button class="quiet small" onClick=${() => setDialog('revisions')}>${count(shown.revisions.length, 'revision')}</button>`}
     </div>
     <div class="actions">
       <button onClick=${() => setDialog('compare')}>Compare…</button>
-      ${canRun && ['failed', 'interrupted', 'waiting', 'cancelled'].includes(run.status)
-        && html`<button onClick=${() => setDialog('resume')}>Resume…</button>`}
-      ${canRun && ['running', 'waiting'].includes(run.status)
-        && html`<button class="danger" onClick=${() => setDialog('cancel')}>Cancel…</button>`}
+      ${shown.can_resume && html`<button onClick=${() => setDialog('resume')}>Resume…</button>`}
+      ${shown.can_cancel && html`<button class="danger" onClick=${() => setDialog('cancel')}>Cancel…</button>`}
     </div>
     ${dialog === 'inputs' && html`<${Dialog} title="Inputs" onClose=${() => setDialog(null)}><${Value} of=${shown.inputs} /><//>`}
     ${dialog === 'revisions' && html`<${Revisions} shown=${shown} onClose=${() => setDialog(null)} />`}
@@ -68,16 +67,23 @@ function RunHeader({ shown, at }) {
   </header>`;
 }
 
-/** The plans that the run had, one after another: after a failure, a model or a person may have revised the plan. */
+const REVISION_KINDS = { replanned: 'A model wrote further steps', repaired: 'A model corrected the arguments of a step' };
+
+/** The plans that the run had, one after another, each with its graph. */
 function Revisions({ shown, onClose }) {
+  const last = shown.revisions.length + 1;
+  const [number, setNumber] = useState(last);
+  const { data, error, busy } = useLoad(() => source.graph(shown.id, [], number), [number]);
+  const revision = shown.revisions.find((entry) => entry.number === number);
   return html`<${Dialog} title="Revisions of the plan" onClose=${onClose} wide>
-    <p class="soft">Each revision replaced the plan from a point of the run on. Steps that had ended kept their outcome.</p>
-    <ol class="revisions">${shown.revisions.map((revision, index) => html`<li>
-      <header><strong>Revision ${index + 1}</strong> <${Time} at=${revision.at ?? revision.started} />
-        ${revision.digest && html` <code class="soft">${String(revision.digest).slice(0, 12)}</code>`}</header>
-      ${revision.reason && html`<p><${Text} of=${revision.reason} /></p>`}
-      <${Value} of=${revision} depth=${1} />
-    </li>`)}</ol>
+    <fieldset class="segmented"><legend class="sr">Revision</legend>${Array.from({ length: last }, (_, index) => index + 1).map((choice) => html`<label>
+      <input type="radio" name="revision" checked=${choice === number} onChange=${() => setNumber(choice)} /><span>${choice === 1 ? 'First plan' : `Plan ${choice}`}</span></label>`)}</fieldset>
+    ${revision?.reason && html`<p>${REVISION_KINDS[revision.reason.kind] ?? 'The plan changed'} after <code><${Text} of=${revision.reason.step} line /></code> failed:
+      ${' '}<${Text} of=${revision.reason.error} />${revision.reason.model && html` <span class="soft">(<${Text} of=${revision.reason.model} line />)</span>`}</p>`}
+    ${revision?.ends_beginning && html`<p class="soft">The plan before it was a beginning that the model did not continue.</p>`}
+    <${ErrorNote} error=${error} />
+    ${!data && busy && html`<${Busy} what="the plan" />`}
+    ${data && html`<div class="framed"><${GraphView} key=${number} graph=${data} states=${number === last ? shown.states : undefined} version=${number} at=${null} label=${`Plan ${number}`} /></div>`}
   <//>`;
 }
 

@@ -6,10 +6,11 @@ const OPEN_STATUSES = ['failed', 'unknown', 'cancelled', 'waiting'];
 const CHOICES = [['as_is', 'Leave to the run'], ['retry', 'Retry'], ['skip', 'Skip'], ['set', 'Set a value']];
 
 function ResumeDialog({ shown, at, first, onClose }) {
-  const steps = [...shown.states.values()].filter((state) => OPEN_STATUSES.includes(state.status));
-  if (at && !steps.some((state) => state.at === at) && shown.states.has(at)) steps.unshift(shown.states.get(at));
+  const steps = [...shown.states].filter(([address, state]) => address === at || OPEN_STATUSES.includes(state.status))
+    .map(([address, state]) => ({ ...state, at: address }));
   const [choices, setChoices] = useState(first && at ? { [at]: first } : {});
   const [values, setValues] = useState({});
+  const [secret, setSecret] = useState('');
   const action = useAction();
 
   const wanted = (choice) => steps.map((state) => state.at).filter((address) => choices[address] === choice);
@@ -23,7 +24,9 @@ function ResumeDialog({ shown, at, first, onClose }) {
     }
   }
   const resume = () => action.run(async () => {
-    const { run } = await source.resume(shown.id, { retry: wanted('retry'), skip: wanted('skip'), set });
+    const choices = { retry: wanted('retry'), skip: wanted('skip'), set };
+    if (secret) choices.passphrase = secret;
+    const { run } = await source.resume(shown.id, choices);
     onClose();
     const id = typeof run === 'string' ? run : run?.id;
     if (id && id !== shown.id) go(route(['run', id, 'graph']));
@@ -47,6 +50,8 @@ function ResumeDialog({ shown, at, first, onClose }) {
       ${choices[state.at] === 'retry' && state.status === 'unknown' && html`<p class="caution">
         The earlier call was sent, and its outcome is unknown: a retry may repeat its effect.</p>`}
     </li>`)}</ul>`}
+    ${live.value.config?.passphrase && wanted('retry').length > 0 && html`<label class="stack">Passphrase
+      <input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     <${ErrorNote} error=${action.error} />
     ${invalid && html`<p class="soft" role="status">The value of <code>${oneLine(invalid, 60)}</code> is not JSON yet.</p>`}
     <footer><button onClick=${onClose}>Close</button>

@@ -96,7 +96,7 @@ class GraphView extends Component {
     const fit = this.fitScale();
     const k = fit >= 0.5 ? fit : Math.max(fit, 0.75);
     const { graph, at } = this.props;
-    const node = this.index.byAddress.get(at) ?? (fit >= 0.5 ? null : this.index.nodes[0]);
+    const node = fit >= 0.5 ? null : this.index.byAddress.get(at) ?? this.index.nodes[0];
     const width = this.size.width / k;
     let x = (node ? node.x + node.w / 2 : graph.width / 2) - width / 2;
     if (fit < 0.5) x = Math.min(Math.max(x, -SPACE_AROUND / k), Math.max(graph.width + SPACE_AROUND / k - width, (graph.width - width) / 2));
@@ -183,12 +183,10 @@ class GraphView extends Component {
   onPointerUp(event) {
     if (!this.pointers.delete(event.pointerId) || this.moved > 4 || event.type === 'pointercancel') return;
     const [x, y] = this.pointOf(event);
-    const hit = this.hit(x, y);
-    if (!hit) {
-      this.props.select?.(null);
-    } else if (hit.is_group && this.props.onToggle && x > hit.x + hit.w - 30 && y < hit.y + 34) {
-      this.props.onToggle(hit);
-    } else this.props.select?.(hit.at);
+    const near = this.index.inRect({ x0: x - 16, y0: y - 16, x1: x + 16, y1: y + 16 }).nodes;
+    const group = near.find((node) => node.is_group && Math.abs(x - node.x - node.w + 1) < 13 && Math.abs(y - node.y) < 13);
+    if (group && this.props.onToggle) this.props.onToggle(group);
+    else this.props.select?.(this.hit(x, y)?.at ?? null);
   }
 
   /** The place of the pointer in the graph. */
@@ -253,7 +251,7 @@ class GraphView extends Component {
           <canvas ref=${(canvas) => { this.canvas = canvas; }} class=${this.overview ? '' : 'away'}></canvas>${content}</div>
       </div>
       <p id="graph-keys" class="sr">Arrow keys select a step, Shift and arrow keys move the view, plus and minus zoom, 0 shows all, Space opens a group.</p>
-      <p class="sr" aria-live="polite">${selected ? `${oneLine(selected.id, 60)}, ${oneLine(selected.tool ?? '', 60)}, ${statusName(state?.status)}` : ''}</p>
+      <p class="sr" aria-live="polite">${selected ? `${selected.lines.map((line) => oneLine(line, 60)).join(', ')}, ${statusName(state?.status)}` : ''}</p>
       <div class="zoom" role="group" aria-label="Zoom">
         <button aria-label="Zoom in" onClick=${() => this.zoom(1.25)}>+</button>
         <button aria-label="Zoom out" onClick=${() => this.zoom(0.8)}>−</button>
@@ -276,7 +274,7 @@ class GraphView extends Component {
     const draw = (node) => html`<${GraphNode} key=${node.at} node=${node} state=${states?.get(node.at)} selected=${node.at === at}
       toggles=${Boolean(onToggle)} />`;
     return html`<svg class="drawing" width=${graph.width * region.k} height=${graph.height * region.k}>
-      <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0.5L8 4 0 7.5z" /></marker></defs>
+      <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="8.5" markerHeight="8.5" orient="auto"><path d="M0 0.5L8 4 0 7.5z" /></marker></defs>
       <g transform=${`scale(${region.k})`}>
         <g>${open.map(draw)}</g>
         <g>${items.edges.map((edge) => html`<${GraphEdge} key=${edge.order} edge=${edge} near=${near.has(edge)} />`)}</g>

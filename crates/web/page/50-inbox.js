@@ -6,7 +6,7 @@ const questionKey = (question) => `${question.run} ${question.at}`;
 const loopOf = (at) => at.replace(/(\[[^[\]]*\]|#\d+)$/, '');
 
 function InboxScreen({ parameters }) {
-  const { questions, config } = useStore(live);
+  const { questions, decided, config } = useStore(live);
   const [text, setText] = useState('');
   const [said, setSaid] = useState('');
   const [error, setError] = useState(null);
@@ -23,11 +23,12 @@ function InboxScreen({ parameters }) {
   if (selected < 0 && rows.length && innerWidth > 720) selected = 0;
   const question = rows[selected];
   const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
-  const onDecided = (message, decided) => {
+  const onDecided = (message, done) => {
     setSaid(message);
-    const next = rows.findIndex((other, index) => index > selected && !decided.has(questionKey(other)));
-    setQuestions(live.value.questions.filter((other) => !decided.has(questionKey(other))));
-    const target = rows[next] ?? rows.find((other) => !decided.has(questionKey(other)));
+    const next = rows.findIndex((other, index) => index > selected && !done.has(questionKey(other)));
+    live.set({ questions: live.value.questions.filter((other) => !done.has(questionKey(other))) });
+    refreshInbox();
+    const target = rows[next] ?? rows.find((other) => !done.has(questionKey(other)));
     replaceRoute(route(['inbox'], target ? { run: target.run, at: target.at } : {}));
     document.querySelector('[data-list]')?.focus();
   };
@@ -45,6 +46,7 @@ function InboxScreen({ parameters }) {
       ${questions.length > 0 && html`<${Search} value=${text} onInput=${setText} label="Search the inbox" />`}</header>
     <p class="sr" role="status">${said}</p>
     <${ErrorNote} error=${error} />
+    <${Undelivered} decided=${decided} />
     ${questions.length === 0 && html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
     ${questions.length > 0 && rows.length === 0 && html`<${Empty} title="No call matches">Change the search.<//>`}
     ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${() => replaceRoute('#/inbox')}>
@@ -54,13 +56,34 @@ function InboxScreen({ parameters }) {
   </section>`;
 }
 
+/** The runs with decisions that are stored and apply when the run is resumed, because no process drives it now. */
+function Undelivered({ decided }) {
+  const action = useAction();
+  const runs = new Map();
+  for (const question of decided) {
+    const row = live.value.rows.get(question.run);
+    if (row && row.status !== 'running') runs.set(question.run, { question, count: (runs.get(question.run)?.count ?? 0) + 1 });
+  }
+  if (!runs.size) return null;
+  const resume = (run) => action.run(async () => {
+    await source.resume(run, {});
+    go(route(['run', run, 'graph']));
+  });
+  return html`<section class="undelivered" aria-label="Stored decisions"><${ErrorNote} error=${action.error} />
+    <ul>${[...runs].map(([run, entry]) => html`<li><span><${Icon} status="succeeded" /> ${count(entry.count, 'decision')} about <a href=${route(['run', run, 'graph'])}><${Text} of=${entry.question.plan ?? 'an unnamed plan'} line /></a>
+      ${' '}<code class="soft">${run.slice(0, 8)}</code> ${entry.count === 1 ? 'applies' : 'apply'} when the run is resumed.</span>
+      ${live.value.config?.can_run !== false && html`<button disabled=${action.busy} onClick=${() => resume(run)}>Resume the run</button>`}</li>`)}</ul></section>`;
+}
+
 /** The annotations of a tool as sentences about its effects. */
 const HINTS = {
-  readOnlyHint: ['changes nothing', 'may change something'],
-  destructiveHint: ['may destroy something', 'destroys nothing'],
-  idempotentHint: ['has no further effect if it is repeated', 'has a further effect if it is repeated'],
-  openWorldHint: ['reaches systems outside', 'reaches no system outside'],
+  read_only: ['changes nothing', 'may change something'],
+  destructive: ['may destroy something', 'destroys nothing'],
+  idempotent: ['has no further effect if it is repeated', 'has a further effect if it is repeated'],
+  open_world: ['reaches systems outside', 'reaches no system outside'],
 };
+
+const DECISIONS = { approve: 'approved', change: 'approved with changes', reject: 'rejected' };
 
 /** The text that the whole arguments of a call take, beyond which the person is told that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
@@ -82,13 +105,16 @@ function Question({ question, all, passphrase, onDecided }) {
         ${' '}of <${Text} of=${question.plan ?? 'an unnamed plan'} line /> <code>${question.run.slice(0, 8)}</code></p>
     </header>
     ${hasChanged && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide.</p>`}
+    ${question.description && html`<p>The plan says: <${Text} of=${question.description} /></p>`}
     ${question.reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${question.reason} /></span></p>`}
     ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
       <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => { setScope(key); setMode(null); }} /><span>${name}</span></label>`)}</fieldset>`}
     ${calls.length === 1 ? html`<${QuestionCall} question=${question} />` : html`<${QuestionCalls} calls=${calls} />`}
+    ${question.changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${question.changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}
     <${ToolSays} question=${question} />
-    ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this tool</h3><ul class="plain">${question.earlier.map((entry) => html`<li>
-      <strong>${oneLine(entry.decision, 40)}</strong> <span class="soft"><${Time} at=${entry.at} /></span></li>`)}</ul></section>`}
+    ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
+      <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
+      ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
     <${Decide} question=${question} calls=${calls} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} />
   </article>`;
 }
@@ -101,7 +127,7 @@ function QuestionCall({ question }) {
       ${question.arguments_shown && html`<button class="quiet small" aria-pressed=${asText ? 'true' : 'false'} onClick=${() => setAsText(!asText)}>As text</button>`}
       <${CopyValue} of=${question.arguments} /></div>
     ${length > LONG_ARGUMENTS && html`<p class="caution">The arguments take ${length.toLocaleString('en')} characters. Parts of them are closed until you open them.</p>`}
-    ${asText ? html`<${Scalar} value=${question.arguments_shown} />` : html`<${Value} of=${question.arguments} sources=${question.sources} depth=${4} />`}
+    ${asText ? html`<${Scalar} value=${question.arguments_shown.join('\n')} />` : html`<${Value} of=${question.arguments} sources=${question.sources} depth=${4} />`}
     <p class="soft digest">digest <code>${oneLine(question.digest ?? '', 64)}</code></p></section>`;
 }
 
@@ -121,8 +147,9 @@ function ToolSays({ question }) {
   const hints = Object.entries(HINTS).filter(([name]) => typeof question.annotations?.[name] === 'boolean')
     .map(([name, [yes, no]]) => (question.annotations[name] ? yes : no));
   return html`<section><h3>What the tool says of itself</h3>
-    ${question.description ? html`<blockquote><${Scalar} value=${question.description} /></blockquote>` : html`<p class="soft">It has no description.</p>`}
-    ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}</section>`;
+    ${question.tool_description && html`<blockquote><${Scalar} value=${question.tool_description} /></blockquote>`}
+    ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}
+    ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
 }
 
 function Decide({ question, calls, mode, setMode, passphrase, onDecided }) {
@@ -188,7 +215,7 @@ function ArgumentsEditor({ question, onChange, field }) {
     }
     onChange({ isValid: false });
     let isCurrent = true;
-    const timer = setTimeout(() => source.checkArguments(question.tool, value).then((data) => {
+    const timer = setTimeout(() => source.checkArguments({ run: question.run, server: question.server, tool: question.tool, arguments: value }).then((data) => {
       if (!isCurrent) return;
       setError(null);
       setFindings(data.findings);
