@@ -84,6 +84,11 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &["planwright-testkit"],
     },
     Layer {
+        name: "planwright-web",
+        may_use: &["planwright"],
+        tests_may_use: &["planwright-testkit"],
+    },
+    Layer {
         name: "planwright-cli",
         may_use: &[
             "planwright",
@@ -91,6 +96,7 @@ const LAYERS: &[Layer] = &[
             "planwright-mcp",
             "planwright-serve",
             "planwright-store",
+            "planwright-web",
         ],
         tests_may_use: &["planwright-dialects", "planwright-testkit"],
     },
@@ -134,7 +140,10 @@ const LAYERS: &[Layer] = &[
 /// The crates of ours that may depend on a foreign one of this list.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("anstream", &["planwright-cli", "planwright"]),
-    ("axum", &["planwright-serve", "planwright-testkit"]),
+    (
+        "axum",
+        &["planwright-serve", "planwright-testkit", "planwright-web"],
+    ),
     ("cap-std", &["planwright"]),
     ("clap", &["planwright-cli", "planwright-bench"]),
     ("clap_complete", &["planwright-cli"]),
@@ -179,7 +188,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
         ],
     ),
     ("similar", &["planwright-cli"]),
-    ("subtle", &["planwright-serve"]),
+    ("subtle", &["planwright-serve", "planwright-web"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("unicode-security", &["planwright"]),
     ("toml", &["planwright"]),
@@ -196,6 +205,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-bench",
             "planwright",
             "planwright-serve",
+            "planwright-web",
             "planwright-cli",
         ],
     ),

@@ -121,6 +121,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 interruptible(tools::changed_tools::trust(&arguments, printer)).await
             }
             Command::Serve(arguments) => Box::pin(serve::command::serve(&arguments, printer)).await,
+            Command::Ui(arguments) => Box::pin(serve::ui::ui(&arguments, printer)).await,
             Command::Login(arguments) => {
                 interruptible(serve::token::login(&arguments, printer)).await
             }

@@ -529,6 +529,9 @@ pub mod workspace;
 /// Calls as a person sees them who decides about them.
 pub mod call_view;
 
+/// Where the arguments of a call came from.
+pub mod argument_sources;
+
 /// Names of tools that look like others, or belong to another server.
 #[cfg(feature = "mcp")]
 pub mod names;

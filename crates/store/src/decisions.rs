@@ -414,14 +414,70 @@ impl EntryWatcher {
     /// [`StoreError::File`] and [`StoreError::Format`].
     pub async fn next(&mut self) -> Result<Vec<Entry>, StoreError> {
         loop {
-            // The counter is read first: a commit in between makes the next poll look again.
-            let version = self.entries.data_version()?;
-            if self.version != Some(version) {
-                let new = self.entries.read_new()?;
-                self.version = Some(version);
-                if !new.is_empty() {
-                    return Ok(new);
-                }
+            let new = self.poll()?;
+            if !new.is_empty() {
+                return Ok(new);
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    /// Returns the new entries, in order, without waiting for any.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] and [`StoreError::Format`].
+    pub fn poll(&mut self) -> Result<Vec<Entry>, StoreError> {
+        // The counter is read first: a commit in between makes the next poll look again.
+        let version = self.entries.data_version()?;
+        if self.version == Some(version) {
+            return Ok(Vec::new());
+        }
+        let new = self.entries.read_new()?;
+        self.version = Some(version);
+        Ok(new)
+    }
+}
+
+/// A watcher for changes of a store as a whole, made by any process.
+#[derive(Debug)]
+pub struct ChangeWatcher {
+    store: Store,
+    connection: Connection,
+    /// SQLite's `data_version` at the last poll.
+    version: Option<i64>,
+}
+
+impl Store {
+    /// Watches for changes of the store. The first one is reported at once.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
+        Ok(ChangeWatcher {
+            store: self.clone(),
+            connection: self.connect()?,
+            version: None,
+        })
+    }
+}
+
+impl ChangeWatcher {
+    /// Waits for a change since the last one that was reported. Cancel-safe. It needs the clock of a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub async fn next(&mut self) -> Result<(), StoreError> {
+        loop {
+            let version = self
+                .connection
+                .pragma_query_value(None, "data_version", |row| row.get(0));
+            let version: i64 =
+                version.map_err(|error| QueryError::from(error).at(self.store.path()))?;
+            if self.version.replace(version) != Some(version) {
+                return Ok(());
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }

@@ -42,7 +42,7 @@ mod pins;
 mod exchange;
 
 pub use answers::RecordedAnswers;
-pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
+pub use decisions::{ChangeWatcher, DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use pins::{

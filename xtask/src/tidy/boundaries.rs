@@ -15,6 +15,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &[
             "crates/serve/src/http/",
             "crates/testkit/src/conformance_server/",
+            "crates/web/src/",
         ],
     ),
     ("cap_std", &["crates/planwright/src/workspace/"]),
@@ -82,7 +83,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("schemars", SCHEMAS),
     ("similar", &["crates/cli/src/inspect/check/"]),
-    ("subtle", &["crates/serve/src/tokens.rs"]),
+    (
+        "subtle",
+        &["crates/serve/src/tokens.rs", "crates/web/src/session.rs"],
+    ),
     (
         "tracing_subscriber",
         &["crates/cli/src/system/telemetry.rs"],

@@ -6,17 +6,15 @@ use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
 use planwright::call_view::{self, CallView, visible};
-use planwright::core::place::push_pointer_segment;
-use planwright::core::schema::{FaultKind, part_at};
 use planwright::core::{Tool, Value};
 use planwright::dialects::document::nearest;
 use planwright::engine::Decision;
 use planwright::engine::RunId;
 use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
-use planwright::engine::run::{History, MASK, holds_mask};
+use planwright::engine::run::{History, MASK};
 use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1, WaitingV1};
-use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError};
+use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError, argument_faults};
 use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
@@ -251,22 +249,16 @@ pub(crate) struct OpenCall {
 impl OpenCall {
     /// The open calls of a run, by address.
     pub(crate) fn of(run: &RunId, history: &History) -> Vec<Self> {
-        let mut calls: Vec<Self> = history
-            .steps()
-            .filter_map(|(at, past)| {
-                let subject = past.open_question()?;
-                Some(Self {
-                    run: run.clone(),
-                    at: Arc::clone(at),
-                    subject: subject.clone(),
-                    digest: subject.digest(run, at),
-                    reason: past.reason.clone(),
-                    changes: history.changes_since_question(at, subject, true),
-                })
-            })
-            .collect();
-        calls.sort_by_key(|call| call.at.to_string());
-        calls
+        let questions = OpenQuestion::of(run, history).into_iter();
+        let calls = questions.map(|question| Self {
+            digest: question.digest(),
+            run: question.run,
+            at: question.at,
+            subject: question.subject,
+            reason: question.reason,
+            changes: question.changes,
+        });
+        calls.collect()
     }
 
     /// The open calls of a stored run.
@@ -477,23 +469,14 @@ impl Question {
             return Err(self.explain_secret(error));
         }
         let tool = self.tool.as_ref();
-        let mut faults = tool.map_or_else(Vec::new, |tool| tool.input.validate(args));
-        // The placeholder of a secret reveals nothing about it.
-        faults.retain(|fault| {
-            let part = part_at(args, &fault.path).unwrap_or(args);
-            fault.kind != FaultKind::Wrong || !holds_mask(part)
-        });
+        let faults = tool.map_or_else(Vec::new, |tool| argument_faults(&tool.input, args));
         if faults.is_empty() {
             return Ok(());
         }
         let error = CommandError::new("the tool does not take these arguments");
-        Err(faults.iter().fold(error, |error, fault| {
-            let mut pointer = String::new();
-            for segment in &fault.path {
-                push_pointer_segment(&mut pointer, segment);
-            }
-            error.hint(match &*pointer {
-                "" => fault.message.clone(),
+        Err(faults.into_iter().fold(error, |error, fault| {
+            error.hint(match &*fault.pointer {
+                "" => fault.message,
                 at => format!("{} at `{at}`", fault.message),
             })
         }))

@@ -17,7 +17,7 @@ use super::{
     ListArguments, LoginArguments, LogsArguments, ManArguments, PassphraseArguments,
     PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunsArguments,
     SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
-    WaitingArguments, WrapArguments,
+    UiArguments, WaitingArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -226,6 +226,13 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 the client disconnected or a signal arrived, 2 usage.
     Serve(ServeArguments),
+    /// Show plans and runs in the browser: graphs, live runs, and the calls that wait for a decision.
+    ///
+    /// Serves a page on this machine alone, and opens it. Its address has a token; without it, no other user and no other page can reach
+    /// the runs.
+    ///
+    /// Exit status: 0 a signal arrived, 2 usage.
+    Ui(UiArguments),
     /// Log in to an HTTP server that requires authorization.
     ///
     /// Prints the page to open. The tokens are stored in the folder of data, readable by their owner only, and renewed

@@ -31,8 +31,8 @@ pub(crate) use run::{
     WaitingArguments,
 };
 pub(crate) use serve::{
-    InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, WrapArguments,
-    WrapScope,
+    InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,
+    WrapArguments, WrapScope,
 };
 pub(crate) use servers::{
     AddServerArguments, DoctorArguments, ListServersArguments, ManArguments, ServersArguments,

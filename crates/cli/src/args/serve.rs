@@ -42,6 +42,21 @@ pub(crate) struct ServeArguments {
     pub(crate) no_store: bool,
 }
 
+/// `ui`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct UiArguments {
+    #[command(flatten)]
+    pub(crate) tools: ToolArguments,
+    /// The port; by default one that is free.
+    #[arg(help_heading = OPTIONS, long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Print the address without opening it.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) no_open: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// The tools that clients see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ServeMode {

@@ -22,7 +22,7 @@ const SUBJECTS: &[(&str, &[&str])] = &[
         "Runs",
         &[
             "run", "call", "resume", "runs", "logs", "attach", "replay", "diff", "export",
-            "import", "prune",
+            "import", "prune", "ui",
         ],
     ),
     ("Decisions", &["waiting", "approve", "reject", "passphrase"]),

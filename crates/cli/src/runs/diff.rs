@@ -13,11 +13,11 @@ use planwright::format::{
     ChangeV1, DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1,
     changes,
 };
-use planwright::stored::StoredRun;
+use planwright::stored::{StoredRun, listing};
 use planwright::terminal_text;
 use planwright_store::Store;
 
-use super::list::{described, span, status_style};
+use super::list::{span, status_style};
 use super::plan_diff;
 use super::selector::{NEWEST, find_run};
 use super::store;
@@ -78,7 +78,7 @@ impl Side {
             Err(_) => by_history(&History::new(&stored.entries), &mut steps),
         }
         Ok(Self {
-            run: described(&info),
+            run: listing(&info),
             inputs: inputs(&plan),
             plan,
             steps,

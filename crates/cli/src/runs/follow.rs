@@ -11,7 +11,7 @@ use planwright::engine::journal::{Entry, Record};
 use planwright::engine::{Backends, RunId};
 use planwright::format::{EntryV1, LogStream, RunClock};
 use planwright::service::{RunWatch, TimeLeft, Tools};
-use planwright::stored::StoredRun;
+use planwright::stored::{StoredRun, listing};
 use planwright::{Planwright, terminal_text};
 use planwright_store::{RunInfo, Store};
 
@@ -169,7 +169,7 @@ impl<'a> WatchedRun<'a> {
             is_past = false;
         }
         self.live.finish();
-        let run = list::described(&self.store.run(id.as_str()).map_err(store::explain)?);
+        let run = listing(&self.store.run(id.as_str()).map_err(store::explain)?);
         let status = styled(list::status_style(run.status), run.status);
         self.printer.status(&format!(
             "run {}: {status}, {} of {} done",

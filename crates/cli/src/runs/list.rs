@@ -12,7 +12,7 @@ use planwright::engine::RunStatus;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, StepSummary};
 use planwright::format::{RevisionV1, RunListingV1, RunV1, RunsV1};
-use planwright::stored::{PlanChange, StoredRun};
+use planwright::stored::{PlanChange, StoredRun, listing};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState, Store, StoreError};
 
@@ -41,7 +41,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
         limit: arguments.limit,
     };
     let found = store.runs(&filter).map_err(store::explain)?;
-    let runs: Vec<RunListingV1> = found.iter().map(described).collect();
+    let runs: Vec<RunListingV1> = found.iter().map(listing).collect();
     match arguments.format {
         Format::Json => output::json(&RunsV1::new(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.status(match filter {
@@ -79,31 +79,6 @@ fn run_state(argument: RunStateArgument) -> RunState {
         RunStateArgument::Waiting => RunState::Ended(RunStatus::Waiting),
         RunStateArgument::Cancelled => RunState::Ended(RunStatus::Cancelled),
         RunStateArgument::Open => RunState::Open,
-    }
-}
-
-/// Returns a run as documents list it.
-pub(crate) fn described(info: &RunInfo) -> RunListingV1 {
-    let holder = info.holder.as_ref();
-    // A holder without a lock file has no name any more.
-    let known = holder.filter(|holder| holder.pid != 0);
-    RunListingV1 {
-        status: match (holder, info.state) {
-            (Some(_), _) => "running",
-            (None, RunState::Ended(status)) => status.as_str(),
-            (None, RunState::Open) => "interrupted",
-        },
-        imported: info.imported.is_some(),
-        pid: known.map(|holder| holder.pid),
-        host: known.map(|holder| holder.host.clone()),
-        plan: info.plan.clone(),
-        digest: info.digest.clone(),
-        dialect: info.dialect.clone(),
-        steps: info.steps,
-        // One that was tried anew has ended more than once.
-        done: info.done.min(info.steps),
-        calls: info.calls,
-        ..RunListingV1::new(info.id.clone(), info.created, info.duration)
     }
 }
 
@@ -236,7 +211,7 @@ pub(crate) fn show(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
-    let run = described(&store.run(id.as_str()).map_err(store::explain)?);
+    let run = listing(&store.run(id.as_str()).map_err(store::explain)?);
     if arguments.picture == Picture::Source {
         printer.data(&stored.plan.text);
         return Ok(Exit::Success);

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use planwright::core::{StepId, Value};
 use planwright::engine::event::Address;
 use planwright::format::{EntryV1, ErrorV1, LogLineV1, LogV1, RevisionV1};
-use planwright::stored::StoredRun;
+use planwright::stored::{StoredRun, listing};
 use planwright::{call_view, terminal_text};
 use planwright_store::RunInfo;
 
@@ -17,7 +17,6 @@ use super::{follow, store};
 use crate::approval::decide::ambiguous;
 use crate::args::{LogFormat, LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::runs::list;
 use crate::view::output;
 use crate::view::printer::Printer;
 use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
@@ -39,7 +38,7 @@ pub(crate) async fn logs(
         .transpose()?;
     let step = step.as_deref();
     let entries = || EntryV1::of(&stored.entries, info.created, step);
-    let log = || LogV1::new(list::described(&info), info.created, &stored.entries, step);
+    let log = || LogV1::new(listing(&info), info.created, &stored.entries, step);
     match arguments.format {
         LogFormat::Text => printer.pages(&text(&log(), Printer::data_width())),
         LogFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
@@ -60,7 +59,7 @@ pub(super) fn of_step(
 ) -> Result<String, CommandError> {
     let step = address(step, stored, info.created)?;
     let log = LogV1::new(
-        list::described(info),
+        listing(info),
         info.created,
         &stored.entries,
         Some(&step),

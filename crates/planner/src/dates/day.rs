@@ -342,6 +342,17 @@ impl Now {
         self
     }
 
+    /// Returns the start of the first day of `range` in this time zone and the end of the last one, in seconds since 1970-01-01 UTC.
+    pub fn span(&self, range: &DateRange) -> (i64, i64) {
+        let start = |date: Date| {
+            let midnight = self.zone.to_ambiguous_zoned(date.at(0, 0, 0, 0));
+            midnight.compatible().map(|zoned| zoned.timestamp().as_second())
+        };
+        let begin = start(range.from.0).unwrap_or(i64::MIN);
+        let end = (range.to.0.tomorrow()).and_then(start).unwrap_or(i64::MAX);
+        (begin, end)
+    }
+
     /// Returns the calendar day.
     pub fn today(&self) -> Day {
         self.today

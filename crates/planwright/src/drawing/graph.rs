@@ -6,7 +6,7 @@ use planwright_core::check::{DependencyKind, dependencies};
 use planwright_core::expression::print_form;
 use planwright_core::plan::{
     Action, Approval, Concurrency, Method, Mode, Node, NodeKind, OnError, OnFailure, Ordering,
-    Output, PlanTarget, Reference, Segment, Source, Targets, TextPart,
+    Output, PlanTarget, Read, Reference, Segment, Source, Targets, TextPart,
 };
 use planwright_core::schema::{replace_parts, secret_parts};
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
@@ -288,23 +288,28 @@ fn origins(node: &Node) -> Vec<String> {
     let mut origins = Vec::new();
     node.each_reference(&mut |reference| {
         for read in reference.reads() {
-            let origin = match &read.source {
-                Source::Step(id) | Source::Result(id) => id.to_string(),
-                Source::Slot(kind) => match read.path.first() {
-                    Some(Segment::Key(name)) => format!("{kind}.{name}"),
-                    Some(Segment::Index(_) | Segment::Each) | None => kind.to_string(),
-                },
-                Source::Item => "the item".to_owned(),
-                Source::Index => "the position".to_owned(),
-                Source::Last => "the previous round".to_owned(),
-                Source::ExternalValue(kind, name) => format!("{}.{name}", kind.as_str()),
-            };
+            let origin = origin(read);
             if !origins.contains(&origin) {
                 origins.push(origin);
             }
         }
     });
     origins
+}
+
+/// The source of a value, as pictures name it.
+pub(crate) fn origin(read: &Read) -> String {
+    match &read.source {
+        Source::Step(id) | Source::Result(id) => id.to_string(),
+        Source::Slot(kind) => match read.path.first() {
+            Some(Segment::Key(name)) => format!("{kind}.{name}"),
+            Some(Segment::Index(_) | Segment::Each) | None => kind.to_string(),
+        },
+        Source::Item => "the item".to_owned(),
+        Source::Index => "the position".to_owned(),
+        Source::Last => "the previous round".to_owned(),
+        Source::ExternalValue(kind, name) => format!("{}.{name}", kind.as_str()),
+    }
 }
 
 /// The path of a step of the plan that the step `inside` runs.
@@ -368,7 +373,7 @@ fn part_text(part: &TextPart) -> String {
     }
 }
 
-fn reference_text(reference: &Reference) -> String {
+pub(crate) fn reference_text(reference: &Reference) -> String {
     if reference.text.is_empty() {
         // A program built the plan, so it has no text.
         print_form(&reference.form).map_or_else(String::new, |inside| format!("${{{inside}}}"))

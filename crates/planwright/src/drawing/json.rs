@@ -202,7 +202,7 @@ impl InputV1 {
 }
 
 impl StepNodeV1 {
-    fn of(step: &GraphStep) -> Self {
+    pub(super) fn of(step: &GraphStep) -> Self {
         let (kind, tool, plan) = match &step.action {
             ActionLabel::Tool(name) => ("tool", Some(name.clone()), None),
             ActionLabel::Plan(name) | ActionLabel::Inline(name) => {
@@ -255,7 +255,7 @@ fn edges(graph: &Graph) -> Vec<EdgeV1> {
         .collect()
 }
 
-fn edge_between(graph: &Graph, edge: Edge) -> Option<EdgeV1> {
+pub(super) fn edge_between(graph: &Graph, edge: Edge) -> Option<EdgeV1> {
     Some(EdgeV1 {
         from: graph.steps.get(edge.from)?.id.clone(),
         to: graph.steps.get(edge.to)?.id.clone(),

@@ -11,7 +11,7 @@
 
 pub(crate) mod drawn_plan;
 mod flowchart;
-mod graph;
+pub(crate) mod graph;
 mod image;
 mod json;
 mod lanes;
@@ -24,6 +24,7 @@ mod text;
 mod tests;
 
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
+pub use image::graph_layout::{GraphLayoutV1, LaidOutEdgeV1, LaidOutStepV1};
 pub use image::page::RunRecord;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InnerPlanV1, InputV1, RepeatV1, StepNodeV1,

@@ -14,6 +14,7 @@ mod run;
 mod run_builder;
 mod sources;
 mod spec;
+mod step_states;
 #[cfg(feature = "store")]
 mod stored_runs;
 mod time_left;
@@ -35,5 +36,6 @@ pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
+pub use step_states::{StepPhase, StepStates, StepView};
 pub use time_left::TimeLeft;
 pub use view::{ActiveStep, EndedStep, RunView};

@@ -138,6 +138,12 @@ impl Resume {
         self
     }
 
+    /// All values of `env` and `secrets` references at once.
+    pub fn secret_values(mut self, values: SecretValues) -> Self {
+        self.secret_values = values;
+        self
+    }
+
     /// Resumes the run in the tokio runtime that this is called in.
     ///
     /// # Errors

@@ -30,6 +30,15 @@ impl Planwright {
         })
     }
 
+    /// The same service, whose decisions require a passphrase even if its store has none.
+    #[must_use]
+    pub fn with_required_passphrase(&self) -> Self {
+        Self::with_open(super::planwright::Open {
+            requires_passphrase: true,
+            ..self.open().clone()
+        })
+    }
+
     /// The stored runs that match `filter`, the newest first.
     ///
     /// # Errors

@@ -162,12 +162,16 @@ impl RunView {
             }
             Record::Sent {
                 at, tool, attempt, ..
-            } => self.sent(at, tool, *attempt, now),
+            } => {
+                self.begin_enclosing(at, now);
+                self.sent(at, tool, *attempt, now);
+            }
             Record::Answered { .. } | Record::Aborted { .. } => {
                 self.calls = self.calls.saturating_sub(1);
             }
             Record::Asked { at, subject, .. } => {
                 let digest = subject.digest(run, at).into();
+                self.begin_enclosing(at, now);
                 self.asked(at, None, Some(digest), now);
             }
             Record::Decided { at, .. } => self.decided(at),
@@ -238,6 +242,16 @@ impl RunView {
         }))
     }
 
+    /// Starts the loops and the steps with a plan that a call belongs to: a journal has no record of their start.
+    fn begin_enclosing(&mut self, at: &Address, now: Duration) {
+        for address in enclosing(at) {
+            self.active.entry(address).or_insert_with(|| ActiveStep {
+                started: now,
+                ..ActiveStep::default()
+            });
+        }
+    }
+
     fn sent(&mut self, at: &Address, tool: &Arc<str>, attempt: u32, now: Duration) {
         self.calls += 1;
         if let Some(step) = self.started(at, Some(tool), now) {
@@ -301,12 +315,26 @@ impl RunView {
 }
 
 /// Returns whether an address is an item or round of a step, or a step inside of one.
-fn is_part(at: &Address) -> bool {
+pub(super) fn is_part(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
 }
 
+/// The whole steps that the call at `at` belongs to, without the calling step itself if it is one; no step inside of an item or a round.
+pub(super) fn enclosing(at: &Address) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut level = Some(at);
+    while let Some(address) = level {
+        let is_calling = std::ptr::eq(address, at) && address.item.is_none() && address.round.is_none();
+        if !is_calling && !address.inside.as_deref().is_some_and(is_part) {
+            found.push(whole(address));
+        }
+        level = address.inside.as_deref();
+    }
+    found
+}
+
 /// The address of the whole step that an item or round belongs to.
-fn whole(at: &Address) -> String {
+pub(super) fn whole(at: &Address) -> String {
     let mut whole = at.clone();
     whole.item = None;
     whole.round = None;

@@ -218,12 +218,39 @@ pub struct OpenQuestion {
     pub at: Arc<Address>,
     /// The exact call.
     pub subject: CallSubject,
+    /// The reason why a person is asked, if it is known.
+    pub reason: Option<Arc<str>>,
+    /// The differences from the call of the previous decision, one clause each.
+    pub changes: Vec<String>,
 }
 
 impl OpenQuestion {
     /// The question about a call of `run` that waits.
     pub fn new(run: RunId, at: Arc<Address>, subject: CallSubject) -> Self {
-        Self { run, at, subject }
+        Self {
+            run,
+            at,
+            subject,
+            reason: None,
+            changes: Vec::new(),
+        }
+    }
+
+    /// The open questions of a run with this history, by address.
+    pub fn of(run: &RunId, history: &History) -> Vec<Self> {
+        let mut questions: Vec<Self> = history
+            .steps()
+            .filter_map(|(at, past)| {
+                let subject = past.open_question()?.clone();
+                Some(Self {
+                    reason: past.reason.clone(),
+                    changes: history.changes_since_question(at, &subject, true),
+                    ..Self::new(run.clone(), Arc::clone(at), subject)
+                })
+            })
+            .collect();
+        questions.sort_by_key(|question| question.at.to_string());
+        questions
     }
 
     /// The digest of the call, which a decision has to name.
@@ -283,15 +310,7 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
         }
         Err(error) => return Err(error),
     };
-    let mut questions: Vec<OpenQuestion> = history
-        .steps()
-        .filter_map(|(at, past)| {
-            let subject = past.open_question()?.clone();
-            Some(OpenQuestion::new(run.clone(), Arc::clone(at), subject))
-        })
-        .collect();
-    questions.sort_by_key(|question| question.at.to_string());
-    Ok(questions)
+    Ok(OpenQuestion::of(&run, &history))
 }
 
 /// Returns the digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,

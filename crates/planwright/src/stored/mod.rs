@@ -1,7 +1,9 @@
 //! Stored runs: their starts, their results, their resumption.
 
+mod changed_args;
 pub(crate) mod decisions;
 mod kept;
+mod listing;
 mod new_run;
 mod passphrase;
 mod replayed;
@@ -11,8 +13,10 @@ mod servers;
 #[cfg(feature = "planner")]
 mod streamed;
 
+pub use self::changed_args::{ArgumentFault, argument_faults};
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use kept::KeptResults;
+pub use listing::listing;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use resume::{

@@ -1,7 +1,9 @@
 //! Images of graphs, timelines of runs, and the page that has both.
 
+pub(super) mod graph_layout;
 pub(super) mod layers;
 mod markup;
 pub(super) mod page;
+mod placed;
 pub(super) mod svg;
 mod timeline;

@@ -4,30 +4,17 @@ use std::fmt::Write as _;
 
 use planwright_core::check::DependencyKind;
 
-use super::layers::{BoxSize, Layout, Point, layout};
+use super::layers::{BoxSize, Point};
 use super::markup::{escaped, number};
-use crate::drawing::Mark;
+use super::placed::{LINE, PADDING, PlacedGraph, StepBox, real};
 use crate::drawing::drawn_plan::Drawing;
-use crate::drawing::graph::{ActionLabel, Edge, Graph, GraphStep, action_text, marked_id, notes};
-use crate::drawing::lanes::{RowOrder, Symbols};
-use crate::terminal_text;
+use crate::drawing::graph::{Edge, Graph};
 
 /// The colours and fonts of images, for light and dark screens.
 pub(super) const STYLE: &str = include_str!("svg.css");
 
-/// The width of a character, in pixels: that of 12 px in the usual fixed-width fonts, rounded up.
-const COLUMN: f64 = 7.3;
-/// The height of a line of text, in pixels.
-const LINE: f64 = 16.0;
-/// The space around the text of a box, in pixels.
-const PADDING: f64 = 10.0;
 /// The space around a graph, in pixels.
 const MARGIN: f64 = 12.0;
-/// The most columns of a line in a box.
-const MAX_COLUMNS: usize = 38;
-/// The most notes in a box; its title has all of them.
-const MAX_NOTES: usize = 3;
-
 /// Draws the plan, and below it the plans that its steps run. The image has its colours in it.
 pub(in crate::drawing) fn draw(drawing: &Drawing) -> String {
     let (body, size) = body(drawing, false);
@@ -96,18 +83,12 @@ fn body(drawing: &Drawing, links: bool) -> (String, BoxSize) {
 }
 
 fn drawn_graph(graph: &Graph, links: bool) -> (String, BoxSize) {
-    let boxes: Vec<StepBox> = graph.steps.iter().map(StepBox::of).collect();
-    let sizes: Vec<BoxSize> = boxes.iter().map(|drawn| drawn.size).collect();
-    let ends: Vec<(usize, usize)> = graph
-        .edges
-        .iter()
-        .map(|edge| (edge.from, edge.to))
-        .collect();
-    let Layout {
-        boxes: places,
-        edges: paths,
+    let PlacedGraph {
+        boxes,
+        places,
+        paths,
         size,
-    } = layout(&sizes, &ends, &RowOrder::of(graph));
+    } = PlacedGraph::of(graph, &|_| None);
     let mut text = String::new();
     for (edge, path) in graph.edges.iter().zip(&paths) {
         draw_edge(graph, *edge, path, &mut text);
@@ -152,50 +133,7 @@ fn draw_edge(graph: &Graph, edge: Edge, path: &[Point], text: &mut String) {
     );
 }
 
-/// A step as a box of text.
-struct StepBox {
-    class: String,
-    /// The lines, the first one with the id, the second one with the action.
-    lines: Vec<String>,
-    title: String,
-    size: BoxSize,
-}
-
 impl StepBox {
-    fn of(step: &GraphStep) -> Self {
-        let short = |line: &str| {
-            let line = planwright_core::text::visible(line);
-            terminal_text::shortened(&line, MAX_COLUMNS, "…").into_owned()
-        };
-        let all = notes(step, Symbols::Unicode);
-        let (id, action) = (marked_id(step), action_text(step));
-        let shown = [&id, &action].into_iter().chain(all.iter().take(MAX_NOTES));
-        let lines: Vec<String> = shown.map(|line| short(line)).collect();
-        let columns = lines.iter().map(|line| terminal_text::width(line)).max();
-        let kind = match step.action {
-            ActionLabel::Tool(_) => "tool",
-            ActionLabel::Plan(_) | ActionLabel::Inline(_) => "plan",
-            ActionLabel::Value => "value",
-        };
-        let mark = step.mark.map_or("planned", Mark::as_str);
-        let violates = if step.violations.is_empty() {
-            ""
-        } else {
-            " violates"
-        };
-        let mut title = vec![id, action];
-        title.extend(all);
-        Self {
-            class: format!("step {kind} {mark}{violates}"),
-            size: BoxSize {
-                width: real(columns.unwrap_or(0)) * COLUMN + 2.0 * PADDING,
-                height: real(lines.len()) * LINE + PADDING,
-            },
-            title: title.join("\n"),
-            lines,
-        }
-    }
-
     fn draw(&self, place: Point, link: Option<usize>, text: &mut String) {
         let corner = if self.class.contains(" value") { 14 } else { 5 };
         if let Some(index) = link {
@@ -231,9 +169,4 @@ impl StepBox {
         }
         text.push('\n');
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
-fn real(count: usize) -> f64 {
-    count as f64
 }

@@ -1,0 +1,218 @@
+//! `planwright ui`: the page of runs, on this machine, with the tools of the command line.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use planwright::Planwright;
+use planwright::config::Config;
+use planwright::core::Catalog;
+use planwright::core::check::Policy;
+use planwright::engine::{Backends, RunOptions};
+use planwright::planner::dates::Now;
+use planwright::service::{RunOverrides, Tools};
+use planwright::stored::StoredRun;
+use planwright::telemetry::Telemetry;
+use planwright_store::Store;
+use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError};
+
+use crate::args::{ToolArguments, UiArguments};
+use crate::error::{CommandError, Exit, reason};
+use crate::inspect::flow;
+use crate::planning::dates;
+use crate::runs::store;
+use crate::setup::settings::{self, Settings};
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::tools::open_servers::ServerUse;
+use crate::tools::toolbox::Toolbox;
+use crate::view::printer::Printer;
+
+/// `planwright ui`
+pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let Settings { config, .. } = settings::load(Path::new("."))?;
+    let telemetry = telemetry::open(&config)?;
+    let mut signals = Signals::new()?;
+    let server = PageServer::bind(arguments.port).await.map_err(|error| {
+        let reason = reason(&error);
+        CommandError::new(format!(
+            "cannot listen on port {}: {reason}",
+            arguments.port
+        ))
+        .hint("choose another port, or leave `--port` out")
+    })?;
+    let tools = CommandTools {
+        arguments: arguments.tools.clone(),
+        store: store.clone(),
+        telemetry: telemetry.clone(),
+        printer,
+    };
+    let settings = page_settings(&store, &config, Arc::new(tools))?;
+    let url = server.url();
+    printer.data_line(&url);
+    if !arguments.no_open
+        && let Err(error) = open::that_detached(&url)
+    {
+        printer.status(&format!(
+            "no browser could be opened ({}): open the address yourself",
+            reason(&error)
+        ));
+    }
+    let end = async move {
+        signals.next().await;
+    };
+    let served = server.serve(settings, end).await;
+    telemetry::close(telemetry).await;
+    served.map_err(|error| {
+        CommandError::new(format!("the page cannot be served: {}", reason(&error))).internal(error)
+    })?;
+    Ok(Exit::Success)
+}
+
+/// The subject of a page over `store`.
+pub(crate) fn page_settings(
+    store: &Store,
+    config: &Config,
+    tools: Arc<dyn PageTools>,
+) -> Result<PageSettings, CommandError> {
+    let service = Planwright::over(Tools {
+        catalog: Arc::new(Catalog::new()),
+        backend: Arc::new(Backends::new()),
+        policy: config.restrict(Policy::new()),
+    })
+    .with_store(store);
+    let requires_passphrase = config.requires_passphrase();
+    let zone = environment::zone()?;
+    let calendar = dates::calendar(config);
+    let config = config.clone();
+    Ok(PageSettings {
+        service: if requires_passphrase {
+            service.with_required_passphrase()
+        } else {
+            service
+        },
+        store: store.clone(),
+        requires_passphrase,
+        tools,
+        person: environment::variable("USER"),
+        now: store::now,
+        mark_flow: Arc::new(move |drawing, plan| flow::mark(drawing, plan, &config)),
+        today: Arc::new(move || {
+            let now = Now::at(store::since_1970(), &zone)?;
+            Ok(now.with_calendar(calendar.clone()))
+        }),
+    })
+}
+
+/// The tools of the command line, opened when they are needed.
+struct CommandTools {
+    arguments: ToolArguments,
+    store: Store,
+    telemetry: Telemetry,
+    printer: Printer,
+}
+
+impl CommandTools {
+    async fn new_run(&self, needed: Option<&BTreeSet<String>>) -> Result<OpenTools, CommandError> {
+        let Settings { config, .. } = settings::load(Path::new("."))?;
+        let server_use = match needed {
+            Some(_) => ServerUse::Calls,
+            None => ServerUse::Lists,
+        };
+        let mut toolbox =
+            Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
+        toolbox.apply_config(&config, Some(&self.store), self.printer)?;
+        self.opened(toolbox, config, &self.arguments)
+    }
+
+    async fn next_process(&self, stored: &StoredRun) -> Result<OpenTools, CommandError> {
+        let (arguments, folder) = if self.arguments.are_named() {
+            (self.arguments.clone(), ".")
+        } else if stored.imported.is_none() {
+            let tools = &stored.run.tools;
+            (store::tool_arguments(tools), tools.folder.as_str())
+        } else {
+            return Err(CommandError::new(
+                "the run was imported, and the tool sources that it began with do not count here",
+            )
+            .hint("start `planwright ui` with its tools: `--servers FILE`, `--simulate FILE` or `--workspace DIR`"));
+        };
+        let Settings { config, .. } = settings::load(Path::new(folder))?;
+        let config = stored.with_flow(config);
+        let needed = stored.loaded(stored.vars.clone())?.tool_names();
+        let mut toolbox =
+            Toolbox::open(&arguments, Some(&needed), ServerUse::Calls, self.printer).await?;
+        // Calls that need approval in the gateway need approval here as well.
+        toolbox.apply_config_asking(
+            &config,
+            Some(&self.store),
+            |tool| stored.asks(tool),
+            self.printer,
+        )?;
+        self.opened(toolbox, config, &arguments)
+    }
+
+    fn opened(
+        &self,
+        toolbox: Toolbox,
+        config: Config,
+        arguments: &ToolArguments,
+    ) -> Result<OpenTools, CommandError> {
+        let service = toolbox.service(&config, &self.telemetry);
+        let base = RunOptions {
+            secrets: toolbox.secrets(),
+            seal_key: store::seal_key(Some(&self.store))?,
+            ..RunOptions::default()
+        };
+        let overrides = RunOverrides {
+            base,
+            max_calls: None,
+            max_time: None,
+        };
+        Ok(OpenTools {
+            service: service.with_store(&self.store),
+            sources: store::sources(arguments)?,
+            options: overrides.options(&config),
+            external_values: Arc::new(move |plan| {
+                environment::get(plan, &config).map_err(|error| refused(&error))
+            }),
+            guard: Arc::new(toolbox),
+        })
+    }
+}
+
+impl PageTools for CommandTools {
+    fn open(
+        &self,
+        needed: Option<BTreeSet<String>>,
+    ) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        async move {
+            let opened = self.new_run(needed.as_ref()).await;
+            opened.map_err(|error| refused(&error))
+        }
+        .boxed()
+    }
+
+    fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+        async move {
+            let opened = self.next_process(stored).await;
+            opened.map_err(|error| refused(&error))
+        }
+        .boxed()
+    }
+
+    fn can_run(&self) -> bool {
+        true
+    }
+}
+
+fn refused(error: &CommandError) -> ToolsError {
+    let help = error.hints().join("; ");
+    ToolsError {
+        message: error.to_string(),
+        help: (!help.is_empty()).then_some(help),
+    }
+}

@@ -1,0 +1,125 @@
+//! Graphs with coordinates: the boxes of the steps, the lines between them, and the plans inside of boxes that are open.
+
+use super::layers::{BoxSize, Layout, Point, layout};
+use crate::drawing::Mark;
+use crate::drawing::graph::{ActionLabel, Graph, GraphStep, action_text, marked_id, notes};
+use crate::drawing::lanes::{RowOrder, Symbols};
+use crate::terminal_text;
+
+/// The width of a character, in pixels: that of 12 px in the usual fixed-width fonts, rounded up.
+const COLUMN: f64 = 7.3;
+/// The height of a line of text, in pixels.
+pub(super) const LINE: f64 = 16.0;
+/// The space around the text of a box, in pixels.
+pub(super) const PADDING: f64 = 10.0;
+/// The space around a plan inside of a box, in pixels.
+const GROUP_PADDING: f64 = 14.0;
+/// The most columns of a line in a box.
+const MAX_COLUMNS: usize = 38;
+/// The most notes in a box; its title has all of them.
+const MAX_NOTES: usize = 3;
+
+/// A graph with coordinates.
+pub(super) struct PlacedGraph {
+    pub(super) boxes: Vec<StepBox>,
+    /// The upper left corner of each box.
+    pub(super) places: Vec<Point>,
+    /// The points of each edge.
+    pub(super) paths: Vec<Vec<Point>>,
+    pub(super) size: BoxSize,
+}
+
+impl PlacedGraph {
+    /// Lays out a graph. `inner` returns the plan that a step runs if its box is open.
+    pub(super) fn of(graph: &Graph, inner: &dyn Fn(&GraphStep) -> Option<Self>) -> Self {
+        let boxes: Vec<StepBox> = graph
+            .steps
+            .iter()
+            .map(|step| StepBox::of(step, inner(step)))
+            .collect();
+        let sizes: Vec<BoxSize> = boxes.iter().map(|drawn| drawn.size).collect();
+        let ends: Vec<(usize, usize)> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.from, edge.to))
+            .collect();
+        let Layout {
+            boxes: places,
+            edges: paths,
+            size,
+        } = layout(&sizes, &ends, &RowOrder::of(graph));
+        Self {
+            boxes,
+            places,
+            paths,
+            size,
+        }
+    }
+}
+
+/// A step as a box of text.
+pub(super) struct StepBox {
+    pub(super) class: String,
+    /// The lines, the first one with the id, the second one with the action.
+    pub(super) lines: Vec<String>,
+    pub(super) title: String,
+    pub(super) size: BoxSize,
+    /// The plan that the step runs, if it is open.
+    pub(super) inner: Option<PlacedGraph>,
+}
+
+impl StepBox {
+    fn of(step: &GraphStep, inner: Option<PlacedGraph>) -> Self {
+        let short = |line: &str| {
+            let line = planwright_core::text::visible(line);
+            terminal_text::shortened(&line, MAX_COLUMNS, "…").into_owned()
+        };
+        let all = notes(step, Symbols::Unicode);
+        let (id, action) = (marked_id(step), action_text(step));
+        let shown = [&id, &action].into_iter().chain(all.iter().take(MAX_NOTES));
+        let lines: Vec<String> = shown.map(|line| short(line)).collect();
+        let columns = lines.iter().map(|line| terminal_text::width(line)).max();
+        let kind = match step.action {
+            ActionLabel::Tool(_) => "tool",
+            ActionLabel::Plan(_) | ActionLabel::Inline(_) => "plan",
+            ActionLabel::Value => "value",
+        };
+        let mark = step.mark.map_or("planned", Mark::as_str);
+        let violates = if step.violations.is_empty() {
+            ""
+        } else {
+            " violates"
+        };
+        let mut title = vec![id, action];
+        title.extend(all);
+        let mut size = BoxSize {
+            width: real(columns.unwrap_or(0)) * COLUMN + 2.0 * PADDING,
+            height: real(lines.len()) * LINE + PADDING,
+        };
+        if let Some(inner) = &inner {
+            size.width = size.width.max(inner.size.width + 2.0 * GROUP_PADDING);
+            size.height += inner.size.height + GROUP_PADDING;
+        }
+        Self {
+            class: format!("step {kind} {mark}{violates}"),
+            size,
+            title: title.join("\n"),
+            lines,
+            inner,
+        }
+    }
+
+    /// The upper left corner of the plan in the box, relative to that of the box.
+    pub(super) fn inner_place(&self) -> Point {
+        Point {
+            x: GROUP_PADDING,
+            y: real(self.lines.len()) * LINE + PADDING,
+        }
+    }
+}
+
+
+#[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
+pub(super) fn real(count: usize) -> f64 {
+    count as f64
+}

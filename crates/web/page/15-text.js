@@ -1,0 +1,121 @@
+// Text for people: values with their invisible characters made visible, times, durations, and the names of statuses.
+
+/**
+ * Characters that a reader does not see or that change the direction of a text: control and format characters, unusual spaces, fillers,
+ * variation selectors, private characters and lone surrogates. A line feed and a tab are text.
+ */
+const INVISIBLE = /(?![\n\t\u3000\u00a0 ])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Zs}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0e\u{e0100}-\u{e01ef}]|(?<!\p{Extended_Pictographic})\ufe0f/gu;
+
+const escapeOf = (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+
+/** A text for attributes and plain strings, invisible characters as escapes such as `⟨U+202E⟩`. */
+const visible = (text) => String(text).replace(INVISIBLE, escapeOf);
+
+/** A text of one line for attributes, cut to `most` characters. */
+function oneLine(text, most = 200) {
+  const line = visible(String(text).slice(0, most + 1).replace(/\s*\n\s*/g, ' ⏎ '));
+  return line.length > most ? `${line.slice(0, most)}…` : line;
+}
+
+/** A text as nodes: escapes stand apart from the text around them, so that they cannot be imitated. */
+function Text({ of, line }) {
+  let text = String(of ?? '');
+  if (line) text = text.replace(/\s*\n\s*/g, ' ⏎ ');
+  const nodes = [];
+  let from = 0;
+  for (const match of text.matchAll(INVISIBLE)) {
+    if (match.index > from) nodes.push(text.slice(from, match.index));
+    nodes.push(html`<span class="escape" title="invisible character">${escapeOf(match[0])}</span>`);
+    from = match.index + match[0].length;
+  }
+  if (from === 0) return html`<bdi>${text}</bdi>`;
+  nodes.push(text.slice(from));
+  return html`<bdi>${nodes}</bdi>`;
+}
+
+/** A message of the program, whose parts in backticks are code. */
+function Message({ of }) {
+  const parts = String(of ?? '').split('`');
+  return html`<span class="message">${parts.map((part, index) => (index % 2 && index < parts.length - 1
+    ? html`<code><${Text} of=${part} line /></code>`
+    : html`<${Text} of=${index % 2 ? `\`${part}` : part} />`))}</span>`;
+}
+
+/** A duration in ms as text: `8ms`, `1.5s`, `2m 05s`, `1h 03m`. */
+function duration(ms) {
+  if (ms === null || ms === undefined || Number.isNaN(ms)) return '';
+  if (ms < 1) return ms <= 0 ? '0ms' : '<1ms';
+  if (ms < 1000) return `${Math.round(ms)}ms`;
+  if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)}s`;
+  const seconds = Math.round(ms / 1000);
+  const two = (number) => String(number).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h ${two(Math.floor(seconds / 60) % 60)}m`;
+  return `${Math.floor(seconds / 86400)}d ${Math.floor(seconds / 3600) % 24}h`;
+}
+
+const CLOCK = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
+const DAY = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric' });
+const FULL = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeStyle: 'long' });
+
+/** A point in time: the clock for today, the day and the clock before, with the full time as a title. */
+function Time({ at }) {
+  if (!at) return null;
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return html`<${Text} of=${at} line />`;
+  const now = new Date();
+  const clock = CLOCK.format(date);
+  let text = `${DAY.format(date)} ${clock}`;
+  if (date.toDateString() === now.toDateString()) text = clock;
+  else if (date.getFullYear() !== now.getFullYear()) text = `${DAY.format(date)} ${date.getFullYear()} ${clock}`;
+  return html`<time datetime=${date.toISOString()} title=${FULL.format(date)}>${text}</time>`;
+}
+
+/** A number with a noun, in the plural unless it is 1. */
+const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`;
+
+/** The statuses of runs and steps, as the page names them. A status has a symbol, a name and a colour class of its own. */
+const STATUS_NAMES = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  running: 'running',
+  waiting: 'waiting',
+  retrying: 'retrying',
+  skipped: 'skipped',
+  pending: 'pending',
+  not_run: 'not run',
+  cancelled: 'cancelled',
+  interrupted: 'interrupted',
+  unknown: 'unknown outcome',
+};
+
+const statusName = (status) => STATUS_NAMES[status] ?? String(status ?? 'pending').replaceAll('_', ' ');
+const statusKey = (status) => (Object.hasOwn(STATUS_NAMES, status ?? '') ? status : 'pending');
+
+const CIRCLE = 'M8 1.8a6.2 6.2 0 1 1 0 12.4A6.2 6.2 0 1 1 8 1.8z';
+
+/** The paths of the symbols, in a square of 16 units, each with its class: filled, a line, or cut out of what is filled. */
+const SYMBOLS = {
+  succeeded: [['full', 'M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z'], ['cut', 'M4.8 8.3l2.2 2.2 4.2-4.6']],
+  failed: [['full', 'M5.1 1h5.8L15 5.1v5.8L10.9 15H5.1L1 10.9V5.1z'], ['cut', 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8']],
+  running: [['line', 'M8 1.9a6.1 6.1 0 1 1 0 12.2A6.1 6.1 0 1 1 8 1.9z'], ['full', 'M8 5a3 3 0 1 1 0 6A3 3 0 1 1 8 5z']],
+  waiting: [['full', 'M8 .8L15.2 8 8 15.2.8 8z'], ['cut', 'M8 4.6v4.2M8 11v.4']],
+  retrying: [['line', 'M13.5 8a5.5 5.5 0 1 1-1.7-4M12.4 1.2v3.2H9.2']],
+  skipped: [['line', `${CIRCLE}M4.8 8h6.4`]],
+  pending: [['line dotted', CIRCLE]],
+  not_run: [['line', CIRCLE]],
+  cancelled: [['line', 'M3.5 2h9A1.5 1.5 0 0 1 14 3.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 12.5v-9A1.5 1.5 0 0 1 3.5 2z'], ['full', 'M5.5 5.5h5v5h-5z']],
+  interrupted: [['full', 'M8.8 1.5L3.5 9H8l-.8 5.5L12.5 7H8z']],
+  unknown: [['full', 'M8 1l6.1 3.5v7L8 15l-6.1-3.5v-7z'], ['cut', 'M6 6.2a2 2 0 1 1 2.7 1.9c-.5.2-.7.5-.7 1v.2M8 11.4v.3']],
+};
+
+const symbolPaths = (status) => SYMBOLS[status].map(([kind, path]) => html`<path class=${kind} d=${path} />`);
+
+/** The symbol of a status. */
+const Icon = ({ status }) => html`<svg class="icon s-${statusKey(status)}" viewBox="0 0 16 16" aria-hidden="true">${symbolPaths(statusKey(status))}</svg>`;
+
+/** The symbol and the name of a status. */
+const Status = ({ of }) => html`<span class="status s-${statusKey(of)}"><${Icon} status=${of} />${statusName(of)}</span>`;
+
+/** The statuses after which nothing changes without a further command. */
+const hasEnded = (status) => !['running', 'waiting', 'pending', 'retrying'].includes(status);

@@ -1,0 +1,207 @@
+// The live state of the page: the connection, the runs, the questions and the run on the screen, fed by one stream of events.
+
+/** A value with subscribers. They are notified once a frame, however often the value changed. */
+function createStore(value) {
+  const listeners = new Set();
+  let scheduled = false;
+  const store = {
+    value,
+    set(changes) {
+      store.value = { ...store.value, ...changes };
+      store.touch();
+    },
+    touch() {
+      if (scheduled) return;
+      scheduled = true;
+      requestAnimationFrame(() => {
+        scheduled = false;
+        for (const listener of listeners) listener();
+      });
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return store;
+}
+
+/** The value of a store; the component draws itself again when it changes. */
+function useStore(store) {
+  const [, draw] = useState(0);
+  useLayoutEffect(() => store.subscribe(() => draw((n) => n + 1)), [store]);
+  return store.value;
+}
+
+/** Loads data when `deps` change: `{data, error, busy, reload()}`. The result of an earlier request never replaces that of a later one. */
+function useLoad(load, deps) {
+  const [state, setState] = useState({ data: null, error: null, busy: true });
+  const turn = useRef(0);
+  const reload = useCallback(() => {
+    const mine = ++turn.current;
+    setState((before) => ({ ...before, busy: true }));
+    return load().then(
+      (data) => mine === turn.current && setState({ data, error: null, busy: false }),
+      (error) => mine === turn.current && setState((before) => ({ data: before.data, error, busy: false })),
+    );
+  }, deps);
+  useEffect(() => {
+    setState({ data: null, error: null, busy: true });
+    reload();
+    return () => { turn.current += 1; };
+  }, deps);
+  return { ...state, reload };
+}
+
+/**
+ * The state that all screens share. `rows` has the runs that events told of, `updates` those since the list was loaded; `changed` counts
+ * these events. `questions` are the calls without a decision, `decided` those whose decision is stored and not yet applied.
+ */
+const live = createStore({
+  connection: { state: 'connecting' },
+  config: null,
+  denied: false,
+  questions: [],
+  decided: [],
+  rows: new Map(),
+  updates: new Map(),
+  changed: 0,
+  opened: 0,
+});
+
+/** The run on the screen: `{id, run, seq, inputs, graph, states, questions, revisions, open, version, …}`, or null. */
+const current = createStore(null);
+
+let stream = null;
+let streamed = null;
+
+/** Follows the events, those of `run` too if it is not null, from `after`. */
+function followEvents(run, after) {
+  if (stream && streamed === run) return;
+  stream?.stop();
+  streamed = run;
+  const mine = source.watch(run, after, (kind, data) => {
+    if (stream === mine) applyEvent(kind, data);
+  });
+  stream = mine;
+}
+
+function applyEvent(kind, data) {
+  if (kind === 'connection') {
+    const denied = data.state === 'denied';
+    live.set({ connection: data, denied, opened: live.value.opened + (data.state === 'open' ? 1 : 0) });
+    if (data.state === 'open') refreshInbox();
+  } else if (kind === 'runs') {
+    for (const row of data.changed) {
+      live.value.rows.set(row.id, row);
+      live.value.updates.set(row.id, row);
+    }
+    live.set({ changed: live.value.changed + 1 });
+  } else if (kind === 'inbox') {
+    setQuestions(data.questions);
+  } else if (kind === 'run') {
+    applyRun(data);
+  }
+}
+
+function applyRun(data) {
+  const shown = current.value;
+  if (!shown || (data.run && data.run.id !== shown.id)) return;
+  if (data.seq < shown.seq) return;
+  shown.seq = data.seq;
+  const hasNewStatus = data.run && data.run.status !== shown.run.status;
+  if (data.run) shown.run = data.run;
+  if (data.questions) shown.questions = data.questions;
+  for (const [at, state] of Object.entries(data.states ?? {})) shown.states.set(at, state);
+  shown.version += 1;
+  if (data.grew || hasNewStatus) refreshRun(shown);
+  current.touch();
+}
+
+/** Reads the run again after its plan or status changed. The states follow the events, which may be ahead. */
+async function refreshRun(shown) {
+  try {
+    const { graph, no_graph: reason, revisions, can_cancel: canCancel, can_resume: canResume } = await source.run(shown.id);
+    if (current.value !== shown) return;
+    Object.assign(shown, { revisions, no_graph: reason, can_cancel: canCancel, can_resume: canResume, version: shown.version + 1 });
+    if (shown.open.length) await loadGraph(shown.open);
+    else if (graph) shown.graph = graph;
+    current.touch();
+  } catch (error) {
+    // The stream reports a lost connection; the next event tries again.
+    console.warn('planwright: the run could not be read again', error);
+  }
+}
+
+/** The state of the step at an address. A step that has none is pending, or was not run if the run has ended. */
+function stateOf(shown, at) {
+  return shown.states.get(at) ?? (hasEnded(shown.run.status) ? NOT_RUN : undefined);
+}
+
+const NOT_RUN = { status: 'not_run' };
+
+function setQuestions(questions) {
+  const open = questions.filter((question) => !question.decision);
+  live.set({ questions: open, decided: questions.filter((question) => question.decision) });
+  document.title = open.length ? `(${open.length}) Planwright` : 'Planwright';
+}
+
+function refreshInbox() {
+  source.inbox().then(
+    ({ questions }) => setQuestions(questions),
+    (error) => error.status === 401 && live.set({ denied: true }),
+  );
+}
+
+/** Loads a run and follows it. Returns a promise that fails as the request does. */
+async function openRun(id) {
+  const data = await source.run(id);
+  current.value = {
+    ...data,
+    id: data.run.id,
+    states: new Map(Object.entries(data.states)),
+    graph: data.graph ?? NO_GRAPH,
+    revisions: data.revisions ?? [],
+    open: [],
+    version: 0,
+  };
+  current.touch();
+  followEvents(data.run.id, data.seq);
+}
+
+/** Loads the graph of the run on the screen with the groups `open`. */
+async function loadGraph(open) {
+  const shown = current.value;
+  shown.open = open;
+  const graph = await source.graph(shown.id, open);
+  if (current.value !== shown || shown.open !== open) return;
+  shown.graph = graph;
+  shown.version += 1;
+  current.touch();
+}
+
+const NO_GRAPH = { width: 1, height: 1, nodes: [], edges: [] };
+
+function closeRun() {
+  current.value = null;
+  current.touch();
+  followEvents(null, undefined);
+}
+
+const tokenInAddress = () => /^#token=(.+)$/.exec(location.hash)?.[1];
+
+/** Exchanges the token in the fragment for a session, returns to the route before it, and loads the configuration. */
+async function openSession() {
+  const token = tokenInAddress();
+  if (token) {
+    replaceRoute(lastRoute);
+    await source.openSession(decodeURIComponent(token));
+  }
+  const config = await source.config();
+  live.set({ config, denied: false });
+  const run = streamed;
+  stream?.stop();
+  stream = null;
+  streamed = undefined;
+  followEvents(run, current.value?.seq);
+}

@@ -1,0 +1,167 @@
+// Parts that several screens use: errors, empty states, dialogs, lists that draw only their visible rows, and split panes.
+
+/** An error of a request, with its advice. */
+function ErrorNote({ error, retry }) {
+  if (!error) return null;
+  return html`<div class="note bad" role="alert">
+    <${Icon} status="failed" />
+    <div><p><${Message} of=${error.message} /></p>
+    ${error.help && html`<p class="soft"><${Message} of=${error.help} /></p>`}</div>
+    ${retry && html`<button onClick=${retry}>Try again</button>`}
+  </div>`;
+}
+
+/** A place without content, with the reason or the next action. */
+const Empty = ({ title, children }) => html`<div class="empty"><p class="strong">${title}</p><p class="soft">${children}</p></div>`;
+
+const Busy = ({ what }) => html`<div class="empty" aria-busy="true"><p class="soft">Loading ${what}…</p></div>`;
+
+/** A modal dialog. `onClose` runs on Escape, on the button and on a click outside. */
+function Dialog({ title, onClose, children, wide }) {
+  const dialog = useRef(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    dialog.current.showModal();
+    return () => before instanceof HTMLElement && before.isConnected && before.focus();
+  }, []);
+  return html`<dialog ref=${dialog} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title"
+      onCancel=${(event) => { event.preventDefault(); onClose(); }}
+      onMouseDown=${(event) => event.target === dialog.current && onClose()}>
+    <div class="dialog-body">
+      <header><h2 id="dialog-title">${title}</h2><button class="quiet" aria-label="Close" onClick=${onClose}>✕</button></header>
+      ${children}
+    </div>
+  </dialog>`;
+}
+
+/** The state of one action: `{busy, error, run(promise)}`. Its button is disabled while the request is pending. */
+function useAction() {
+  const [state, setState] = useState({ busy: false, error: null });
+  const alive = useRef(true);
+  useEffect(() => () => { alive.current = false; }, []);
+  const run = async (action) => {
+    setState({ busy: true, error: null });
+    try {
+      const result = await action();
+      if (alive.current) setState({ busy: false, error: null });
+      return result;
+    } catch (error) {
+      if (alive.current) setState({ busy: false, error });
+      return undefined;
+    }
+  };
+  return { ...state, run };
+}
+
+/** The size of an element and its scroll offset, kept current. Returns `[ref, {width, height, top}]`. */
+function useViewport() {
+  const element = useRef(null);
+  const [size, setSize] = useState({ width: 0, height: 0, top: 0 });
+  useLayoutEffect(() => {
+    const node = element.current;
+    if (!node) return undefined;
+    let scheduled = 0;
+    const measure = () => {
+      scheduled = 0;
+      setSize({ width: node.clientWidth, height: node.clientHeight, top: node.scrollTop });
+    };
+    const schedule = () => { scheduled ||= requestAnimationFrame(measure); };
+    measure();
+    const observer = new ResizeObserver(schedule);
+    observer.observe(node);
+    node.addEventListener('scroll', schedule, { passive: true });
+    return () => {
+      cancelAnimationFrame(scheduled);
+      observer.disconnect();
+      node.removeEventListener('scroll', schedule);
+    };
+  }, []);
+  return [element, size];
+}
+
+/**
+ * A list of rows of equal height that draws only the visible ones. `row(index)` returns the content of a row; `selected` is scrolled into
+ * view when it changes. The rows are options of one listbox, whose keys are the arrows, Home, End, Page Up and Page Down.
+ */
+function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay }) {
+  const [element, view] = useViewport();
+  const first = Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
+  const last = Math.min(length, Math.ceil((view.top + view.height) / rowHeight) + 6);
+  const head = header ? rowHeight : 0;
+
+  useLayoutEffect(() => {
+    const node = element.current;
+    if (!node || selected < 0) return;
+    const top = selected * rowHeight;
+    if (top < node.scrollTop) node.scrollTop = top;
+    else if (top + rowHeight + head > node.scrollTop + node.clientHeight) node.scrollTop = top + rowHeight + head - node.clientHeight;
+  }, [selected, length]);
+
+  const page = Math.max(1, Math.floor(view.height / rowHeight) - 2);
+  const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -length, End: length };
+  const onKeyDown = (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || onKey?.(event)) return;
+    const move = moves[event.key];
+    if (move !== undefined && length) {
+      event.preventDefault();
+      onSelect(Math.min(length - 1, Math.max(0, (selected < 0 && move > 0 ? -1 : selected) + move)));
+    } else if (event.key === 'Enter' && selected >= 0) {
+      event.preventDefault();
+      onOpen?.(selected);
+    }
+  };
+
+  // A row that leaves the window lends its nodes to the row that enters it.
+  const slots = Math.ceil(view.height / rowHeight) + 14;
+  const rows = [];
+  for (let index = first; index < last; index += 1) {
+    rows.push(html`<div key=${index % slots} id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
+      aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
+      style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
+      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`);
+  }
+  return html`<div class="list" ref=${element} role="presentation">
+    ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}
+    <div class="rows" role="listbox" tabindex="0" aria-label=${label} data-list
+      aria-activedescendant=${selected >= first && selected < last ? `row-${selected}` : null}
+      style=${{ height: `${length * rowHeight}px`, width }} onKeyDown=${onKeyDown}>${rows}${overlay && html`<div class="overlay" aria-hidden="true">${overlay}</div>`}</div>
+  </div>`;
+}
+
+/** A search field. `/` focuses the first one of a screen; Escape empties it. */
+function Search({ value, onInput, label, id = 'search' }) {
+  return html`<input type="search" id=${id} class="search" placeholder=${label} aria-label=${label} value=${value} data-search
+    spellcheck=${false} autocomplete="off"
+    onInput=${(event) => onInput(event.target.value)}
+    onKeyDown=${(event) => { if (event.key === 'Escape') { onInput(''); event.target.blur(); } }} />`;
+}
+
+/** A button that copies a text to the clipboard and says so. */
+function Copy({ text, label = 'Copy' }) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return undefined;
+    const timer = setTimeout(() => setDone(false), 1500);
+    return () => clearTimeout(timer);
+  }, [done]);
+  return html`<button class="quiet small" onClick=${async () => { await navigator.clipboard.writeText(text()); setDone(true); }}>
+    <span aria-live="polite">${done ? 'Copied' : label}</span></button>`;
+}
+
+/** A label with its content below, for definition-like lists. */
+const Field = ({ label, children }) => html`<div class="field"><dt>${label}</dt><dd>${children}</dd></div>`;
+
+/** Moves to a route. */
+const go = (route) => { location.hash = route; };
+
+/** Changes the route without a new entry in the history. */
+function replaceRoute(address) {
+  history.replaceState(null, '', address);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+
+/** A route from its parts and parameters. */
+function route(parts, parameters = {}) {
+  const used = Object.entries(parameters).filter(([, value]) => value);
+  return `#/${parts.map(encodeURIComponent).join('/')}${used.length ? `?${new URLSearchParams(used)}` : ''}`;
+}

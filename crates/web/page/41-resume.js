@@ -1,0 +1,63 @@
+// The dialog that resumes a run: which steps it retries, skips, or gives a value.
+
+/** The statuses of steps that a resumed run can treat in another way than before. */
+const OPEN_STATUSES = ['failed', 'unknown', 'cancelled', 'waiting'];
+
+const CHOICES = [['as_is', 'Leave to the run'], ['retry', 'Retry'], ['skip', 'Skip'], ['set', 'Set a value']];
+
+function ResumeDialog({ shown, at, first, onClose }) {
+  const steps = [...shown.states].filter(([address, state]) => address === at || OPEN_STATUSES.includes(state.status))
+    .map(([address, state]) => ({ ...state, at: address }));
+  const [choices, setChoices] = useState(first && at ? { [at]: first } : {});
+  const [values, setValues] = useState({});
+  const [secret, setSecret] = useState('');
+  const action = useAction();
+
+  const wanted = (choice) => steps.map((state) => state.at).filter((address) => choices[address] === choice);
+  const set = {};
+  let invalid = null;
+  for (const address of wanted('set')) {
+    try {
+      set[address] = JSON.parse(values[address] ?? '');
+    } catch {
+      invalid = address;
+    }
+  }
+  const resume = () => action.run(async () => {
+    const choices = { retry: wanted('retry'), skip: wanted('skip'), set };
+    if (secret) choices.passphrase = secret;
+    const { run } = await source.resume(shown.id, choices);
+    onClose();
+    const id = typeof run === 'string' ? run : run?.id;
+    if (id && id !== shown.id) go(route(['run', id, 'graph']));
+    else openRun(shown.id).catch(() => live.touch());
+  });
+
+  return html`<${Dialog} title="Resume this run" onClose=${onClose} wide>
+    <p class="soft">Completed calls are never repeated. Choose what happens to the steps below; the run does the rest.</p>
+    ${steps.length > 0 && html`<ul class="resume">${steps.slice(0, 200).map((state) => html`<li key=${state.at}>
+      <div class="step"><${Icon} status=${state.status} /><code class="strong"><${Text} of=${state.at} line /></code>
+        <span class=${`s-${statusKey(state.status)}`}>${statusName(state.status)}</span></div>
+      ${state.error && html`<p class="soft cut"><${Text} of=${errorText(state.error)} line /></p>`}
+      <fieldset class="segmented"><legend class="sr">What happens to ${oneLine(state.at, 60)}</legend>
+        ${CHOICES.map(([key, name]) => html`<label><input type="radio" name=${`resume-${state.at}`} value=${key}
+          checked=${(choices[state.at] ?? 'as_is') === key} onChange=${() => setChoices({ ...choices, [state.at]: key })} /><span>${name}</span></label>`)}
+      </fieldset>
+      ${choices[state.at] === 'set' && html`<label class="stack">Output of the step, as JSON
+        <textarea rows="3" spellcheck=${false} class="code" value=${values[state.at] ?? ''}
+          aria-invalid=${invalid === state.at ? 'true' : null}
+          onInput=${(event) => setValues({ ...values, [state.at]: event.target.value })}></textarea></label>`}
+      ${choices[state.at] === 'retry' && state.status === 'unknown' && html`<p class="caution">
+        The earlier call was sent, and its outcome is unknown: a retry may repeat its effect.</p>`}
+    </li>`)}</ul>`}
+    ${live.value.config?.passphrase && wanted('retry').length > 0 && html`<label class="stack">Passphrase
+      <input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
+    <${ErrorNote} error=${action.error} />
+    ${invalid && html`<p class="soft" role="status">The value of <code>${oneLine(invalid, 60)}</code> is not JSON yet.</p>`}
+    <footer><button onClick=${onClose}>Close</button>
+      <button class="primary" disabled=${action.busy || invalid !== null} onClick=${resume}>Resume the run</button></footer>
+  <//>`;
+}
+
+/** The message of an error, which is a text or `{message}`. */
+const errorText = (error) => (typeof error === 'string' ? error : error?.message ?? '');

@@ -1,0 +1,342 @@
+// The graph of a plan or run: zoom and pan by mouse, touch and keys; only what the viewport shows is drawn, as SVG where text is legible
+// and as an overview on a canvas where it is not.
+
+/** The scale below which text is not legible. */
+const LEGIBLE = 0.45;
+/** The nodes beyond which the overview is drawn at any scale. */
+const MANY_NODES = 800;
+/** The part of the viewport that is drawn beyond each of its edges, so that a small move draws nothing. */
+const MARGIN = 0.25;
+/** The time without a move after which the graph is drawn sharp again, in ms. */
+const REST = 120;
+const ZOOM_MIN = 0.01;
+const ZOOM_MAX = 2.5;
+/** The nodes from which on a small map helps. */
+const MAP_FROM = 60;
+
+const SPACE_AROUND = 24;
+
+class GraphView extends Component {
+  constructor(props) {
+    super(props);
+    this.view = null;
+    this.size = { width: 0, height: 0 };
+    this.pointers = new Map();
+    this.index = indexGraph(props.graph);
+    this.frame = 0;
+    this.dark = matchMedia('(prefers-color-scheme: dark)');
+    this.onScheme = () => { this.colours = null; this.redraw(); };
+    this.onWheel = this.onWheel.bind(this);
+    this.onKeyDown = this.onKeyDown.bind(this);
+  }
+
+  componentDidMount() {
+    this.observer = new ResizeObserver(([entry]) => {
+      const { width, height } = entry.contentRect;
+      this.size = { width, height };
+      if (width && (!this.view || !this.isMoved)) this.view = this.start();
+      else if (this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
+      this.redraw();
+    });
+    this.observer.observe(this.box);
+    this.box.addEventListener('wheel', this.onWheel, { passive: false });
+    this.dark.addEventListener('change', this.onScheme);
+  }
+
+  componentWillUnmount() {
+    this.observer.disconnect();
+    this.box.removeEventListener('wheel', this.onWheel);
+    this.dark.removeEventListener('change', this.onScheme);
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
+  }
+
+  componentDidUpdate(before) {
+    if (before.at !== this.props.at && this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
+    this.paint();
+  }
+
+  /** Shows the current view in the next frame: what is drawn is moved, and drawn again only if it does not cover the view. */
+  draw() {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      if (!this.region || !this.covers()) this.redraw();
+      else this.place();
+      clearTimeout(this.rest);
+      this.rest = setTimeout(() => this.region?.k !== this.view.k && this.redraw(), REST);
+    });
+  }
+
+  redraw() {
+    this.region = null;
+    this.setState({});
+  }
+
+  covers() {
+    const { view, size, region } = this;
+    return view.x >= region.x0 && view.y >= region.y0 && view.x + size.width / view.k <= region.x1 && view.y + size.height / view.k <= region.y1
+      && view.k / region.k < 2 && view.k / region.k > 0.6;
+  }
+
+  /** Moves what is drawn to its place in the view. */
+  place() {
+    const { view, region } = this;
+    this.layer.style.transform = `translate(${-view.x * view.k}px, ${-view.y * view.k}px) scale(${view.k / region.k})`;
+    this.placeMap();
+  }
+
+  /** The scale at which the whole graph is visible. */
+  fitScale() {
+    const { graph } = this.props;
+    return Math.min(1, (this.size.width - 2 * SPACE_AROUND) / Math.max(1, graph.width), (this.size.height - 2 * SPACE_AROUND) / Math.max(1, graph.height));
+  }
+
+  /** The first view: all of a small graph, else the top of it, or the selected step. */
+  start() {
+    const fit = this.fitScale();
+    const k = fit >= 0.5 ? fit : Math.max(fit, 0.75);
+    const { graph, at } = this.props;
+    const node = fit >= 0.5 ? null : this.index.byAddress.get(at) ?? this.index.nodes[0];
+    const width = this.size.width / k;
+    let x = (node ? node.x + node.w / 2 : graph.width / 2) - width / 2;
+    if (fit < 0.5) x = Math.min(Math.max(x, -SPACE_AROUND / k), Math.max(graph.width + SPACE_AROUND / k - width, (graph.width - width) / 2));
+    const y = node && at ? node.y + node.h / 2 - this.size.height / k / 2 : -SPACE_AROUND / k;
+    return { x, y: fit >= 0.5 ? Math.min(y, -Math.max(SPACE_AROUND, (this.size.height / k - graph.height) / 3)) : y, k };
+  }
+
+  fit() {
+    const { graph } = this.props;
+    const k = Math.max(ZOOM_MIN, this.fitScale());
+    this.view = { x: graph.width / 2 - this.size.width / k / 2, y: graph.height / 2 - this.size.height / k / 2, k };
+    this.draw();
+  }
+
+  zoom(factor, x = this.size.width / 2, y = this.size.height / 2) {
+    const { view } = this;
+    const k = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, view.k * factor));
+    this.isMoved = true;
+    this.view = { x: view.x + x / view.k - x / k, y: view.y + y / view.k - y / k, k };
+    this.draw();
+  }
+
+  pan(dx, dy) {
+    this.isMoved = true;
+    this.view = { ...this.view, x: this.view.x - dx / this.view.k, y: this.view.y - dy / this.view.k };
+    this.draw();
+  }
+
+  /** Moves the view so that a node is inside of it. */
+  reveal(node) {
+    if (!node || !this.view) return;
+    const { view, size } = this;
+    const margin = 60 / view.k;
+    const shift = (low, high, from, length) => {
+      if (low < from + margin) return low - margin;
+      return high > from + length - margin ? high - length + margin : from;
+    };
+    this.view = {
+      ...view,
+      x: shift(node.x, node.x + node.w, view.x, size.width / view.k),
+      y: shift(node.y, node.y + node.h, view.y, size.height / view.k),
+    };
+    this.draw();
+  }
+
+  onWheel(event) {
+    event.preventDefault();
+    const unit = event.deltaMode === 1 ? 16 : 1;
+    if (event.ctrlKey || event.metaKey) {
+      const box = this.box.getBoundingClientRect();
+      this.zoom(Math.exp(-event.deltaY * unit * 0.004), event.clientX - box.left, event.clientY - box.top);
+    } else if (event.shiftKey && !event.deltaX) this.pan(-event.deltaY * unit, 0);
+    else this.pan(-event.deltaX * unit, -event.deltaY * unit);
+  }
+
+  onPointerDown(event) {
+    if (event.button !== 0 || event.target.closest('button')) return;
+    this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    this.moved = 0;
+    this.box.setPointerCapture(event.pointerId);
+  }
+
+  onPointerMove(event) {
+    const pointer = this.pointers.get(event.pointerId);
+    if (!pointer) {
+      const node = this.view && event.target.closest('[data-graph]') ? this.hit(...this.pointOf(event)) : null;
+      this.box.title = node ? nodeTitle(node, this.props.states?.get(node.at)) : '';
+      return;
+    }
+    const [dx, dy] = [event.clientX - pointer.x, event.clientY - pointer.y];
+    const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
+    if (other) {
+      const distance = (a, b) => Math.hypot(a.x - b.x, a.y - b.y);
+      const box = this.box.getBoundingClientRect();
+      const next = { x: event.clientX, y: event.clientY };
+      this.zoom(distance(next, other) / Math.max(1, distance(pointer, other)), (next.x + other.x) / 2 - box.left, (next.y + other.y) / 2 - box.top);
+    } else {
+      this.moved += Math.abs(dx) + Math.abs(dy);
+      if (this.moved > 4) this.pan(dx, dy);
+    }
+    this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+  }
+
+  onPointerUp(event) {
+    if (!this.pointers.delete(event.pointerId) || this.moved > 4 || event.type === 'pointercancel') return;
+    const [x, y] = this.pointOf(event);
+    const near = this.index.inRect({ x0: x - 16, y0: y - 16, x1: x + 16, y1: y + 16 }).nodes;
+    const group = near.find((node) => node.is_group && Math.abs(x - node.x - node.w + 1) < 13 && Math.abs(y - node.y) < 13);
+    if (group && this.props.onToggle) this.props.onToggle(group);
+    else this.props.select?.(this.hit(x, y)?.at ?? null);
+  }
+
+  /** The place of the pointer in the graph. */
+  pointOf(event) {
+    const box = this.box.getBoundingClientRect();
+    return [this.view.x + (event.clientX - box.left) / this.view.k, this.view.y + (event.clientY - box.top) / this.view.k];
+  }
+
+  /** The innermost node at a point. */
+  hit(x, y) {
+    let found = null;
+    for (const node of this.index.inRect({ x0: x, y0: y, x1: x, y1: y }).nodes) {
+      const isInside = x >= node.x && x <= node.x + node.w && y >= node.y && y <= node.y + node.h;
+      if (isInside && (!found || node.w * node.h < found.w * found.h)) found = node;
+    }
+    return found;
+  }
+
+  onKeyDown(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.box) return;
+    const node = this.index.byAddress.get(this.props.at);
+    const { key } = event;
+    if (key.startsWith('Arrow') && event.shiftKey) {
+      const step = 80;
+      this.pan({ ArrowLeft: step, ArrowRight: -step }[key] ?? 0, { ArrowUp: step, ArrowDown: -step }[key] ?? 0);
+    } else if (key.startsWith('Arrow')) {
+      const next = nearestNode(this.index, node, key);
+      if (next) this.props.select?.(next.at);
+    } else if (key === '+' || key === '=') this.zoom(1.25);
+    else if (key === '-') this.zoom(0.8);
+    else if (key === '0') this.fit();
+    else if (key === 'Escape' && node) this.props.select?.(null);
+    else if ((key === ' ' || key === 'Enter') && node?.is_group) this.props.onToggle?.(node);
+    else if (key === 'Enter' && node) document.querySelector('[data-detail]')?.focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  render({ graph, states, at, onToggle, label }) {
+    if (this.index.nodes !== graph.nodes) {
+      this.index = indexGraph(graph);
+      this.region = null;
+    }
+    const { index, view, size } = this;
+    const selected = index.byAddress.get(at);
+    let content = null;
+    if (view && !this.region) {
+      const [width, height] = [size.width / view.k, size.height / view.k];
+      this.region = { x0: view.x - MARGIN * width, y0: view.y - MARGIN * height, x1: view.x + (1 + MARGIN) * width, y1: view.y + (1 + MARGIN) * height, k: view.k };
+      this.items = index.inRect(this.region);
+    }
+    this.overview = Boolean(this.region) && (this.region.k < LEGIBLE || this.items.nodes.length > MANY_NODES);
+    if (this.region && !this.overview) content = this.detail(selected, onToggle);
+    const state = selected && states?.get(at);
+    return html`<div class="graph">
+      <div class="canvas" role="application" tabindex="0" data-graph ref=${(box) => { this.box = box; }}
+          aria-label=${`${label}, ${count(graph.nodes.length, 'step')}`} aria-describedby="graph-keys"
+          onKeyDown=${this.onKeyDown} onPointerDown=${(event) => this.onPointerDown(event)} onPointerMove=${(event) => this.onPointerMove(event)}
+          onPointerUp=${(event) => this.onPointerUp(event)} onPointerCancel=${(event) => this.onPointerUp(event)}>
+        <div class="layer" aria-hidden="true" ref=${(layer) => { this.layer = layer; }}>
+          <canvas ref=${(canvas) => { this.canvas = canvas; }} class=${this.overview ? '' : 'away'}></canvas>${content}</div>
+      </div>
+      <p id="graph-keys" class="sr">Arrow keys select a step, Shift and arrow keys move the view, plus and minus zoom, 0 shows all, Space opens a group.</p>
+      <p class="sr" aria-live="polite">${selected ? `${selected.lines.map((line) => oneLine(line, 60)).join(', ')}, ${statusName(state?.status)}` : ''}</p>
+      <div class="zoom" role="group" aria-label="Zoom">
+        <button aria-label="Zoom in" onClick=${() => this.zoom(1.25)}>+</button>
+        <button aria-label="Zoom out" onClick=${() => this.zoom(0.8)}>−</button>
+        <button onClick=${() => this.fit()}>Fit</button>
+      </div>
+      ${graph.nodes.length >= MAP_FROM && html`<div class="map" aria-hidden="true" onPointerDown=${(event) => this.jump(event)}>
+        <canvas ref=${(canvas) => { this.map = canvas; }}></canvas><div class="map-view" ref=${(node) => { this.mapView = node; }}></div></div>`}
+      <${FlowLegend} graph=${graph} />
+    </div>`;
+  }
+
+  /** The nodes and edges of the region as SVG. A region of the same scale adds and removes nodes and changes no other. */
+  detail(selected, onToggle) {
+    const { region, items } = this;
+    const { states, at, graph } = this.props;
+    const near = new Set(selected ? this.index.edgesOf(at) : []);
+    const isOpen = (node) => node.is_group && node.is_open;
+    const open = items.nodes.filter(isOpen).sort((a, b) => b.w * b.h - a.w * a.h);
+    const steps = items.nodes.filter((node) => !isOpen(node));
+    const draw = (node) => html`<${GraphNode} key=${node.at} node=${node} state=${states?.get(node.at)} selected=${node.at === at}
+      toggles=${Boolean(onToggle)} />`;
+    return html`<svg class="drawing" width=${graph.width * region.k} height=${graph.height * region.k}>
+      <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="8.5" markerHeight="8.5" orient="auto"><path d="M0 0.5L8 4 0 7.5z" /></marker></defs>
+      <g transform=${`scale(${region.k})`}>
+        <g>${open.map(draw)}</g>
+        <g>${items.edges.map((edge) => html`<${GraphEdge} key=${edge.order} edge=${edge} near=${near.has(edge)} />`)}</g>
+        <g>${steps.map(draw)}</g>
+      </g>
+    </svg>`;
+  }
+
+  /** Draws the canvases after the component: all of them if the view or graph is another, else the nodes whose status has changed. */
+  paint() {
+    const { region, canvas } = this;
+    if (!region || !canvas) return;
+    const { states, at, graph } = this.props;
+    this.colours ??= readColours(this.box);
+    const common = { index: this.index, states, colours: this.colours };
+    if (!this.overview) this.update = null;
+    else if (this.update && this.painted === region && this.paintedAt === at) this.update(states);
+    else {
+      this.update = drawOverview(canvas, { ...common, rect: region, k: region.k, selected: this.index.byAddress.get(at), withEdges: true });
+      Object.assign(canvas.style, {
+        left: `${region.x0 * region.k}px`,
+        top: `${region.y0 * region.k}px`,
+        width: `${(region.x1 - region.x0) * region.k}px`,
+        height: `${(region.y1 - region.y0) * region.k}px`,
+      });
+      this.painted = region;
+      this.paintedAt = at;
+    }
+    if (this.map) {
+      if (this.mapOf === graph && this.mapColours === this.colours) this.updateMap(states);
+      else {
+        const k = Math.min(168 / graph.width, 112 / graph.height);
+        this.updateMap = drawOverview(this.map, { ...common, rect: { x0: 0, y0: 0, x1: graph.width, y1: graph.height }, k, withEdges: false });
+        this.map.style.width = `${graph.width * k}px`;
+        this.map.style.height = `${graph.height * k}px`;
+        this.mapScale = k;
+        this.mapOf = graph;
+        this.mapColours = this.colours;
+      }
+    }
+    this.place();
+  }
+
+  placeMap() {
+    if (!this.map || !this.mapView) return;
+    const { view, size, mapScale: k, props: { graph } } = this;
+    const clip = (value, most) => Math.min(most, Math.max(0, value)) * k;
+    const [left, top] = [clip(view.x, graph.width), clip(view.y, graph.height)];
+    Object.assign(this.mapView.style, {
+      transform: `translate(${left}px, ${top}px)`,
+      width: `${Math.max(3, clip(view.x + size.width / view.k, graph.width) - left)}px`,
+      height: `${Math.max(3, clip(view.y + size.height / view.k, graph.height) - top)}px`,
+    });
+  }
+
+  /** Centres the view at a point of the small map. */
+  jump(event) {
+    const box = this.map.getBoundingClientRect();
+    const { graph } = this.props;
+    const x = ((event.clientX - box.left) / box.width) * graph.width;
+    const y = ((event.clientY - box.top) / box.height) * graph.height;
+    this.view = { ...this.view, x: x - this.size.width / this.view.k / 2, y: y - this.size.height / this.view.k / 2 };
+    this.draw();
+  }
+}

@@ -1,0 +1,233 @@
+// The inbox: every call of every run that waits for a decision, and the decision about one call, a loop or a run.
+
+const questionKey = (question) => `${question.run} ${question.at}`;
+
+/** The address of the loop of a call: the address without its last item or round. */
+const loopOf = (at) => at.replace(/(\[[^[\]]*\]|#\d+)$/, '');
+
+function InboxScreen({ parameters }) {
+  const { questions, decided, config } = useStore(live);
+  const [text, setText] = useState('');
+  const [said, setSaid] = useState('');
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    source.inbox().then((data) => setQuestions(data.questions), setError);
+  }, []);
+  const wanted = text.trim().toLowerCase();
+  const rows = useMemo(() => questions.filter((question) => !wanted
+    || [question.tool, question.server, question.plan, question.at, question.run].join(' ').toLowerCase().includes(wanted)), [questions, wanted]);
+  const run = parameters.get('run');
+  const at = parameters.get('at');
+  let selected = rows.findIndex((question) => question.run === run && question.at === at);
+  if (selected < 0 && run) selected = rows.findIndex((question) => question.run === run);
+  if (selected < 0 && rows.length && innerWidth > 720) selected = 0;
+  const question = rows[selected];
+  const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
+  const onDecided = (message, done) => {
+    setSaid(message);
+    const next = rows.findIndex((other, index) => index > selected && !done.has(questionKey(other)));
+    live.set({ questions: live.value.questions.filter((other) => !done.has(questionKey(other))) });
+    refreshInbox();
+    const target = rows[next] ?? rows.find((other) => !done.has(questionKey(other)));
+    replaceRoute(route(['inbox'], target ? { run: target.run, at: target.at } : {}));
+    document.querySelector('[data-list]')?.focus();
+  };
+  const row = (index) => {
+    const { tool, server, plan, step, at: address, asked, run: id } = rows[index];
+    return html`<span class="q-tool strong">${server && html`<span class="soft"><${Text} of=${server} line />.</span>`}<${Text} of=${tool} line /></span>
+      <span class="q-when soft"><${Time} at=${asked} /></span>
+      <span class="q-args soft"><${Text} of=${brief(rows[index].arguments, 140)} line /></span>
+      <span class="q-where soft"><${Text} of=${plan ?? 'unnamed plan'} line /> <code>${id.slice(0, 8)}</code> <${Text} of=${address ?? step} line /></span>`;
+  };
+  const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} passphrase=${config?.passphrase} onDecided=${onDecided} />` : null;
+  return html`<section class="inbox" aria-labelledby="screen-title">
+    <header class="bar"><h1 id="screen-title">Inbox</h1>
+      <span class="soft" aria-live="polite">${count(questions.length, 'call')} ${questions.length === 1 ? 'waits' : 'wait'} for a decision</span>
+      ${questions.length > 0 && html`<${Search} value=${text} onInput=${setText} label="Search the inbox" />`}</header>
+    <p class="sr" role="status">${said}</p>
+    <${ErrorNote} error=${error} />
+    <${Undelivered} decided=${decided} />
+    ${questions.length === 0 && html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
+    ${questions.length > 0 && rows.length === 0 && html`<${Empty} title="No call matches">Change the search.<//>`}
+    ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${() => replaceRoute('#/inbox')}>
+      <${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass=${() => 'question-row'} selected=${selected} label="Calls that wait for a decision"
+        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
+    <//>`}
+  </section>`;
+}
+
+/** The runs with decisions that are stored and apply when the run is resumed, because no process drives it now. */
+function Undelivered({ decided }) {
+  const action = useAction();
+  const runs = new Map();
+  for (const question of decided) {
+    const row = live.value.rows.get(question.run);
+    if (row && row.status !== 'running') runs.set(question.run, { question, count: (runs.get(question.run)?.count ?? 0) + 1 });
+  }
+  if (!runs.size) return null;
+  const resume = (run) => action.run(async () => {
+    await source.resume(run, {});
+    go(route(['run', run, 'graph']));
+  });
+  return html`<section class="undelivered" aria-label="Stored decisions"><${ErrorNote} error=${action.error} />
+    <ul>${[...runs].map(([run, entry]) => html`<li><span><${Icon} status="succeeded" /> ${count(entry.count, 'decision')} about <a href=${route(['run', run, 'graph'])}><${Text} of=${entry.question.plan ?? 'an unnamed plan'} line /></a>
+      ${' '}<code class="soft">${run.slice(0, 8)}</code> ${entry.count === 1 ? 'applies' : 'apply'} when the run is resumed.</span>
+      ${live.value.config?.can_run !== false && html`<button disabled=${action.busy} onClick=${() => resume(run)}>Resume the run</button>`}</li>`)}</ul></section>`;
+}
+
+/** The annotations of a tool as sentences about its effects. */
+const HINTS = {
+  read_only: ['changes nothing', 'may change something'],
+  destructive: ['may destroy something', 'destroys nothing'],
+  idempotent: ['has no further effect if it is repeated', 'has a further effect if it is repeated'],
+  open_world: ['reaches systems outside', 'reaches no system outside'],
+};
+
+const DECISIONS = { approve: 'approved', change: 'approved with changes', reject: 'rejected' };
+
+/** The text that the whole arguments of a call take, beyond which the person is told that parts are closed at first. */
+const LONG_ARGUMENTS = 4000;
+
+function Question({ question, all, passphrase, onDecided }) {
+  const [scope, setScope] = useState('call');
+  const [mode, setMode] = useState(null);
+  const first = useRef(question.digest);
+  const hasChanged = first.current !== question.digest;
+  const ofRun = all.filter((other) => other.run === question.run);
+  const ofLoop = ofRun.filter((other) => loopOf(other.at) === loopOf(question.at) && other.at !== loopOf(other.at));
+  const calls = scope === 'run' ? ofRun : scope === 'loop' ? ofLoop : [question];
+  const scopes = [['call', 'This call'], ofLoop.length > 1 && ['loop', `All ${ofLoop.length} of this loop`],
+    ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`]].filter(Boolean);
+  return html`<article class="question">
+    <header>
+      <h2>${question.server && html`<span class="soft"><${Text} of=${question.server} line />.</span>`}<${Text} of=${question.tool} line /></h2>
+      <p class="soft">asked <${Time} at=${question.asked} /> by step <a href=${route(['run', question.run, 'graph'], { at: question.at })}><${Text} of=${question.at} line /></a>
+        ${' '}of <${Text} of=${question.plan ?? 'an unnamed plan'} line /> <code>${question.run.slice(0, 8)}</code></p>
+    </header>
+    ${hasChanged && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide.</p>`}
+    ${question.description && html`<p>The plan says: <${Text} of=${question.description} /></p>`}
+    ${question.reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${question.reason} /></span></p>`}
+    ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
+      <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => { setScope(key); setMode(null); }} /><span>${name}</span></label>`)}</fieldset>`}
+    ${calls.length === 1 ? html`<${QuestionCall} question=${question} />` : html`<${QuestionCalls} calls=${calls} />`}
+    ${question.changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${question.changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}
+    <${ToolSays} question=${question} />
+    ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
+      <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
+      ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
+    <${Decide} question=${question} calls=${calls} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} />
+  </article>`;
+}
+
+/** The arguments of one call, in full, with the origin of each value. */
+function QuestionCall({ question }) {
+  const length = useMemo(() => JSON.stringify(question.arguments ?? null).length, [question.arguments]);
+  const [asText, setAsText] = useState(false);
+  return html`<section><div class="part-head"><h3>Arguments</h3>
+      ${question.arguments_shown && html`<button class="quiet small" aria-pressed=${asText ? 'true' : 'false'} onClick=${() => setAsText(!asText)}>As text</button>`}
+      <${CopyValue} of=${question.arguments} /></div>
+    ${length > LONG_ARGUMENTS && html`<p class="caution">The arguments take ${length.toLocaleString('en')} characters. Parts of them are closed until you open them.</p>`}
+    ${asText ? html`<${Scalar} value=${question.arguments_shown.join('\n')} />` : html`<${Value} of=${question.arguments} sources=${question.sources} depth=${4} />`}
+    <p class="soft digest">digest <code>${oneLine(question.digest ?? '', 64)}</code></p></section>`;
+}
+
+/** The arguments of several calls, each of them in full when it is opened. */
+function QuestionCalls({ calls }) {
+  const [shown, setShown] = useState(100);
+  return html`<section><h3>${count(calls.length, 'call')}</h3><ol class="calls">${calls.slice(0, shown).map((call) => html`<li key=${questionKey(call)}>
+    <details><summary><code class="strong"><${Text} of=${call.tool} line /></code> <span class="soft"><${Text} of=${call.at} line /></span>
+      <span class="cut"><${Text} of=${brief(call.arguments, 200)} line /></span></summary>
+      <${Value} of=${call.arguments} sources=${call.sources} depth=${4} /></details></li>`)}</ol>
+    ${shown < calls.length && html`<button class="small" onClick=${() => setShown(shown + 400)}>Show more of ${calls.length.toLocaleString('en')} calls</button>`}
+    ${calls[0].plan_digest && html`<p class="soft digest">plan digest <code>${oneLine(calls[0].plan_digest, 64)}</code></p>`}</section>`;
+}
+
+/** The statements of a server about its tool, which Planwright cannot verify. */
+function ToolSays({ question }) {
+  const hints = Object.entries(HINTS).filter(([name]) => typeof question.annotations?.[name] === 'boolean')
+    .map(([name, [yes, no]]) => (question.annotations[name] ? yes : no));
+  return html`<section><h3>What the tool says of itself</h3>
+    ${question.tool_description && html`<blockquote><${Scalar} value=${question.tool_description} /></blockquote>`}
+    ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}
+    ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
+}
+
+function Decide({ question, calls, mode, setMode, passphrase, onDecided }) {
+  const [reason, setReason] = useState('');
+  const [secret, setSecret] = useState('');
+  const [changed, setChanged] = useState(null);
+  const action = useAction();
+  const field = useRef(null);
+  useEffect(() => field.current?.focus(), [mode]);
+  const many = calls.length > 1;
+  const needsSecret = passphrase && mode !== 'reject';
+
+  const decide = (decision) => action.run(async () => {
+    const body = { run: question.run, decisions: calls.map(({ at, digest }) => ({ at, digest })), decision };
+    if (decision === 'change') body.arguments = changed.value;
+    if (decision === 'reject' && reason.trim()) body.reason = reason.trim();
+    if (secret) body.passphrase = secret;
+    try {
+      await source.decide(body);
+    } catch (error) {
+      if (error.status === 409) refreshInbox();
+      throw error;
+    }
+    const name = { approve: 'Approved', change: 'Approved with changes', reject: 'Rejected' }[decision];
+    onDecided(`${name}: ${many ? count(calls.length, 'call') : oneLine(question.tool, 60)}.`, new Set(calls.map(questionKey)));
+  });
+
+  return html`<footer class="decide">
+    <${ErrorNote} error=${action.error} />
+    ${mode === 'change' && html`<${ArgumentsEditor} question=${question} onChange=${setChanged} field=${field} />`}
+    ${mode === 'reject' && html`<label class="stack">Reason, which the plan's author sees
+      <textarea ref=${field} rows="2" value=${reason} onInput=${(event) => setReason(event.target.value)}></textarea></label>`}
+    ${needsSecret && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
+    <div class="buttons">
+      ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (needsSecret && !secret)} onClick=${() => decide('approve')}>
+          ${many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
+        ${!many && html`<button data-decide="change" onClick=${() => setMode('change')}>Change…</button>`}
+        <button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}
+      ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed?.isValid || (needsSecret && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
+        <button onClick=${() => setMode(null)}>Back</button>`}
+      ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>
+        <button onClick=${() => setMode(null)}>Back</button>`}
+    </div>
+  </footer>`;
+}
+
+/** The delay between the last key and the check of a text, in ms. */
+const CHECK_DELAY = 180;
+
+/** An editor for the arguments of a call, with what the tool's schema finds wrong as you type. */
+function ArgumentsEditor({ question, onChange, field }) {
+  const [text, setText] = useState(() => JSON.stringify(question.arguments ?? {}, null, 2));
+  const [findings, setFindings] = useState([]);
+  const [error, setError] = useState(null);
+  useEffect(() => {
+    let value;
+    try {
+      value = JSON.parse(text);
+    } catch (problem) {
+      setFindings([{ pointer: '', message: `the text is not JSON: ${problem.message}` }]);
+      onChange({ isValid: false });
+      return undefined;
+    }
+    onChange({ isValid: false });
+    let isCurrent = true;
+    const timer = setTimeout(() => source.checkArguments({ run: question.run, server: question.server, tool: question.tool, arguments: value }).then((data) => {
+      if (!isCurrent) return;
+      setError(null);
+      setFindings(data.findings);
+      onChange({ isValid: data.findings.length === 0, value });
+    }, (problem) => isCurrent && setError(problem)), CHECK_DELAY);
+    return () => { isCurrent = false; clearTimeout(timer); };
+  }, [text]);
+  return html`<div class="stack"><label class="stack">Arguments, as JSON
+      <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n').length + 1)} spellcheck=${false} value=${text} aria-describedby="argument-findings"
+        aria-invalid=${findings.length ? 'true' : null} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <${ErrorNote} error=${error} />
+    <ul id="argument-findings" class="findings" aria-live="polite">${findings.length === 0
+      ? html`<li class="soft">The arguments fit the tool's schema.</li>`
+      : findings.slice(0, 50).map((finding) => html`<li><${Icon} status="failed" />${finding.pointer && html`<code>${oneLine(finding.pointer, 120)}</code> `}<${Message} of=${finding.message} /></li>`)}</ul></div>`;
+}

@@ -1,0 +1,136 @@
+// The workbench: a plan in any dialect, checked while you type, with its graph, estimate, conversion and runs.
+
+/** The state of the workbench, which outlives a change of the screen. */
+const bench = createStore({
+  text: '',
+  inputs: '',
+  dialect: '',
+  simulate: '',
+  result: null,
+  error: null,
+  checking: false,
+  checked: 0,
+});
+
+const EXAMPLE = `{
+  "name": "example",
+  "inputs": {"cities": {"type": "array", "default": ["Tokyo", "London"]}},
+  "steps": [
+    {"id": "weather", "for_each": "\${inputs.cities}", "tool": "get_weather", "args": {"city": "\${item}"}},
+    {"id": "warmest", "tool": "compare_data", "args": {"temps": "\${weather[*].temp}"}},
+    {"id": "warn", "when": "\${warmest.temp > 35}", "tool": "notify", "args": {"text": "Heat in \${warmest.city}"}}
+  ],
+  "output": ["warmest"]
+}
+`;
+
+let checkTimer = 0;
+let checkTurn = 0;
+
+/** Changes the workbench and checks its plan soon. */
+function editBench(changes) {
+  bench.set(changes);
+  clearTimeout(checkTimer);
+  checkTimer = setTimeout(checkBench, CHECK_DELAY);
+}
+
+/** The inputs as a value, or an error text. */
+function benchInputs() {
+  const { inputs } = bench.value;
+  if (!inputs.trim()) return { value: {} };
+  try {
+    const value = JSON.parse(inputs);
+    return isComposite(value) && !Array.isArray(value) ? { value } : { error: 'the inputs are not a JSON object' };
+  } catch (error) {
+    return { error: `the inputs are not JSON: ${error.message}` };
+  }
+}
+
+async function checkBench() {
+  const { text, dialect } = bench.value;
+  const mine = ++checkTurn;
+  if (!text.trim()) {
+    bench.set({ result: null, error: null, checking: false });
+    return;
+  }
+  bench.set({ checking: true });
+  const body = { text };
+  if (dialect) body.dialect = dialect;
+  const inputs = benchInputs();
+  if (inputs.value && Object.keys(inputs.value).length) body.inputs = inputs.value;
+  try {
+    const result = await source.checkPlan(body);
+    if (mine === checkTurn) bench.set({ result, error: null, checking: false, checked: mine });
+  } catch (error) {
+    if (mine === checkTurn) bench.set({ error, checking: false });
+  }
+}
+
+function WorkbenchScreen({ parameters }) {
+  const state = useStore(bench);
+  const { config } = useStore(live);
+  const tab = parameters.get('tab') ?? 'graph';
+  const [at, setAt] = useState(null);
+  const { result } = state;
+  const diagnostics = result?.diagnostics ?? [];
+  const file = useRef(null);
+  const open = async (chosen) => chosen && editBench({ text: await chosen.text(), dialect: '' });
+  const tabs = [['graph', 'Graph'], ['estimate', 'Estimate'], ['convert', 'Convert'], ['run', 'Run']];
+  return html`<section class="workbench" aria-labelledby="screen-title">
+    <div class="editor-pane" onDragOver=${(event) => event.preventDefault()}
+        onDrop=${(event) => { event.preventDefault(); open(event.dataTransfer.files[0]); }}>
+      <header class="bar"><h1 id="screen-title">Workbench</h1>
+        <label class="sr" for="dialect">Dialect</label>
+        <select id="dialect" value=${state.dialect} onChange=${(event) => editBench({ dialect: event.target.value })}>
+          <option value="">${result?.dialect && !state.dialect ? `recognised: ${result.dialect}` : 'recognise the dialect'}</option>
+          ${(config?.dialects ?? []).map(({ name }) => html`<option value=${name} selected=${state.dialect === name}>${name}</option>`)}
+        </select>
+        <button onClick=${() => file.current.click()}>Open…</button>
+        <input ref=${file} type="file" class="away" tabindex="-1" aria-label="Plan file" onChange=${(event) => open(event.target.files[0])} />
+        ${!state.text && html`<button onClick=${() => editBench({ text: EXAMPLE })}>Example</button>`}
+      </header>
+      <${Editor} text=${state.text} diagnostics=${diagnostics} onInput=${(text) => editBench({ text })} />
+      <${BenchDiagnostics} state=${state} diagnostics=${diagnostics} />
+    </div>
+    <div class="result-pane">
+      <nav class="tabs" aria-label="Views of the plan">${tabs.map(([key, name], index) => html`<a href=${route(['workbench'], { tab: key })} data-tab=${index + 1}
+        aria-current=${key === tab ? 'page' : null}>${name}</a>`)}</nav>
+      ${tab === 'graph' && (result?.graph
+        ? html`<${GraphView} graph=${result.graph} version=${state.checked} at=${at} select=${setAt} label="Graph of the plan" />`
+        : html`<${Empty} title="No graph">${state.text ? 'The graph appears when the plan has no errors.' : 'Write, paste or open a plan in any dialect.'}<//>`)}
+      ${tab === 'estimate' && html`<${Estimate} result=${result} />`}
+      ${tab === 'convert' && html`<${Convert} state=${state} dialects=${config?.dialects ?? []} />`}
+      ${tab === 'run' && html`<${BenchRun} state=${state} config=${config} isSound=${Boolean(result) && !diagnostics.some((entry) => entry.severity === 'error')} />`}
+    </div>
+  </section>`;
+}
+
+const SEVERITIES = { error: 'failed', warning: 'waiting', note: 'not_run' };
+
+function BenchDiagnostics({ state, diagnostics }) {
+  const kinds = ['error', 'warning', 'note'].map((kind) => [kind, diagnostics.filter((entry) => entry.severity === kind).length]);
+  let summary = '';
+  if (state.checking) summary = 'Checking…';
+  else if (state.result) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(', ') : 'The plan is sound.';
+  return html`<section class="diagnostics" aria-label="Diagnostics">
+    <p class="summary" role="status">${summary}${state.result?.note && html` <span class="soft"><${Message} of=${state.result.note} /></span>`}</p>
+    <${ErrorNote} error=${state.error} retry=${checkBench} />
+    ${diagnostics.length > 0 && html`<ol>${diagnostics.slice(0, 100).map((entry, index) => html`<li key=${`${index} ${entry.code}`}>
+      <button class="diagnostic" data-row onClick=${() => selectInEditor(entry.start, entry.end)}>
+        <${Icon} status=${SEVERITIES[entry.severity] ?? 'not_run'} /><span class="sr">${entry.severity}: </span>
+        <span class="soft figure">${entry.line}:${entry.column}</span> <strong>${oneLine(entry.code, 12)}</strong> <${Message} of=${entry.message} /></button>
+      ${entry.help && html`<p class="soft help"><${Message} of=${entry.help} /></p>`}
+      ${entry.page && html`<details><summary>What ${oneLine(entry.code, 12)} means</summary><${CodePage} of=${entry.page} /></details>`}
+    </li>`)}</ol>`}
+  </section>`;
+}
+
+/** Selects a part of the plan's text, in UTF-16 units, and scrolls to it. */
+function selectInEditor(start, end) {
+  const area = document.querySelector('[data-editor]');
+  area.focus();
+  area.setSelectionRange(start, Math.max(end, start));
+  const line = area.value.slice(0, start).split('\n').length - 1;
+  const height = parseFloat(getComputedStyle(area).lineHeight);
+  area.scrollTop = Math.max(0, line * height - area.clientHeight / 3);
+}

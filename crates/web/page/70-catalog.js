@@ -1,0 +1,154 @@
+// The catalog of tools with their schemas and example calls, and the saved plans with their versions.
+
+function ToolsScreen({ parameters }) {
+  const [text, setText] = useState('');
+  const { data, error, busy, reload } = useLoad(() => source.tools(), []);
+  const wanted = text.trim().toLowerCase();
+  const rows = useMemo(() => (data?.servers ?? []).flatMap((server) => server.tools.map((tool) => ({ ...tool, server: server.name })))
+    .filter((tool) => !wanted || `${tool.server}.${tool.name} ${tool.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
+  const wantedTool = parameters.get('tool');
+  const selected = rows.findIndex((tool) => `${tool.server}.${tool.name}` === wantedTool);
+  const select = (index) => replaceRoute(route(['tools'], { tool: rows[index] && `${rows[index].server}.${rows[index].name}` }));
+  const row = (index) => html`<span class="strong"><span class="soft"><${Text} of=${rows[index].server} line />.</span><${Text} of=${rows[index].name} line /></span>
+    <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
+  const tool = rows[selected];
+  return html`<section class="inbox" aria-labelledby="screen-title">
+    <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'tool') : ''}</span>
+      <${Search} value=${text} onInput=${setText} label="Search tools" /></header>
+    <${ErrorNote} error=${error} retry=${reload} />
+    ${!data && busy && html`<${Busy} what="the tools" />`}
+    ${data && rows.length === 0 && (wanted
+      ? html`<${Empty} title="No tool matches">Change the search.<//>`
+      : html`<${Empty} title="No tools">Name your servers with <code>planwright ui --servers mcp.json</code>.<//>`)}
+    ${rows.length > 0 && html`<${Split} side=${tool ? html`<${Tool} key=${wantedTool} tool=${tool} />` : null} label="The tool" onClose=${() => replaceRoute('#/tools')}>
+      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Tools"
+        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
+  </section>`;
+}
+
+/** The effects of a tool, which are a text, a list of texts, or annotations. */
+function Effects({ of }) {
+  if (!of) return html`<p class="soft">The server does not state its effects.</p>`;
+  const list = typeof of === 'string' ? [of.replaceAll('_', ' ')] : Array.isArray(of) ? of
+    : Object.entries(of).filter(([name, value]) => HINTS[name] && typeof value === 'boolean').map(([name, value]) => HINTS[name][value ? 0 : 1]);
+  return html`<ul class="hints">${list.map((effect) => html`<li>${oneLine(effect, 120)}</li>`)}</ul>`;
+}
+
+function Tool({ tool }) {
+  const { example } = tool;
+  const useExample = () => {
+    const call = isComposite(example) ? example : {};
+    const plan = { steps: [{ id: 'call', tool: call.tool ?? tool.name, args: call.arguments ?? call.args ?? call }] };
+    editBench({ text: `${JSON.stringify(plan, null, 2)}\n`, dialect: '' });
+    go('#/workbench');
+  };
+  return html`<article class="step-panel">
+    <header><h2><span class="soft"><${Text} of=${tool.server} line />.</span><${Text} of=${tool.name} line /></h2></header>
+    ${tool.description && html`<blockquote><${Scalar} value=${tool.description} /></blockquote>`}
+    <${Effects} of=${tool.effects} />
+    <section><h3>Arguments</h3><${Properties} schema=${tool.input_schema} /></section>
+    ${tool.output_schema && html`<section><h3>Output</h3><${Properties} schema=${tool.output_schema} /></section>`}
+    ${example !== undefined && example !== null && html`<section><div class="part-head"><h3>Example call</h3><${CopyValue} of=${example} />
+      <button class="small" onClick=${useExample}>Open in the workbench</button></div><${Value} of=${example} depth=${4} /></section>`}
+    <section><div class="part-head"><h3>Input schema</h3><${CopyValue} of=${tool.input_schema} /></div><${Value} of=${tool.input_schema} depth=${1} /></section>
+  </article>`;
+}
+
+/** The properties of an object schema as a table. */
+function Properties({ schema }) {
+  const properties = Object.entries(schema?.properties ?? {});
+  if (!properties.length) return html`<p class="soft">The schema names no properties.</p>`;
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const kind = (part) => {
+    if (!isComposite(part)) return '';
+    if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => JSON.stringify(value)).join(' | ');
+    const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? (part.$ref ? String(part.$ref).split('/').pop() : 'any');
+    return type === 'array' ? `list of ${kind(part.items) || 'any'}` : type;
+  };
+  return html`<table class="properties"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
+    <tbody>${properties.slice(0, 200).map(([name, part]) => html`<tr><th scope="row"><code><${Text} of=${name} line /></code>${required.has(name) && html` <span class="badge">required</span>`}</th>
+      <td class="soft">${oneLine(kind(part), 120)}</td><td><${Text} of=${part?.description ?? ''} line /></td></tr>`)}</tbody></table>`;
+}
+
+function PlansScreen({ parameters }) {
+  const [text, setText] = useState('');
+  const { data, error, busy, reload } = useLoad(() => source.plans(), []);
+  const wanted = text.trim().toLowerCase();
+  const rows = useMemo(() => (data?.plans ?? []).filter((plan) => !wanted || `${plan.name} ${plan.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
+  const name = parameters.get('plan');
+  const selected = rows.findIndex((plan) => plan.name === name);
+  const row = (index) => html`<span class="strong"><${Text} of=${rows[index].name} line /> <span class="soft">version ${rows[index].version}</span></span>
+    <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
+  return html`<section class="inbox" aria-labelledby="screen-title">
+    <header class="bar"><h1 id="screen-title">Plans</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'saved plan') : ''}</span>
+      <${Search} value=${text} onInput=${setText} label="Search plans" /></header>
+    <${ErrorNote} error=${error} retry=${reload} />
+    ${!data && busy && html`<${Busy} what="the plans" />`}
+    ${data && rows.length === 0 && (wanted ? html`<${Empty} title="No plan matches">Change the search.<//>`
+      : html`<${Empty} title="No saved plans">Save one with <code>planwright save plan.json</code>.<//>`)}
+    ${rows.length > 0 && html`<${Split} side=${name ? html`<${SavedPlan} key=${name} name=${name} version=${parameters.get('version')} />` : null} label="The plan" onClose=${() => replaceRoute('#/plans')}>
+      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Saved plans"
+        onSelect=${(index) => replaceRoute(route(['plans'], { plan: rows[index].name }))}
+        onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
+  </section>`;
+}
+
+/** One version of a saved plan, and its difference from another version. */
+function SavedPlan({ name, version }) {
+  const { data, error, busy } = useLoad(() => source.plan(name, version), [name, version]);
+  const [other, setOther] = useState('');
+  const against = useLoad(() => (other ? source.plan(name, other) : Promise.resolve(null)), [name, other]);
+  const versions = (data?.versions ?? []).map((entry) => (isComposite(entry) ? entry : { version: entry }));
+  const shown = String(version ?? data?.version ?? versions[0]?.version ?? '');
+  return html`<article class="step-panel">
+    <header><h2><${Text} of=${name} line /></h2></header>
+    <${ErrorNote} error=${error} />
+    ${!data && busy && html`<${Busy} what="the plan" />`}
+    ${data && html`<div class="filters"><label for="version">Version</label>
+        <select id="version" value=${shown} onChange=${(event) => replaceRoute(route(['plans'], { plan: name, version: event.target.value }))}>
+          ${versions.map((entry) => html`<option value=${entry.version} selected=${String(entry.version) === shown}>${entry.version}</option>`)}</select>
+        <label for="against">compared with</label>
+        <select id="against" value=${other} onChange=${(event) => setOther(event.target.value)}><option value="">none</option>
+          ${versions.filter((entry) => String(entry.version) !== shown).map((entry) => html`<option value=${entry.version}>${entry.version}</option>`)}</select>
+        <${Copy} text=${() => data.text} label="Copy the plan" />
+        <button class="primary" onClick=${() => { editBench({ text: data.text, dialect: '' }); go('#/workbench'); }}>Open in the workbench</button></div>
+      ${other && against.data
+        ? html`<pre class="code-block lines" tabindex="0" aria-label="Differences">${lineDiff(against.data.text, data.text).map(([kind, line]) => html`<span class=${`line ${kind}`}><span
+            class="sign">${{ added: '+', removed: '−' }[kind] ?? ' '}</span><${Text} of=${line} />${'\n'}</span>`)}</pre>`
+        : html`<pre class="code-block" tabindex="0" aria-label="Plan"><${Text} of=${data.text} /></pre>`}`}
+  </article>`;
+}
+
+/** The most lines on each side that are compared one by one. */
+const MAX_DIFF_LINES = 2000;
+
+/** The lines of two texts as `[kind, line]`, where a kind is `same`, `removed` or `added`. */
+function lineDiff(before, after) {
+  const [a, b] = [before.split('\n'), after.split('\n')];
+  if (a.length > MAX_DIFF_LINES || b.length > MAX_DIFF_LINES) {
+    return [...a.map((line) => ['removed', line]), ...b.map((line) => ['added', line])];
+  }
+  const width = b.length + 1;
+  const lengths = new Uint16Array((a.length + 1) * width);
+  for (let i = a.length - 1; i >= 0; i -= 1) {
+    for (let j = b.length - 1; j >= 0; j -= 1) {
+      lengths[i * width + j] = a[i] === b[j] ? lengths[(i + 1) * width + j + 1] + 1 : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+    }
+  }
+  const lines = [];
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    if (i < a.length && j < b.length && a[i] === b[j]) {
+      lines.push(['same', a[i]]);
+      i += 1;
+      j += 1;
+    } else if (j >= b.length || (i < a.length && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])) {
+      lines.push(['removed', a[i]]);
+      i += 1;
+    } else {
+      lines.push(['added', b[j]]);
+      j += 1;
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,205 @@
+// The page as a whole: routes, the bar with the screens, the banner of the connection, and the keys.
+
+const SCREENS = [
+  ['runs', 'Runs', 'r'],
+  ['inbox', 'Inbox', 'i'],
+  ['workbench', 'Workbench', 'w'],
+  ['tools', 'Tools', 't'],
+  ['plans', 'Plans', 'p'],
+];
+
+/** The last route, to which the page returns after a token in the address. */
+let lastRoute = '#/runs';
+
+/** The route in the address: `{parts, parameters}`. */
+function readRoute() {
+  if (!tokenInAddress() && location.hash) lastRoute = location.hash;
+  const [path, query] = lastRoute.replace(/^#\/?/, '').split('?');
+  const decode = (part) => {
+    try {
+      return decodeURIComponent(part);
+    } catch {
+      return part;
+    }
+  };
+  return { parts: path.split('/').filter(Boolean).map(decode), parameters: new URLSearchParams(query ?? '') };
+}
+
+function useRoute() {
+  const [place, setPlace] = useState(readRoute);
+  useEffect(() => {
+    const follow = () => setPlace(readRoute());
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return place;
+}
+
+function App() {
+  const { parts, parameters } = useRoute();
+  const state = useStore(live);
+  const [help, setHelp] = useState(false);
+  const [error, setError] = useState(null);
+  const main = useRef(null);
+  const screen = parts[0] ?? 'runs';
+
+  const start = () => {
+    setError(null);
+    openSession().catch((problem) => (problem.status === 401 || problem.status === 403 ? live.set({ denied: true }) : setError(problem)));
+  };
+  useEffect(() => {
+    start();
+    const onHash = () => tokenInAddress() && start();
+    // Another tab may have opened a session meanwhile.
+    const onFocus = () => live.value.denied && start();
+    addEventListener('hashchange', onHash);
+    addEventListener('focus', onFocus);
+    return () => {
+      removeEventListener('hashchange', onHash);
+      removeEventListener('focus', onFocus);
+    };
+  }, []);
+  useEffect(() => {
+    const onKey = (event) => handleKey(event, () => setHelp(true));
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const place = parts.join('/');
+  const first = useRef(true);
+  useEffect(() => {
+    if (!first.current) main.current?.focus();
+    first.current = false;
+  }, [screen, parts[1]]);
+
+  const [active] = useErrorReport(place);
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
+    <header class="top">
+      <a class="brand" href="#/runs" aria-label="Planwright, runs"><svg viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4" class="full" />
+          <path d="M5 4.5v7M5 8h3.2A2.8 2.8 0 0 0 11 5.2v-.7" class="cut" /><circle cx="5" cy="11.5" r="1.6" class="hole" /><circle cx="11" cy="4.5" r="1.6" class="hole" /></svg><span>Planwright</span></a>
+      <nav aria-label="Screens">${SCREENS.map(([key, name]) => html`<a href=${`#/${key}`}
+        aria-current=${key === screen || (key === 'runs' && ['run', 'diff'].includes(screen)) ? 'page' : null}>${name}${key === 'inbox' && state.questions.length > 0
+          ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
+      <${Connection} state=${state} />
+      <button class="quiet keys" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
+    </header>
+    <${Banner} state=${state} />
+    <main id="main" tabindex="-1" ref=${main}>
+      ${error && html`<section class="page"><h1>Planwright</h1><${ErrorNote} error=${error} retry=${start} /></section>`}
+      ${active && html`<section class="page"><${ErrorNote} error=${active} /></section>`}
+      ${state.denied && !state.config && html`<${Denied} />`}
+      ${!error && !active && state.config && html`<${Screen} screen=${screen} parts=${parts} parameters=${parameters} />`}
+    </main>
+    ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}`;
+}
+
+/** The last error of a program part, until the route changes. */
+function useErrorReport(place) {
+  const [problem, setProblem] = useState(null);
+  useEffect(() => setProblem(null), [place]);
+  useEffect(() => {
+    const report = (event) => setProblem(new SourceError(`the page has a defect: ${(event.error ?? event.reason)?.message ?? 'unknown'}`, 'load the page again', 0));
+    addEventListener('error', report);
+    return () => removeEventListener('error', report);
+  }, []);
+  return [problem];
+}
+
+function Screen({ screen, parts, parameters }) {
+  if (screen === 'run' && parts[1]) return html`<${RunScreen} key=${parts[1]} id=${parts[1]} tab=${parts[2] ?? 'graph'} parameters=${parameters} />`;
+  if (screen === 'diff' && parts[2]) return html`<${DiffScreen} key=${`${parts[1]} ${parts[2]}`} a=${parts[1]} b=${parts[2]} />`;
+  if (screen === 'inbox') return html`<${InboxScreen} parameters=${parameters} />`;
+  if (screen === 'workbench') return html`<${WorkbenchScreen} parameters=${parameters} />`;
+  if (screen === 'tools') return html`<${ToolsScreen} parameters=${parameters} />`;
+  if (screen === 'plans') return html`<${PlansScreen} parameters=${parameters} />`;
+  return html`<${RunsScreen} parameters=${parameters} />`;
+}
+
+const Denied = () => html`<section class="page"><h1>No access</h1>
+  <${Empty} title="This browser has no session">Open the address that <code>planwright ui</code> printed. Its token is valid for as long as the program runs.<//></section>`;
+
+const CONNECTIONS = { open: ['live', 'succeeded'], connecting: ['connecting', 'pending'], lost: ['not connected', 'failed'], denied: ['no session', 'failed'] };
+
+function Connection({ state }) {
+  const [name, status] = CONNECTIONS[state.connection.state];
+  return html`<span class="connection soft" role="status"><${Icon} status=${status} /><span>${name}</span></span>`;
+}
+
+/** Says that the connection is lost, what the page does, and since when its data may be old. */
+function Banner({ state }) {
+  const { connection, denied, config } = state;
+  const since = useRef(null);
+  if (connection.state === 'open') since.current = null;
+  else since.current ??= new Date();
+  if (denied && config) {
+    return html`<div class="banner bad" role="alert"><${Icon} status="failed" /><p>The program was started again, and this session has ended.
+      Open the address that <code>planwright ui</code> printed; this page continues where it is.</p></div>`;
+  }
+  if (connection.state !== 'lost') return null;
+  return html`<div class="banner wait" role="alert"><${Icon} status="waiting" /><p>The connection to Planwright is lost. The page shows the state of
+    <${Time} at=${since.current.toISOString()} /> and connects again by itself.</p><button onClick=${() => stream?.retry()}>Connect now</button></div>`;
+}
+
+const KEY_LIST = [
+  ['/', 'Search'],
+  ['j or ↓, k or ↑', 'Next and previous row'],
+  ['Enter', 'Open the row, or move to its details'],
+  ['Esc', 'Close the details or the dialog'],
+  ['g then r, i, w, t, p', 'Runs, Inbox, Workbench, Tools, Plans'],
+  ['1 to 4', 'Views of a run or plan'],
+  ['← ↑ → ↓', 'Graph: select the next step in that direction'],
+  ['Shift and arrows', 'Graph: move the view'],
+  ['+, −, 0', 'Graph and timeline: zoom in, zoom out, show all'],
+  ['Space', 'Graph: open or close a group'],
+  ['a, c, x', 'Inbox: move to Approve, Change, Reject; Enter then decides'],
+  ['F8', 'Workbench: next diagnostic'],
+  ['?', 'This list'],
+];
+
+const Keys = ({ onClose }) => html`<${Dialog} title="Keys" onClose=${onClose}><dl class="keys">${KEY_LIST.map(([key, meaning]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${meaning}</dd></div>`)}</dl><//>`;
+
+let isGoing = false;
+
+/** The keys of the page as a whole. Keys that are typed into a field belong to the field. */
+function handleKey(event, showHelp) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector('dialog[open]')) return;
+  if (target.closest('input:not([type=radio], [type=checkbox]), textarea, select')) return;
+  const focus = (selector) => {
+    const node = document.querySelector(selector);
+    if (node) event.preventDefault();
+    node?.focus();
+  };
+  if (isGoing) {
+    isGoing = false;
+    const screen = SCREENS.find(([, , letter]) => letter === key);
+    if (screen) go(`#/${screen[0]}`);
+  } else if (key === 'g') isGoing = true;
+  else if (key === '?') showHelp();
+  else if (key === '/') {
+    focus('[data-search]');
+    document.activeElement.select?.();
+  } else if (/^[1-9]$/.test(key)) document.querySelector(`[data-tab="${key}"]`)?.click();
+  else if (key === 'a') focus('[data-decide=approve]');
+  else if (key === 'c') focus('[data-decide=change]');
+  else if (key === 'x') focus('[data-decide=reject]');
+  else if (key === 'j' || key === 'k') {
+    event.preventDefault();
+    moveRow(key === 'j' ? 1 : -1);
+  }
+}
+
+/** Moves to the next row: by focus where rows are links, else by the keys of the list or graph. */
+function moveRow(step) {
+  const list = document.querySelector('[data-list], [data-graph]');
+  if (list) {
+    list.focus();
+    list.dispatchEvent(new KeyboardEvent('keydown', { key: step > 0 ? 'ArrowDown' : 'ArrowUp', bubbles: true, cancelable: true }));
+    return;
+  }
+  const rows = [...document.querySelectorAll('[data-row]')];
+  const place = rows.indexOf(document.activeElement);
+  rows[Math.min(rows.length - 1, Math.max(0, place + step))]?.focus();
+}
+
+render(html`<${App} />`, document.getElementById('app'));

@@ -1,0 +1,52 @@
+//! `GET /api/config`: what the page can do.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use planwright::dialects::dialects;
+use planwright::stored::Passphrase;
+use serde::Serialize;
+
+use crate::error::{ApiError, blocking};
+use crate::page::PageState;
+use crate::session::Visitor;
+
+#[derive(Serialize)]
+pub(crate) struct Config {
+    version: &'static str,
+    dialects: Vec<DialectEntry>,
+    /// True if plans can be run.
+    can_run: bool,
+    /// True if a decision requires a passphrase.
+    passphrase: bool,
+    /// The client that is signed in, if it is one of several.
+    client: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DialectEntry {
+    name: &'static str,
+    can_print: bool,
+}
+
+pub(crate) async fn show(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Json<Config>, ApiError> {
+    let store = state.settings.store.clone();
+    let passphrase = blocking(move || Ok(Passphrase::of([&store])?.is_set())).await?;
+    Ok(Json(Config {
+        version: env!("CARGO_PKG_VERSION"),
+        dialects: dialects()
+            .iter()
+            .map(|dialect| DialectEntry {
+                name: dialect.name(),
+                can_print: dialect.is_writable(),
+            })
+            .collect(),
+        can_run: state.settings.tools.can_run() && visitor.client().is_none(),
+        passphrase: passphrase || state.settings.requires_passphrase,
+        client: visitor.client().map(str::to_owned),
+    }))
+}

@@ -1,0 +1,135 @@
+//! Cancelling and resuming a run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use planwright::core::Value;
+use planwright::engine::{RunId, RunOptions};
+use planwright::stored::{PassphraseError, Passphrase, StoredRun};
+use serde::{Deserialize, Serialize};
+
+use super::decisions::decider;
+use super::find;
+use super::input::JsonBody;
+use crate::error::{ApiError, blocking};
+use crate::page::PageState;
+use crate::session::Visitor;
+
+/// The run that a request has started, resumed or cancelled.
+#[derive(Serialize)]
+pub(crate) struct RunReference {
+    pub(super) run: RunId,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoFields {}
+
+pub(crate) async fn cancel(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    JsonBody(NoFields {}): JsonBody<NoFields>,
+) -> Result<Json<RunReference>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        if state.running.cancel(&info.id) {
+            return Ok(Json(RunReference { run: info.id }));
+        }
+        Err(match info.holder {
+            Some(holder) => ApiError::conflict(format!(
+                "another process (pid {}) drives the run",
+                holder.pid
+            ))
+            .help("end it there, with Ctrl-C"),
+            None => ApiError::conflict("no process drives the run"),
+        })
+    })
+    .await
+}
+
+/// Choices about the steps of a run that is resumed.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Choices {
+    retry: Vec<String>,
+    skip: Vec<String>,
+    set: BTreeMap<String, Value>,
+    passphrase: Option<String>,
+}
+
+pub(crate) async fn resume(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    JsonBody(choices): JsonBody<Choices>,
+) -> Result<Json<RunReference>, ApiError> {
+    may_run(&state, &visitor)?;
+    let (info, stored) = {
+        let (state, visitor) = (Arc::clone(&state), visitor.clone());
+        let (retries, passphrase) = (!choices.retry.is_empty(), choices.passphrase.clone());
+        blocking(move || {
+            let info = find(&state, &visitor, &id)?;
+            if retries {
+                // Repeating a call whose outcome is unknown is a decision like any other.
+                prove(&state, &visitor, passphrase.as_deref())?;
+            }
+            let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+            Ok((info, stored))
+        })
+        .await?
+    };
+    let tools = state.settings.tools.of_run(&stored).await?;
+    blocking(move || {
+        let plan = stored.latest_plan()?;
+        let values = (tools.external_values)(&plan)?;
+        let options = RunOptions {
+            guards: tools.options.guards.clone(),
+            secrets: tools.options.secrets.clone(),
+            seal_key: tools.options.seal_key.clone(),
+            ..stored.options()
+        };
+        let mut resume = tools
+            .service
+            .resume(&state.settings.store, info.id.clone())
+            .options(options)
+            .secret_values(values)
+            .wait_for_decisions();
+        for step in choices.retry {
+            resume = resume.retry(step);
+        }
+        for step in choices.skip {
+            resume = resume.skip(step);
+        }
+        for (step, value) in choices.set {
+            resume = resume.set(step, value);
+        }
+        let run = resume.start()?;
+        state.running.drive(run, tools);
+        Ok(Json(RunReference { run: info.id }))
+    })
+    .await
+}
+
+/// Refuses what only the owner of the machine may do: it starts programs.
+pub(super) fn may_run(state: &PageState, visitor: &Visitor) -> Result<(), ApiError> {
+    if state.settings.tools.can_run() && visitor.client().is_none() {
+        return Ok(());
+    }
+    Err(
+        ApiError::new(StatusCode::FORBIDDEN, "this page runs no plans")
+            .help("`planwright ui` does"),
+    )
+}
+
+/// Requires the passphrase, if decisions do.
+fn prove(state: &PageState, visitor: &Visitor, entered: Option<&str>) -> Result<(), ApiError> {
+    let is_set = Passphrase::of([&state.settings.store])?.is_set();
+    if (is_set || state.settings.requires_passphrase) && (entered.is_none() || !is_set) {
+        return Err(PassphraseError::Required.into());
+    }
+    decider(state, visitor, entered).map(drop)
+}

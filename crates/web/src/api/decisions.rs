@@ -1,0 +1,220 @@
+//! The inbox of all calls that wait, and the decisions about them.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+use planwright::core::{Schema, Value};
+use planwright::engine::Decision;
+use planwright::store::StoreError;
+use planwright::stored::{
+    ArgumentFault, Decider, Passphrase, PassphraseError, StoredRun, StoredRunError, argument_faults,
+};
+use serde::{Deserialize, Serialize};
+
+use super::find;
+use super::input::JsonBody;
+use crate::board::Question;
+use crate::error::{ApiError, blocking};
+use crate::page::PageState;
+use crate::session::Visitor;
+
+/// The calls that wait for a decision.
+#[derive(Serialize)]
+pub(crate) struct Inbox {
+    questions: Vec<Arc<Question>>,
+}
+
+pub(crate) async fn inbox(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Json<Inbox>, ApiError> {
+    blocking(move || {
+        let mut questions = state.board.look()?.questions;
+        questions.retain(|question| visitor.may_see(question.client.as_deref()));
+        Ok(Json(Inbox { questions }))
+    })
+    .await
+}
+
+/// A decision about one or more calls of a run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewDecisions {
+    run: String,
+    /// The calls, as they were shown.
+    decisions: Vec<ShownCall>,
+    decision: DecisionWord,
+    /// The arguments in place of those of the call, for `change`.
+    arguments: Option<Value>,
+    /// The reason of a rejection.
+    reason: Option<String>,
+    passphrase: Option<String>,
+}
+
+/// A call that was shown.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShownCall {
+    at: String,
+    digest: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum DecisionWord {
+    Approve,
+    Change,
+    Reject,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Decided {
+    decided: usize,
+}
+
+pub(crate) async fn decide(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(new): JsonBody<NewDecisions>,
+) -> Result<Json<Decided>, ApiError> {
+    blocking(move || store(&state, &visitor, new).map(Json)).await
+}
+
+fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Decided, ApiError> {
+    let info = find(state, visitor, &new.run)?;
+    let decision = new.decision()?;
+    let open = state.settings.service.questions(info.id.as_str())?;
+    // All calls are compared before anything is stored.
+    let mut questions = Vec::new();
+    for shown in &new.decisions {
+        let question = open.iter().find(|question| question.at.to_string() == shown.at);
+        let question = question.filter(|question| question.digest() == shown.digest);
+        questions.push(question.ok_or_else(|| {
+            ApiError::conflict(format!(
+                "the call of `{}` is not the one that was shown, or waits no more",
+                shown.at
+            ))
+            .help("look at the calls that wait now")
+        })?);
+    }
+    if let Decision::Approve { args: Some(args) } = &decision {
+        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+        for question in &questions {
+            let subject = &question.subject;
+            subject.check_changed_args(args).map_err(|error| {
+                ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+            })?;
+            let schema = input_schema(&stored, &subject.server, &subject.tool);
+            let faults = schema.map_or_else(Vec::new, |schema| argument_faults(&schema, args));
+            if let Some(fault) = faults.first() {
+                let message = format!("the tool does not take these arguments: {}", fault.message);
+                return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message));
+            }
+        }
+    }
+    let decider = decider(state, visitor, new.passphrase.as_deref())?;
+    let mut decided = 0;
+    for question in questions {
+        let stored = state.settings.service.decide(question, decision.clone(), &decider);
+        stored.map_err(|error| match error {
+            planwright::service::Error::StoredRun(StoredRunError::Store(
+                error @ StoreError::Decided { .. },
+            )) => ApiError::conflict(error.to_string()).help("a decision stands once it is made"),
+            other => other.into(),
+        })?;
+        decided += 1;
+    }
+    Ok(Decided { decided })
+}
+
+impl NewDecisions {
+    fn decision(&self) -> Result<Decision, ApiError> {
+        if self.decisions.is_empty() {
+            return Err(ApiError::bad("no call is named"));
+        }
+        let has_arguments = self.arguments.is_some();
+        if has_arguments != (self.decision == DecisionWord::Change) {
+            return Err(ApiError::bad("`arguments` belong to `change` alone"));
+        }
+        if has_arguments && self.decisions.len() > 1 {
+            return Err(ApiError::bad("`change` is about one call"));
+        }
+        Ok(match self.decision {
+            DecisionWord::Approve => Decision::Approve { args: None },
+            DecisionWord::Change => {
+                let args = self.arguments.clone();
+                if args.as_ref().is_some_and(|args| args.as_object().is_none()) {
+                    return Err(ApiError::bad("`arguments` is not an object"));
+                }
+                Decision::Approve { args }
+            }
+            DecisionWord::Reject => Decision::Reject {
+                because: self.reason.clone().filter(|reason| !reason.trim().is_empty()),
+            },
+        })
+    }
+}
+
+/// The person who decides, with the proof of the passphrase if one was entered.
+pub(super) fn decider(
+    state: &PageState,
+    visitor: &Visitor,
+    entered: Option<&str>,
+) -> Result<Decider, ApiError> {
+    let name = visitor.client().map(str::to_owned);
+    let decider = Decider::new(name.or_else(|| state.settings.person.clone()));
+    let passphrase = Passphrase::of([&state.settings.store])?;
+    let Some(entered) = entered.filter(|_| passphrase.is_set()) else {
+        return Ok(decider);
+    };
+    match passphrase.confirm(entered) {
+        Ok(confirmed) => Ok(decider.confirmed(confirmed)),
+        Err(error @ PassphraseError::Wrong) => {
+            state.wrong_passphrases.take("passphrases")?;
+            Err(error.into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The schema of the arguments of a tool, as the latest process of a run had it.
+fn input_schema(stored: &StoredRun, server: &str, name: &str) -> Option<Schema> {
+    let tools = stored.process.iter().flat_map(|process| &process.tools);
+    let mut found = tools.filter(|tool| *tool.server == *server && tool.name == name);
+    let schema = found.next()?.input_schema.clone();
+    Some(Schema::from_value(schema))
+}
+
+/// Arguments that a person writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WrittenArguments {
+    /// The run whose tool is meant.
+    run: String,
+    server: String,
+    tool: String,
+    arguments: Value,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Faults {
+    findings: Vec<ArgumentFault>,
+}
+
+pub(crate) async fn check(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    JsonBody(written): JsonBody<WrittenArguments>,
+) -> Result<Json<Faults>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &written.run)?;
+        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+        let schema = input_schema(&stored, &written.server, &written.tool)
+            .ok_or_else(|| ApiError::missing("tool", &written.tool))?;
+        let findings = argument_faults(&schema, &written.arguments);
+        Ok(Json(Faults { findings }))
+    })
+    .await
+}

@@ -1,0 +1,120 @@
+//! Stored runs as they were read, so that several requests about one run read its journal once.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use planwright::core::CheckedPlan;
+use planwright::drawing::Drawing;
+use planwright::engine::run::{History, RunSummary, StepSummary};
+use planwright::service::StepStates;
+use planwright::store::RunInfo;
+use planwright::stored::StoredRun;
+
+use crate::error::ApiError;
+use crate::page::PageState;
+
+/// The number of runs that are cached.
+const CACHED: usize = 4;
+
+/// A stored run as far as its journal went when it was read.
+pub(crate) struct Inspection {
+    pub(crate) info: RunInfo,
+    pub(crate) stored: StoredRun,
+    pub(crate) states: StepStates,
+    pub(crate) history: History,
+    /// The plan, or the reason why it cannot be shown.
+    pub(crate) plan: Result<CheckedPlan, String>,
+    /// The summary, or the reason why the journal cannot be replayed.
+    summary: std::sync::OnceLock<Result<RunSummary, String>>,
+}
+
+/// The runs that were read last, the latest first.
+#[derive(Debug, Default)]
+pub(crate) struct Inspections(Mutex<VecDeque<Arc<Inspection>>>);
+
+impl Inspections {
+    /// Reads a run, unless it was read and has not changed since. It blocks on the disk.
+    pub(crate) fn read(state: &PageState, info: &RunInfo) -> Result<Arc<Inspection>, ApiError> {
+        let cache = &state.inspections.0;
+        {
+            let cached = cache.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = cached.iter().find(|cached| cached.info == *info) {
+                return Ok(Arc::clone(found));
+            }
+        }
+        let read = Arc::new(Inspection::read(state, info)?);
+        let mut cached = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.retain(|other| other.info.id != info.id);
+        cached.push_front(Arc::clone(&read));
+        cached.truncate(CACHED);
+        Ok(read)
+    }
+}
+
+impl Inspection {
+    fn read(state: &PageState, info: &RunInfo) -> Result<Self, ApiError> {
+        let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+        let mut states = StepStates::new(info.id.clone(), info.steps);
+        for entry in &stored.entries {
+            states.entry(entry);
+        }
+        Ok(Self {
+            info: info.clone(),
+            states,
+            history: stored.history()?,
+            plan: stored.latest_plan().map_err(|error| error.to_string()),
+            stored,
+            summary: std::sync::OnceLock::new(),
+        })
+    }
+
+    /// The drawing of the plan, with the ways of untrusted and private values.
+    pub(crate) fn drawing(&self, state: &PageState) -> Result<Drawing, ApiError> {
+        let plan = self.plan()?;
+        let mut drawing = Drawing::of(plan);
+        (state.settings.mark_flow)(&mut drawing, plan);
+        Ok(drawing)
+    }
+
+    pub(crate) fn plan(&self) -> Result<&CheckedPlan, ApiError> {
+        self.plan
+            .as_ref()
+            .map_err(|reason| ApiError::conflict(reason.clone()))
+    }
+
+    /// The summary of the run, by a replay of its journal.
+    pub(crate) fn summary(&self) -> Result<&RunSummary, ApiError> {
+        let summary = self.summary.get_or_init(|| {
+            let replayed = self.stored.replayed(&self.info.id);
+            replayed
+                .map(|report| report.summary)
+                .map_err(|error| error.to_string())
+        });
+        summary.as_ref().map_err(|reason| {
+            ApiError::conflict(format!("the run cannot be replayed: {reason}"))
+        })
+    }
+
+    /// The summary of the step, item or round at `address`.
+    pub(crate) fn step(&self, address: &str) -> Option<&StepSummary> {
+        find(&self.summary().ok()?.steps, address)
+    }
+}
+
+fn find<'a>(steps: &'a [StepSummary], address: &str) -> Option<&'a StepSummary> {
+    steps.iter().find_map(|step| {
+        if step.at.to_string() == address {
+            return Some(step);
+        }
+        find(&step.parts, address)
+    })
+}
+
+impl fmt::Debug for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inspection")
+            .field("run", &self.info.id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,62 @@
+//! The routes of the JSON interface.
+
+mod config;
+mod control;
+mod decisions;
+mod events;
+mod input;
+mod inspection;
+mod run;
+mod running;
+mod runs;
+mod sessions;
+mod states;
+mod step;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::{get, post};
+use planwright::store::RunInfo;
+
+use crate::error::ApiError;
+use crate::page::PageState;
+use crate::session::Visitor;
+
+pub(crate) use inspection::Inspections;
+pub(crate) use running::RunningRuns;
+
+/// The routes below `/api`.
+pub(crate) fn routes() -> Router<Arc<PageState>> {
+    Router::new()
+        .route("/session", post(sessions::open))
+        .route("/config", get(config::show))
+        .route("/runs", get(runs::list))
+        .route("/runs/{id}", get(run::show))
+        .route("/runs/{id}/graph", get(run::graph))
+        .route("/runs/{id}/report", get(run::report))
+        .route("/runs/{id}/steps/{address}", get(run::step))
+        .route("/runs/{id}/cancel", post(control::cancel))
+        .route("/runs/{id}/resume", post(control::resume))
+        .route("/inbox", get(decisions::inbox))
+        .route("/decisions", post(decisions::decide))
+        .route("/check_arguments", post(decisions::check))
+        .route("/events", get(events::stream))
+        .fallback(async || ApiError::new(axum::http::StatusCode::NOT_FOUND, "there is no such part of the interface"))
+}
+
+/// The run with exactly this id, if the visitor may see it. A run of another client does not exist. It blocks on the disk.
+fn find(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunInfo, ApiError> {
+    let missing = || ApiError::missing("run", id);
+    let info = state.settings.store.run(id).map_err(|error| match error {
+        planwright::store::StoreError::Missing { .. }
+        | planwright::store::StoreError::Ambiguous { .. } => missing(),
+        error => error.into(),
+    })?;
+    let client = state.board.client_of(&info)?;
+    if info.id.as_str() == id && visitor.may_see(client.as_deref()) {
+        Ok(info)
+    } else {
+        Err(missing())
+    }
+}

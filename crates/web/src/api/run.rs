@@ -1,0 +1,176 @@
+//! `GET /api/runs/ID` and its parts: the graph, the report, and one step.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::{Extension, Json};
+use indexmap::IndexMap;
+use planwright::core::Object;
+use planwright::drawing::GraphLayoutV1;
+use planwright::format::{ReportV1, RevisionV1, UsageV1};
+use planwright::stored::PlanChange;
+use serde::{Deserialize, Serialize};
+
+use super::find;
+use super::input::Parameters;
+use super::inspection::Inspections;
+use super::states::StepState;
+use super::step::{StepDetail, detail};
+use crate::board::{Question, RunRow};
+use crate::error::{ApiError, blocking};
+use crate::page::PageState;
+use crate::session::Visitor;
+
+/// A run with the graph of its plan.
+#[derive(Serialize)]
+pub(crate) struct RunPicture {
+    run: Arc<RunRow>,
+    title: Option<String>,
+    /// The number of journal entries that the states contain.
+    seq: usize,
+    /// The inputs, without secrets.
+    inputs: Object,
+    /// The graph, or nothing if the plan is not sound any more.
+    graph: Option<GraphLayoutV1>,
+    /// The reason why there is no graph.
+    no_graph: Option<String>,
+    /// The states of the steps that have begun, by address.
+    states: IndexMap<String, StepState>,
+    questions: Vec<Arc<Question>>,
+    revisions: Vec<Revision>,
+    /// True if a process of this page runs it, so that the page can cancel it.
+    can_cancel: bool,
+    /// True if the run can be resumed from this page.
+    can_resume: bool,
+}
+
+/// A change of the plan of a run.
+#[derive(Serialize)]
+struct Revision {
+    /// The number of the plan, from 2.
+    number: usize,
+    /// The reason, if a model wrote the plan after a failure.
+    reason: Option<RevisionV1>,
+    /// True if the plan before was a beginning that a model did not continue.
+    ends_beginning: bool,
+}
+
+pub(crate) async fn show(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Json<RunPicture>, ApiError> {
+    blocking(move || picture(&state, &visitor, &id).map(Json)).await
+}
+
+fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture, ApiError> {
+    let info = find(state, visitor, id)?;
+    let (run, questions) = state.board.row(&info)?;
+    let read = Inspections::read(state, &info)?;
+    let drawing = read.drawing(state);
+    let (graph, no_graph) = match &drawing {
+        Ok(drawing) => (Some(drawing.layout(&BTreeSet::new())), None),
+        Err(_) => (None, read.plan.as_ref().err().cloned()),
+    };
+    let plan = read.plan.as_ref().ok();
+    let is_driven = info.holder.is_some();
+    let revision = |(index, change): (usize, PlanChange)| Revision {
+        number: index + 2,
+        reason: change.revision,
+        ends_beginning: change.ends_beginning,
+    };
+    Ok(RunPicture {
+        title: plan.and_then(|plan| plan.plan().title.as_deref().map(str::to_owned)),
+        seq: read.states.entries(),
+        inputs: read.stored.vars.clone(),
+        graph,
+        no_graph,
+        states: StepState::all(&read.states, read.states.addresses(), is_driven),
+        questions,
+        revisions: read.stored.changes().into_iter().enumerate().map(revision).collect(),
+        can_cancel: state.running.has(&info.id),
+        can_resume: !is_driven
+            && run.status != "succeeded"
+            && !read.stored.is_unfinished()
+            && state.settings.tools.can_run()
+            && visitor.client().is_none(),
+        run,
+    })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct GraphParameters {
+    /// The addresses of the steps whose plans are open, with commas between them.
+    open: Option<String>,
+    /// The number of the plan, from 1.
+    revision: Option<usize>,
+}
+
+pub(crate) async fn graph(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+    Parameters(parameters): Parameters<GraphParameters>,
+) -> Result<Json<GraphLayoutV1>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        let open = parameters.open.unwrap_or_default();
+        let open = open.split(',').filter(|at| !at.is_empty());
+        let open = open.map(str::to_owned).collect();
+        let drawing = match parameters.revision {
+            None => Inspections::read(&state, &info)?.drawing(&state)?,
+            Some(number) => {
+                let stored = planwright::stored::StoredRun::read(&state.settings.store, &id)?;
+                let missing = || ApiError::missing("plan", &number.to_string());
+                let before = number.checked_sub(1).ok_or_else(missing)?;
+                let stored = stored.with_plan(before)?.ok_or_else(missing)?;
+                let plan = stored.latest_plan()?;
+                let mut drawing = planwright::drawing::Drawing::of(&plan);
+                (state.settings.mark_flow)(&mut drawing, &plan);
+                drawing
+            }
+        };
+        Ok(Json(drawing.layout(&open)))
+    })
+    .await
+}
+
+pub(crate) async fn report(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Json<ReportV1>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        let read = Inspections::read(&state, &info)?;
+        let summary = read.summary()?;
+        let plan = read.plan()?;
+        let dialect = read.stored.plan.dialect.as_str();
+        let report = ReportV1::of_run(summary, Some(dialect), plan.warnings().iter().cloned());
+        // The use of models is not stored.
+        let report = report.revised(&read.stored.revisions(), UsageV1::default());
+        Ok(Json(report))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct StepParameters {
+    /// Set if long values are wanted whole.
+    whole: Option<String>,
+}
+
+pub(crate) async fn step(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path((id, address)): Path<(String, String)>,
+    Parameters(parameters): Parameters<StepParameters>,
+) -> Result<Json<StepDetail>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        let read = Inspections::read(&state, &info)?;
+        detail(&read, &address, parameters.whole.is_some()).map(Json)
+    })
+    .await
+}

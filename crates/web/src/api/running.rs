@@ -1,0 +1,46 @@
+//! The runs that this process drives for the page.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use planwright::Run;
+use planwright::engine::{Canceller, RunId};
+
+use crate::tools::OpenTools;
+
+/// The runs that this process drives, with the means to cancel them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunningRuns(Arc<Mutex<HashMap<RunId, Canceller>>>);
+
+impl RunningRuns {
+    /// Returns whether this process drives a run.
+    pub(crate) fn has(&self, id: &RunId) -> bool {
+        self.lock().contains_key(id)
+    }
+
+    /// Cancels a run. Returns false if another process drives it, or none.
+    pub(crate) fn cancel(&self, id: &RunId) -> bool {
+        let running = self.lock();
+        let found = running.get(id);
+        found.inspect(|canceller| canceller.cancel()).is_some()
+    }
+
+    /// Drives a run to its end, and holds its tools so long.
+    pub(crate) fn drive(&self, run: Run, tools: OpenTools) {
+        let id = run.id().clone();
+        self.lock().insert(id.clone(), run.canceller());
+        let running = self.clone();
+        tokio::spawn(async move {
+            let summary = run.finish().await;
+            running.lock().remove(&id);
+            if let Some(error) = summary.journal_error {
+                tracing::warn!(run = %id, %error, "the run was ended, since it cannot be stored");
+            }
+            drop(tools);
+        });
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Canceller>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

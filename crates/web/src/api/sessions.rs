@@ -1,0 +1,32 @@
+//! `POST /api/session`: a token for a cookie.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::input::JsonBody;
+use crate::error::ApiError;
+use crate::page::PageState;
+
+#[derive(Deserialize)]
+pub(crate) struct Login {
+    token: String,
+}
+
+pub(crate) async fn open(
+    State(state): State<Arc<PageState>>,
+    JsonBody(login): JsonBody<Login>,
+) -> Result<Response, ApiError> {
+    let value = state.sessions.open(&login.token)?;
+    let cookie = format!(
+        "{}={value}; HttpOnly; SameSite=Strict; Path=/",
+        state.cookie
+    );
+    let cookie = HeaderValue::try_from(cookie).map_err(|error| {
+        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    })?;
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+}

@@ -1,0 +1,66 @@
+//! The states of steps as responses and events have them.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use planwright::format::milliseconds;
+use planwright::service::{StepPhase, StepStates, StepView};
+use serde::Serialize;
+
+/// The state of a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct StepState {
+    status: &'static str,
+    tool: Option<Arc<str>>,
+    started_ms: Option<f64>,
+    ended_ms: Option<f64>,
+    attempt: u32,
+    /// The number of items that have ended, if it runs for each of a list.
+    items_ended: u64,
+    /// The number of rounds that have started, if it repeats.
+    rounds: u64,
+    error: Option<String>,
+}
+
+impl StepState {
+    /// The state of a step. If no process has the run, nothing of it is in progress.
+    pub(crate) fn of(view: &StepView, is_driven: bool) -> Self {
+        let status = match view.phase {
+            StepPhase::Running | StepPhase::Retrying if !is_driven => StepPhase::Unknown,
+            phase @ (StepPhase::Pending
+            | StepPhase::Running
+            | StepPhase::Waiting
+            | StepPhase::Retrying
+            | StepPhase::Succeeded
+            | StepPhase::Failed
+            | StepPhase::Skipped
+            | StepPhase::NotRun
+            | StepPhase::Cancelled
+            | StepPhase::Unknown) => phase,
+        };
+        Self {
+            status: status.as_str(),
+            tool: view.tool.clone(),
+            started_ms: view.started.map(milliseconds),
+            ended_ms: view.ended.map(milliseconds),
+            attempt: view.attempt,
+            items_ended: view.items_ended,
+            rounds: view.rounds,
+            error: view.error.clone(),
+        }
+    }
+
+    /// The states of the steps at `addresses`.
+    pub(crate) fn all<'a>(
+        states: &StepStates,
+        addresses: impl Iterator<Item = &'a str>,
+        is_driven: bool,
+    ) -> IndexMap<String, Self> {
+        addresses
+            .map(|address| {
+                let state = Self::of(&states.step(address), is_driven);
+                (address.to_owned(), state)
+            })
+            .collect()
+    }
+}

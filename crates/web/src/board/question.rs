@@ -1,0 +1,176 @@
+//! A call that waits for the decision of a person, with all that the person sees.
+
+use std::sync::Arc;
+
+use planwright::argument_sources::{ArgumentSource, argument_sources, step_at};
+use planwright::call_view;
+use planwright::core::{ServerName, Value};
+use planwright::engine::journal::Record;
+use planwright::engine::{Decision, RunId};
+use planwright::format::{RunClock, ToolV1, timestamp};
+use planwright::store::{RunInfo, Store};
+use planwright::stored::{OpenQuestion, StoredRun};
+use serde::Serialize;
+
+use crate::error::ApiError;
+
+/// A call that waits for the decision of a person.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Question {
+    pub(crate) run: RunId,
+    pub(crate) plan: Option<String>,
+    pub(crate) at: String,
+    /// The id of the step, which items and rounds of a loop share.
+    pub(crate) step: String,
+    pub(crate) tool: Arc<str>,
+    pub(crate) server: ServerName,
+    /// What the plan says of the step.
+    pub(crate) description: Option<String>,
+    pub(crate) annotations: Option<Annotations>,
+    pub(crate) arguments: Value,
+    /// The arguments line by line, with escapes in place of characters that cannot be seen.
+    pub(crate) arguments_shown: Vec<String>,
+    pub(crate) sources: Vec<ArgumentSource>,
+    pub(crate) reason: Option<Arc<str>>,
+    /// The differences from the call of the previous decision.
+    pub(crate) changes: Vec<String>,
+    pub(crate) asked: Option<String>,
+    pub(crate) digest: Arc<str>,
+    pub(crate) input_schema: Option<Value>,
+    pub(crate) earlier: Vec<EarlierDecision>,
+    /// The decision that is stored and not yet applied: `approve`, `change` or `reject`.
+    pub(crate) decision: Option<&'static str>,
+    #[serde(skip)]
+    pub(crate) client: Option<Arc<str>>,
+}
+
+/// What the server of a tool says of its effects.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Annotations {
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    open_world: bool,
+    /// True if the server is trusted to say so.
+    trusted: bool,
+}
+
+/// A decision about an earlier call of the same step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct EarlierDecision {
+    at: String,
+    decision: &'static str,
+    time: String,
+    because: Option<Arc<str>>,
+}
+
+impl Question {
+    /// The calls of a run that wait. It blocks on the disk.
+    pub(crate) fn of_run(
+        store: &Store,
+        info: &RunInfo,
+        plan: Option<&str>,
+        client: Option<Arc<str>>,
+    ) -> Result<Vec<Self>, ApiError> {
+        let stored = StoredRun::read(store, info.id.as_str())?;
+        let history = stored.history()?;
+        // A plan that is not sound any more has no sources to show; the call is the same.
+        let checked = stored.latest_plan().ok();
+        let open = OpenQuestion::of(&info.id, &history);
+        let questions = open.into_iter().map(|question| {
+            let tools = stored.process.iter().flat_map(|process| &process.tools);
+            let tool = tools.into_iter().find(|tool| {
+                tool.server == question.subject.server && *tool.name == *question.subject.tool
+            });
+            let found = checked.as_ref().and_then(|plan| step_at(plan, &question.at));
+            let (asked, earlier) = journaled(&stored, info, &question);
+            Self {
+                run: info.id.clone(),
+                plan: plan.map(str::to_owned),
+                at: question.at.to_string(),
+                step: question.at.step.to_string(),
+                description: found.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
+                annotations: tool.map(Annotations::of),
+                arguments_shown: call_view::arguments(&question.subject.args),
+                sources: (checked.as_ref())
+                    .map(|plan| argument_sources(plan, &question.at))
+                    .unwrap_or_default(),
+                digest: question.digest().into(),
+                input_schema: tool.map(|tool| tool.input_schema.clone()),
+                asked,
+                earlier,
+                reason: question.reason,
+                changes: question.changes,
+                tool: question.subject.tool,
+                server: question.subject.server,
+                arguments: question.subject.args,
+                decision: None,
+                client: client.clone(),
+            }
+        });
+        Ok(questions.collect())
+    }
+
+    /// Returns whether no decision is stored.
+    pub(crate) fn is_undecided(&self) -> bool {
+        self.decision.is_none()
+    }
+}
+
+impl Annotations {
+    fn of(tool: &ToolV1) -> Self {
+        Self {
+            read_only: tool.read_only,
+            destructive: tool.destructive,
+            idempotent: tool.idempotent,
+            open_world: tool.open_world,
+            trusted: tool.trusted,
+        }
+    }
+}
+
+/// The word of a decision.
+pub(super) fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Approve { args: None } => "approve",
+        Decision::Approve { args: Some(_) } => "change",
+        Decision::Reject { .. } => "reject",
+        Decision::Later => "later",
+    }
+}
+
+/// The time of the question, and earlier decisions about calls of the same step.
+fn journaled(
+    stored: &StoredRun,
+    info: &RunInfo,
+    question: &OpenQuestion,
+) -> (Option<String>, Vec<EarlierDecision>) {
+    let mut clock = RunClock::new(info.created);
+    let mut asked = None;
+    let mut earlier = Vec::new();
+    for entry in &stored.entries {
+        let time = clock.time(entry);
+        match &entry.record {
+            Record::Asked { at, .. } if *at == question.at => asked = Some(timestamp(time)),
+            Record::Decided {
+                at,
+                approved,
+                changed_args,
+                because,
+            } if at.step == question.at.step && at.inside == question.at.inside => {
+                earlier.push(EarlierDecision {
+                    at: at.to_string(),
+                    decision: match (approved, changed_args) {
+                        (false, _) => "reject",
+                        (true, Some(_)) => "change",
+                        (true, None) => "approve",
+                    },
+                    time: timestamp(time),
+                    because: because.clone(),
+                });
+            }
+            _ => {}
+        }
+    }
+    (asked, earlier)
+}

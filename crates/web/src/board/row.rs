@@ -1,0 +1,59 @@
+//! A run in the list of runs.
+
+use planwright::engine::RunId;
+use planwright::format::RunListingV1;
+use planwright::store::RunInfo;
+use planwright::stored::listing;
+use serde::Serialize;
+
+/// A run in the list of runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct RunRow {
+    pub(crate) id: RunId,
+    pub(crate) plan: Option<String>,
+    /// As in reports, or `running`, or `interrupted`.
+    pub(crate) status: &'static str,
+    pub(crate) client: Option<String>,
+    pub(crate) started: String,
+    pub(crate) duration_ms: f64,
+    pub(crate) steps: usize,
+    pub(crate) steps_ended: usize,
+    pub(crate) calls: usize,
+    /// The number of calls without a decision.
+    pub(crate) waiting: usize,
+    pub(crate) imported: bool,
+    /// The process that has the run.
+    pub(crate) pid: Option<u32>,
+}
+
+impl RunRow {
+    pub(crate) fn new(
+        info: &RunInfo,
+        plan: Option<&str>,
+        client: Option<&str>,
+        waiting: usize,
+    ) -> Self {
+        let RunListingV1 {
+            status,
+            imported,
+            pid,
+            created,
+            duration_ms,
+            ..
+        } = listing(info);
+        Self {
+            id: info.id.clone(),
+            plan: plan.map(str::to_owned),
+            status,
+            client: client.map(str::to_owned),
+            started: created,
+            duration_ms,
+            steps: info.steps,
+            steps_ended: info.done.min(info.steps),
+            calls: info.calls,
+            waiting,
+            imported,
+            pid,
+        }
+    }
+}

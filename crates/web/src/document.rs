@@ -1,0 +1,90 @@
+//! The page as one document: markup, style and scripts in one text, with the hashes that its policy allows.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+const MARKUP: &str = include_str!("../page/index.html");
+const STYLE: &str = include_str!("../page/style.css");
+
+/// The scripts, in the order in which they run. All of them are one module.
+const SCRIPTS: &[&str] = &[
+    include_str!("../page/vendor/preact-htm.js"),
+    include_str!("../page/10-source.js"),
+    include_str!("../page/15-text.js"),
+    include_str!("../page/20-live.js"),
+    include_str!("../page/25-parts.js"),
+    include_str!("../page/30-values.js"),
+    include_str!("../page/35-runs.js"),
+    include_str!("../page/40-run.js"),
+    include_str!("../page/41-resume.js"),
+    include_str!("../page/42-geometry.js"),
+    include_str!("../page/43-graph.js"),
+    include_str!("../page/44-graph-parts.js"),
+    include_str!("../page/45-steps.js"),
+    include_str!("../page/46-timeline.js"),
+    include_str!("../page/47-report.js"),
+    include_str!("../page/50-inbox.js"),
+    include_str!("../page/60-workbench.js"),
+    include_str!("../page/61-editor.js"),
+    include_str!("../page/70-catalog.js"),
+    include_str!("../page/90-app.js"),
+];
+
+/// The document, and the value of its `Content-Security-Policy`.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub(crate) html: String,
+    pub(crate) policy: String,
+}
+
+impl Document {
+    /// Assembles the document.
+    pub(crate) fn assemble() -> Self {
+        let script = SCRIPTS.join("\n");
+        let policy = format!(
+            "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src data:; base-uri 'none'; \
+             form-action 'none'; frame-ancestors 'none'",
+            hash(&script),
+            hash(STYLE)
+        );
+        Self {
+            html: MARKUP
+                .replacen("{{style}}", STYLE, 1)
+                .replacen("{{script}}", &script, 1),
+            policy,
+        }
+    }
+}
+
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_allows_exactly_the_parts_of_the_document() {
+        let Document { html, policy } = Document::assemble();
+        assert!(!html.contains("{{"), "a placeholder is left");
+        let inside = |open: &str, close: &str| {
+            let (_, rest) = html.split_once(open).unwrap();
+            rest.split_once(close).unwrap().0
+        };
+        let script = inside("<script type=\"module\">", "</script>");
+        let style = inside("<style>", "</style>");
+        assert!(policy.contains(&format!("script-src '{}'", hash(script))));
+        assert!(policy.contains(&format!("style-src '{}'", hash(style))));
+        assert!(policy.starts_with("default-src 'none';"));
+    }
+
+    #[test]
+    fn the_document_loads_nothing() {
+        let html = Document::assemble().html;
+        for loads in ["src=\"http", "href=\"http", "@import", "url(http", "style=\""] {
+            assert!(!html.contains(loads), "{loads}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The server of the page on loopback.
+
+use std::future::IntoFuture;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::TcpListener;
+
+use crate::page::{Page, PageSettings};
+use crate::session::{Access, PageToken};
+
+/// A server that has its port and has not begun to take requests.
+#[derive(Debug)]
+pub struct PageServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    token: PageToken,
+}
+
+impl PageServer {
+    /// Binds a port of loopback; 0 is any that is free. Its token is new.
+    ///
+    /// # Errors
+    ///
+    /// The port is in use, or the system has no random numbers.
+    pub async fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        let token = PageToken::random().map_err(io::Error::other)?;
+        Ok(Self {
+            listener,
+            address,
+            token,
+        })
+    }
+
+    /// The address that opens the page, with its token.
+    pub fn url(&self) -> String {
+        format!("http://{}/#token={}", self.address, self.token.as_str())
+    }
+
+    /// Serves the page until `end`.
+    ///
+    /// # Errors
+    ///
+    /// An error of the port.
+    pub async fn serve(
+        self,
+        settings: PageSettings,
+        end: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let page = Page::new(settings, Access::Owner(self.token), self.address.port(), &[]);
+        let watching = page.watch();
+        // Streams of events never end by themselves, so requests in progress are not waited for.
+        let serving = axum::serve(self.listener, page.router()).into_future();
+        tokio::select! {
+            served = serving => served,
+            never = watching => match never {},
+            () = end => Ok(()),
+        }
+    }
+}

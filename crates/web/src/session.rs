@@ -1,0 +1,215 @@
+//! Sessions: a token, which only the person has, is exchanged for a cookie that no script can read.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, StatusCode, header};
+use indexmap::IndexMap;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio::time::Instant;
+
+use crate::error::ApiError;
+
+/// The most sessions at one time. Beyond it, the oldest one ends.
+const MAX_SESSIONS: usize = 64;
+
+/// The most wrong tokens in one period.
+const MAX_WRONG: u32 = 20;
+const WRONG_PERIOD: Duration = Duration::from_mins(1);
+
+/// The parties that may open a session.
+#[derive(Clone)]
+pub enum Access {
+    /// The user who started the server, with its token. All runs of the store are visible.
+    Owner(PageToken),
+    /// The clients of a gateway, each with a token of its own. A client sees its own runs only.
+    Clients(Arc<dyn PageClients>),
+}
+
+/// The clients that may open a session.
+pub trait PageClients: Send + Sync {
+    /// The client that has this token.
+    fn client(&self, token: &str) -> Option<Arc<str>>;
+
+    /// Returns true as long as the client has a token.
+    fn is_known(&self, client: &str) -> bool;
+}
+
+/// A random token, which is part of the address of the page.
+#[derive(Clone)]
+pub struct PageToken(Arc<str>);
+
+impl PageToken {
+    /// A new random token of 256 bits.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random numbers.
+    pub fn random() -> Result<Self, getrandom::Error> {
+        Ok(Self(random()?.into()))
+    }
+
+    /// The token as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PageToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PageToken")
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Owner(_) => "Owner",
+            Self::Clients(_) => "Clients",
+        })
+    }
+}
+
+/// The party behind a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Visitor {
+    /// The client whose runs are visible; `None` if all are.
+    client: Option<Arc<str>>,
+}
+
+impl Visitor {
+    /// Returns whether a run of `client` is visible.
+    pub(crate) fn may_see(&self, client: Option<&str>) -> bool {
+        self.client.as_deref().is_none_or(|own| client == Some(own))
+    }
+
+    /// The client that is signed in, if it is one of several.
+    pub(crate) fn client(&self) -> Option<&str> {
+        self.client.as_deref()
+    }
+}
+
+/// The open sessions.
+pub(crate) struct Sessions {
+    access: Access,
+    /// By the digest of the cookie's value, so that a lookup reveals nothing about it.
+    open: Mutex<IndexMap<[u8; 32], Visitor>>,
+    wrong: WrongAttempts,
+}
+
+/// The wrong tokens or passphrases of the last minute.
+#[derive(Debug, Default)]
+pub(crate) struct WrongAttempts(Mutex<Option<(Instant, u32)>>);
+
+impl WrongAttempts {
+    /// Counts one more. Refuses it if there were too many, whether it is wrong or not.
+    pub(crate) fn take(&self, what: &str) -> Result<(), ApiError> {
+        let mut wrong = lock(&self.0);
+        let now = Instant::now();
+        let (since, count) = match *wrong {
+            Some((since, count)) if now.duration_since(since) < WRONG_PERIOD => (since, count + 1),
+            _ => (now, 1),
+        };
+        *wrong = Some((since, count));
+        if count > MAX_WRONG {
+            let message = format!("too many wrong {what}");
+            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
+        }
+        Ok(())
+    }
+}
+
+impl Sessions {
+    pub(crate) fn new(access: Access) -> Self {
+        Self {
+            access,
+            open: Mutex::default(),
+            wrong: WrongAttempts::default(),
+        }
+    }
+
+    /// Opens a session for the owner of `token`. Returns the value of the cookie.
+    pub(crate) fn open(&self, token: &str) -> Result<String, ApiError> {
+        let client = match &self.access {
+            Access::Owner(own) => {
+                let is_own: bool = own.as_str().as_bytes().ct_eq(token.as_bytes()).into();
+                is_own.then_some(None)
+            }
+            Access::Clients(clients) => clients.client(token).map(Some),
+        };
+        let Some(client) = client else {
+            return Err(self.refused());
+        };
+        let value = random().map_err(|error| {
+            let message = format!("the system has no random numbers: {error}");
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+        })?;
+        let mut open = lock(&self.open);
+        if open.len() >= MAX_SESSIONS {
+            open.shift_remove_index(0);
+        }
+        open.insert(digest(&value), Visitor { client });
+        Ok(value)
+    }
+
+    /// The visitor with the cookie `name` of a request.
+    pub(crate) fn visitor(&self, headers: &HeaderMap, name: &str) -> Option<Visitor> {
+        let value = cookie(headers, name)?;
+        let visitor = lock(&self.open).get(&digest(value)).cloned()?;
+        let is_known = match (&self.access, visitor.client()) {
+            (Access::Clients(clients), Some(client)) => clients.is_known(client),
+            (Access::Owner(_), _) => true,
+            (Access::Clients(_), None) => false,
+        };
+        is_known.then_some(visitor)
+    }
+
+    fn refused(&self) -> ApiError {
+        // A valid token is accepted after any number of wrong ones.
+        if let Err(refused) = self.wrong.take("tokens") {
+            return refused;
+        }
+        ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong")
+            .help("open the address that the program has printed")
+    }
+}
+
+impl fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sessions")
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The value of the one cookie of this name.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(header::COOKIE).iter();
+    let mut found = all
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .filter(|(key, _)| *key == name)
+        .map(|(_, value)| value);
+    match (found.next(), found.next()) {
+        (Some(value), None) => Some(value),
+        _ => None,
+    }
+}
+
+fn digest(value: &str) -> [u8; 32] {
+    Sha256::digest(value).into()
+}
+
+fn random() -> Result<String, getrandom::Error> {
+    use base64::Engine as _;
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

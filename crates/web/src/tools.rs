@@ -1,0 +1,99 @@
+//! The tools of plans that the page checks and runs, as the program that serves the page opens them.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use planwright::core::CheckedPlan;
+use planwright::engine::{RunOptions, SecretValues};
+use planwright::format::ToolSourcesV1;
+use planwright::stored::StoredRun;
+use planwright::Planwright;
+
+/// Opens tools.
+pub trait PageTools: Send + Sync {
+    /// The tools of plans that a person writes on the page: those that `needed` names, ready to be called; without it all, to be listed and
+    /// checked against.
+    fn open(&self, needed: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
+
+    /// The tools with which a stored run continues.
+    fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
+
+    /// Returns whether plans can be run with them.
+    fn can_run(&self) -> bool;
+}
+
+/// Tools that are open.
+#[derive(Clone)]
+pub struct OpenTools {
+    /// The service over them, with the store of the page.
+    pub service: Planwright,
+    /// Their sources, for the process that resumes a run.
+    pub sources: ToolSourcesV1,
+    /// The options of runs.
+    pub options: RunOptions,
+    /// The values of `env` and `secrets` references of a plan.
+    pub external_values: Arc<dyn Fn(&CheckedPlan) -> Result<SecretValues, ToolsError> + Send + Sync>,
+    /// Ends the tools when the last clone is dropped.
+    pub guard: Arc<dyn Any + Send + Sync>,
+}
+
+/// The reason why tools cannot be opened.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolsError {
+    /// The reason, as one clause.
+    pub message: String,
+    /// A way to fix it.
+    pub help: Option<String>,
+}
+
+impl ToolsError {
+    /// An error with a reason and no help.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: None,
+        }
+    }
+}
+
+impl fmt::Debug for OpenTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenTools")
+            .field("service", &self.service)
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
+}
+
+/// No tools: plans are shown and calls decided, and nothing is run.
+#[derive(Clone, Copy, Debug)]
+pub struct NoTools;
+
+impl NoTools {
+    fn refused<'a>() -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+        ready(Err(ToolsError {
+            message: "this page runs no plans".to_owned(),
+            help: Some("`planwright ui` does".to_owned()),
+        }))
+        .boxed()
+    }
+}
+
+impl PageTools for NoTools {
+    fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        Self::refused()
+    }
+
+    fn of_run<'a>(&'a self, _: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+        Self::refused()
+    }
+
+    fn can_run(&self) -> bool {
+        false
+    }
+}
