@@ -19,6 +19,7 @@ mod list;
 mod state;
 mod step;
 mod text;
+mod timeline;
 
 #[cfg(test)]
 mod tests;
@@ -33,3 +34,4 @@ pub use json::{
 pub use lanes::Symbols;
 pub use state::{Mark, StepState};
 pub use text::Style;
+pub use timeline::{TimelineBarV1, TimelineV1};

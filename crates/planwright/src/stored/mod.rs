@@ -1,6 +1,7 @@
 //! Stored runs: their starts, their results, their resumption.
 
 mod changed_args;
+mod comparison;
 pub(crate) mod decisions;
 mod kept;
 mod listing;
@@ -14,6 +15,7 @@ mod servers;
 mod streamed;
 
 pub use self::changed_args::{ArgumentFault, argument_faults};
+pub use self::comparison::compare_runs;
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use kept::KeptResults;
 pub use listing::listing;

@@ -34,6 +34,8 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/runs", get(runs::list))
         .route("/runs/{id}", get(run::show))
         .route("/runs/{id}/graph", get(run::graph))
+        .route("/runs/{id}/timeline", get(run::timeline))
+        .route("/diff", get(run::diff))
         .route("/runs/{id}/report", get(run::report))
         .route("/runs/{id}/steps/{address}", get(run::step))
         .route("/runs/{id}/cancel", post(control::cancel))

@@ -7,9 +7,10 @@ use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use indexmap::IndexMap;
 use planwright::core::Object;
-use planwright::drawing::GraphLayoutV1;
-use planwright::format::{ReportV1, RevisionV1, UsageV1};
-use planwright::stored::PlanChange;
+use planwright::drawing::{GraphLayoutV1, TimelineV1};
+use planwright::engine::run::estimate;
+use planwright::format::{DiffV1, ReportV1, RevisionV1, RunClock, UsageV1, milliseconds};
+use planwright::stored::{PlanChange, compare_runs};
 use serde::{Deserialize, Serialize};
 
 use super::find;
@@ -171,6 +172,64 @@ pub(crate) async fn step(
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
         detail(&read, &address, parameters.whole.is_some()).map(Json)
+    })
+    .await
+}
+
+/// The timeline of a run, with the time that was expected.
+#[derive(Serialize)]
+pub(crate) struct RunTimeline {
+    #[serde(flatten)]
+    timeline: TimelineV1,
+    /// The present time, if a process drives the run.
+    now_ms: Option<f64>,
+    /// The expected duration, by the durations that were known when the run began or was resumed last.
+    estimate_ms: Option<f64>,
+}
+
+pub(crate) async fn timeline(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Json<RunTimeline>, ApiError> {
+    blocking(move || {
+        let info = find(&state, &visitor, &id)?;
+        let read = Inspections::read(&state, &info)?;
+        let plan = read.plan.as_ref().ok();
+        let options = read.stored.options();
+        let expected = plan.map(|plan| {
+            estimate(plan, &options.durations, &options.limits, &options.evaluation).expected
+        });
+        let mut clock = RunClock::new(info.created);
+        let last = read.stored.entries.iter().map(|entry| (clock.time(entry), entry.at)).last();
+        let now = last.filter(|_| info.holder.is_some()).map(|(time, at)| {
+            let since = (state.settings.now)().duration_since(time);
+            milliseconds(at + since.unwrap_or_default())
+        });
+        Ok(Json(RunTimeline {
+            timeline: TimelineV1::of(plan, &read.stored.entries, &read.history, &read.states),
+            now_ms: now,
+            estimate_ms: expected.map(milliseconds),
+        }))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DiffParameters {
+    a: String,
+    b: String,
+}
+
+pub(crate) async fn diff(
+    State(state): State<Arc<PageState>>,
+    Extension(visitor): Extension<Visitor>,
+    Parameters(parameters): Parameters<DiffParameters>,
+) -> Result<Json<DiffV1>, ApiError> {
+    blocking(move || {
+        let before = find(&state, &visitor, &parameters.a)?;
+        let after = find(&state, &visitor, &parameters.b)?;
+        Ok(Json(compare_runs(&state.settings.store, &before, &after)?))
     })
     .await
 }

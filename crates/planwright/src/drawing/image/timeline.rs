@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use planwright_engine::event::Address;
 use planwright_engine::run::{History, StepSummary};
 
 use super::layers::BoxSize;
 use super::markup::{escaped, number};
 use super::svg::opening;
 use crate::drawing::graph::GraphStep;
+use crate::drawing::timeline::{MAX_BARS, calls, outermost};
 use crate::terminal_text;
 
 /// The width of the time axis, in pixels.
@@ -21,8 +21,6 @@ const ROW: f64 = 20.0;
 const COLUMN: f64 = 7.3;
 /// The most columns of an id.
 const MAX_COLUMNS: usize = 30;
-/// The most bars of a timeline.
-const MAX_BARS: usize = 20_000;
 /// The least width of a bar, in pixels, so that a short call can be seen.
 const MIN_BAR: f64 = 1.5;
 /// The most marks of the time axis.
@@ -60,37 +58,36 @@ pub(super) fn draw(
     }
     let mut drawn = 0_usize;
     let mut omitted = 0_usize;
-    for (at, past) in history.steps() {
+    for call in calls(history) {
+        let at = call.at;
         let Some(row) = rows.get(outermost(at).step.as_str()) else {
             continue;
         };
-        for call in &past.calls {
-            if drawn == MAX_BARS {
-                omitted += 1;
-                continue;
-            }
-            drawn += 1;
-            let ended = call.ended.unwrap_or(end);
-            let (class, result) = match (&call.answer, call.ended) {
-                (Some(Ok(_)), _) => ("", "succeeded"),
-                (Some(Err(_)), _) => (" failed", "failed"),
-                (None, Some(_)) => (" unknown", "without an answer"),
-                (None, None) => (" running", "in flight"),
-            };
-            let title = format!(
-                "{at}, attempt {}: {result} after {}",
-                call.attempt,
-                terminal_text::time(ended.saturating_sub(call.sent))
-            );
-            let _ = writeln!(
-                bars,
-                "<rect class=\"bar{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" rx=\"2\"><title>{}</title></rect>",
-                number(x(call.sent)),
-                number(top(*row) + 4.0),
-                number((x(ended) - x(call.sent)).max(MIN_BAR)),
-                escaped(&title)
-            );
+        if drawn == MAX_BARS {
+            omitted += 1;
+            continue;
         }
+        drawn += 1;
+        let ended = call.ended.unwrap_or(end);
+        let (class, result) = match call.status {
+            "failed" => (" failed", "failed"),
+            "unknown" => (" unknown", "without an answer"),
+            "running" => (" running", "in flight"),
+            succeeded => ("", succeeded),
+        };
+        let title = format!(
+            "{at}, attempt {}: {result} after {}",
+            call.attempt,
+            terminal_text::time(ended.saturating_sub(call.sent))
+        );
+        let _ = writeln!(
+            bars,
+            "<rect class=\"bar{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" rx=\"2\"><title>{}</title></rect>",
+            number(x(call.sent)),
+            number(top(*row) + 4.0),
+            number((x(ended) - x(call.sent)).max(MIN_BAR)),
+            escaped(&title)
+        );
     }
     if drawn == 0 {
         return None;
@@ -133,11 +130,6 @@ pub(super) fn draw(
     }
     text.push_str("</svg>\n");
     Some(text)
-}
-
-/// The step of the run's own plan that an address belongs to.
-fn outermost(at: &Address) -> &Address {
-    at.inside.as_deref().map_or(at, outermost)
 }
 
 /// The times that the axis marks: a round distance apart.
