@@ -25,6 +25,7 @@ use crate::settings::{GatewayMode, GatewaySettings};
 use crate::stages::Stages;
 use crate::tools::snapshot::{SnapshotCache, ToolSnapshot};
 use crate::tools::{CallFailure, GatewayTool, MOVE_TO_STAGE};
+use crate::view::ViewTokens;
 
 /// The host that runs the plans of clients.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ pub struct PlanHost {
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
     exposed: ExposedSessions,
+    pub(crate) view_tokens: ViewTokens,
     ticks: watch::Sender<u64>,
 }
 
@@ -63,6 +65,7 @@ impl PlanHost {
             snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
             exposed: ExposedSessions::default(),
+            view_tokens: ViewTokens::default(),
             ticks: watch::Sender::new(0),
         });
         host.announce_changes();
@@ -297,9 +300,10 @@ impl Host for PlanHost {
         self.runs.cancel_all(client);
     }
 
-    fn resources(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
+    fn resources(self: Arc<Self>, client: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
         // Resources of runs are linked in answers; a list of all of them would help no client.
-        Box::pin(std::future::ready(Vec::new()))
+        let view = self.view_entry(&client);
+        Box::pin(std::future::ready(view.into_iter().collect()))
     }
 
     fn read(
@@ -307,7 +311,12 @@ impl Host for PlanHost {
         client: GatewayClient,
         uri: String,
     ) -> BoxFuture<'static, Option<Result<Value, UpstreamError>>> {
-        Box::pin(async move { self.read_resource(&client, &uri).await })
+        Box::pin(async move {
+            match self.read_document(&client, &uri) {
+                Some(read) => Some(read),
+                None => self.read_resource(&client, &uri).await,
+            }
+        })
     }
 
     fn task(

@@ -35,6 +35,9 @@ mod tokens;
 /// The gateway's own tools.
 mod tools;
 
+/// The page of runs inside clients that show views.
+mod view;
+
 pub use compat::CompatProfile;
 pub use host::PlanHost;
 pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
@@ -42,3 +45,4 @@ pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};
 pub use tokens::{ServeError, StoredToken, TokenFile};
+pub use view::RunPage;

@@ -19,6 +19,7 @@ use planwright_store::{LeaseHolder, Store};
 
 use crate::compat::CompatProfile;
 use crate::plans::create::PlanWriter;
+use crate::view::RunPage;
 
 /// The largest number of calls of one plan in flight. A model waits for the slowest of them, not for a free slot.
 const MAX_CONCURRENT_CALLS: NonZeroUsize = NonZeroUsize::new(32).unwrap();
@@ -93,6 +94,8 @@ pub struct GatewaySettings {
     pub calendar: Calendar,
     /// The source of external values of a plan.
     pub external_values: Arc<ExternalValueSource>,
+    /// The page of runs, for clients that show views.
+    pub page: Option<Arc<dyn RunPage>>,
     /// The observers of runs.
     pub observers: Vec<Arc<dyn RunObserver>>,
     /// The clock.
@@ -153,6 +156,7 @@ impl GatewaySettings {
             zone: Zone::utc(),
             calendar: Calendar::default(),
             external_values: Arc::new(|_| Ok(SecretValues::new())),
+            page: None,
             observers: Vec::new(),
             now,
         }

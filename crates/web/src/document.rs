@@ -83,7 +83,13 @@ mod tests {
     #[test]
     fn the_document_loads_nothing() {
         let html = Document::assemble().html;
-        for loads in ["src=\"http", "href=\"http", "@import", "url(http", "style=\""] {
+        for loads in [
+            "src=\"http",
+            "href=\"http",
+            "@import",
+            "url(http",
+            "style=\"",
+        ] {
             assert!(!html.contains(loads), "{loads}");
         }
     }

@@ -27,6 +27,9 @@ mod api;
 /// The page as a router.
 mod page;
 
+/// The page inside a client, without HTTP.
+mod view;
+
 /// The server on loopback.
 mod server;
 
@@ -34,3 +37,4 @@ pub use page::{Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};
 pub use tools::{NoTools, OpenTools, PageTools, ToolsError};
+pub use view::{ViewAnswer, ViewRequest};

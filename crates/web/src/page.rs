@@ -76,12 +76,12 @@ pub(crate) struct PageState {
     pub(crate) inspections: api::Inspections,
     pub(crate) running: api::RunningRuns,
     pub(crate) open_tools: tokio::sync::Mutex<Option<crate::OpenTools>>,
-    html: String,
+    pub(crate) html: String,
 }
 
 /// The page with its JSON interface.
 #[derive(Clone, Debug)]
-pub struct Page(Arc<PageState>);
+pub struct Page(pub(crate) Arc<PageState>);
 
 impl Page {
     /// The page for the parties of `access`, on `port`. `hosts` are further names of the server, besides those of loopback.

@@ -77,11 +77,24 @@ impl fmt::Debug for Access {
 pub(crate) struct Visitor {
     /// The client whose runs are visible; `None` if all are.
     client: Option<Arc<str>>,
+    /// True for the local user of a gateway, whose runs have no client.
+    is_local: bool,
 }
 
 impl Visitor {
+    /// The visitor that a gateway knows as `client`, or as its local user.
+    pub(crate) fn of_gateway(client: Option<&str>) -> Self {
+        Self {
+            client: Some(client.unwrap_or("local").into()),
+            is_local: client.is_none(),
+        }
+    }
+
     /// Returns whether a run of `client` is visible.
     pub(crate) fn may_see(&self, client: Option<&str>) -> bool {
+        if self.is_local {
+            return client.is_none();
+        }
         self.client.as_deref().is_none_or(|own| client == Some(own))
     }
 
@@ -150,7 +163,13 @@ impl Sessions {
         if open.len() >= MAX_SESSIONS {
             open.shift_remove_index(0);
         }
-        open.insert(digest(&value), Visitor { client });
+        open.insert(
+            digest(&value),
+            Visitor {
+                client,
+                is_local: false,
+            },
+        );
         Ok(value)
     }
 

@@ -20,7 +20,7 @@ use crate::args::ServeArguments;
 use crate::error::{CommandError, Exit};
 use crate::planning::{dates, model};
 use crate::runs::store;
-use crate::serve::token;
+use crate::serve::{token, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -101,7 +101,11 @@ fn gateway_settings(
     settings.accepts_servers = toolbox.file().is_trusted;
     settings.sources = store::sources(&arguments.tools)?;
     if !arguments.no_store {
-        settings.store = Some(store::open(&arguments.store, printer)?);
+        let store = store::open(&arguments.store, printer)?;
+        if settings.compat.is_none() && settings.mode.takes_plans() {
+            settings.page = Some(view::page(&store, config)?);
+        }
+        settings.store = Some(store);
     }
     let governed = config.clone();
     settings.external_values = Arc::new(move |plan| {

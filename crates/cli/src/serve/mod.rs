@@ -3,3 +3,4 @@
 pub(crate) mod command;
 pub(crate) mod token;
 pub(crate) mod ui;
+pub(crate) mod view;

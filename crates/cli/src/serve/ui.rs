@@ -122,8 +122,7 @@ impl CommandTools {
             Some(_) => ServerUse::Calls,
             None => ServerUse::Lists,
         };
-        let mut toolbox =
-            Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
+        let mut toolbox = Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
         toolbox.apply_config(&config, Some(&self.store), self.printer)?;
         self.opened(toolbox, config, &self.arguments)
     }

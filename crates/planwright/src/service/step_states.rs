@@ -271,7 +271,10 @@ impl StepStates {
         let forgotten = forgotten.unwrap_or_default();
         let left = &self.view.ended_steps;
         self.ended.retain(|address, _| {
-            let outermost = address.split(['/', '@', '[', '#']).next().unwrap_or(address);
+            let outermost = address
+                .split(['/', '@', '[', '#'])
+                .next()
+                .unwrap_or(address);
             let is_done = left.get(address).is_none_or(|is_left| !*is_left);
             is_done && !forgotten.iter().any(|step| step.as_str() == outermost)
         });
@@ -376,4 +379,3 @@ impl StepView {
         }
     }
 }
-

@@ -15,6 +15,7 @@ use crate::settings::GatewayMode;
 use crate::signatures::listing;
 use crate::tools::arguments::BadRequest;
 use crate::tools::snapshot::ToolSnapshot;
+use crate::view;
 
 const EXECUTE_PLAN: &str = "execute_plan";
 const CREATE_PLAN: &str = "create_plan";
@@ -45,6 +46,8 @@ pub(crate) enum Condition {
     PlanWriter,
     /// The configuration has stages.
     Stages,
+    /// The client shows the page of runs as a view.
+    Views,
 }
 
 /// Builds the definition of a tool for `tools/list`, from the mode and the list of tools that plans may call.
@@ -86,7 +89,7 @@ const ALL: &[GatewayMode] = &[
 ];
 
 /// All tools, in the order in which clients see those of their mode.
-static TOOLS: [GatewayTool; 9] = [
+static TOOLS: [GatewayTool; 11] = [
     GatewayTool {
         name: EXECUTE_PLAN,
         modes: PLANS,
@@ -152,6 +155,20 @@ static TOOLS: [GatewayTool; 9] = [
         definition: Definition::Stage,
         handler: |host, call| Box::pin(async move { Ok(host.move_to_stage(&call)?) }),
     },
+    GatewayTool {
+        name: view::READ_VIEW,
+        modes: PLANS,
+        condition: Condition::Views,
+        definition: Definition::Fixed(view::read_run_view),
+        handler: |host, call| Box::pin(async move { Ok(host.read_view(&call).await?) }),
+    },
+    GatewayTool {
+        name: view::DECIDE_CALL,
+        modes: PLANS,
+        condition: Condition::Views,
+        definition: Definition::Fixed(view::decide_call),
+        handler: |host, call| Box::pin(async move { Ok(host.decide_call(&call).await?) }),
+    },
 ];
 
 impl GatewayTool {
@@ -191,13 +208,25 @@ impl GatewayTool {
         };
         let mut all = Vec::new();
         for tool in Self::of_client(host, client) {
-            match tool.definition {
-                Definition::Fixed(build) => all.push(Value::from(build())),
-                Definition::Listing(build) => all.push(Value::from(build(mode, &listed))),
-                Definition::Stage => all.extend(host.stage_definitions(client)),
+            let mut definition = match tool.definition {
+                Definition::Fixed(build) => build(),
+                Definition::Listing(build) => build(mode, &listed),
+                Definition::Stage => {
+                    all.extend(host.stage_definitions(client));
+                    continue;
+                }
+            };
+            if tool.has_view() && host.page_for(client).is_some() {
+                view::with_view(&mut definition);
             }
+            all.push(Value::from(definition));
         }
         all
+    }
+
+    /// Returns whether clients show the page of runs beside the results of the tool.
+    fn has_view(&self) -> bool {
+        matches!(self.name, EXECUTE_PLAN | CHECK_PLAN | GET_RUN)
     }
 
     /// Calls the tool that `call` names.
@@ -208,6 +237,11 @@ impl GatewayTool {
             tool.condition != Condition::PlanWriter || host.offers_create_plan(&call.client)
         });
         match tool {
+            Some(tool) if tool.has_view() => {
+                let client = call.client.clone();
+                let result = (tool.handler)(Arc::clone(&host), call).await?;
+                Ok(host.with_view_token(&client, result))
+            }
             Some(tool) => (tool.handler)(host, call).await,
             None => Err(CallFailure::Upstream(UpstreamError::new(
                 UpstreamError::INVALID,
@@ -222,6 +256,7 @@ impl PlanHost {
     pub(crate) fn meets(&self, client: &GatewayClient, condition: Condition) -> bool {
         match condition {
             Condition::PlanWriter => self.has_plan_writer(client),
+            Condition::Views => self.page_for(client).is_some(),
             Condition::Always | Condition::Stages => self.can_meet(condition),
         }
     }
@@ -231,6 +266,7 @@ impl PlanHost {
         match condition {
             Condition::Always => true,
             Condition::PlanWriter => self.settings.writer.is_some(),
+            Condition::Views => self.settings.page.is_some(),
             Condition::Stages => !self.settings.config.stages().is_empty(),
         }
     }

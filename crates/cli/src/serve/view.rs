@@ -1,0 +1,55 @@
+//! The page of runs inside the clients of the gateway.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use planwright::config::Config;
+use planwright::core::Value;
+use planwright_serve::RunPage;
+use planwright_store::Store;
+use planwright_web::{NoTools, Page, ViewAnswer, ViewRequest};
+
+use crate::error::CommandError;
+use crate::serve::ui::page_settings;
+
+/// The page over `store`. It has no tools of its own: plans run through the gateway's.
+pub(crate) fn page(store: &Store, config: &Config) -> Result<Arc<dyn RunPage>, CommandError> {
+    let settings = page_settings(store, config, Arc::new(NoTools))?;
+    let page = Page::for_views(settings).map_err(|error| {
+        CommandError::new("the system has no random numbers".to_owned()).internal(error)
+    })?;
+    Ok(Arc::new(View(page)))
+}
+
+struct View(Page);
+
+impl RunPage for View {
+    fn document(&self) -> String {
+        self.0.view_document()
+    }
+
+    fn read(
+        &self,
+        client: Option<String>,
+        path: String,
+        body: Option<Value>,
+    ) -> BoxFuture<'static, (u16, Value)> {
+        let page = self.0.clone();
+        let body = body.as_ref().map(Into::into);
+        async move {
+            let request = ViewRequest { path, body };
+            answered(page.read(client.as_deref(), request).await)
+        }
+        .boxed()
+    }
+
+    fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)> {
+        let page = self.0.clone();
+        async move { answered(page.decide(client.as_deref(), (&body).into()).await) }.boxed()
+    }
+}
+
+fn answered(answer: ViewAnswer) -> (u16, Value) {
+    (answer.status, Value::from(answer.body))
+}

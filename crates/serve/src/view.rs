@@ -1,0 +1,323 @@
+//! The page of runs as a view of clients that show views (MCP apps): its document, its tools, and the tokens by which the view, and no model,
+//! reads and decides.
+//!
+//! A client hands the results of tools to its model without their `_meta`, and to the view with it. So what only the view may do wants a token
+//! from `_meta`: one for each client to read, and one for each call that waits, used once, to decide about it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::future::BoxFuture;
+use indexmap::IndexMap;
+use planwright_core::{Object, Value};
+use planwright_mcp::UpstreamError;
+use planwright_mcp::gateway::{ClientId, GatewayClient, HostCall};
+use planwright_mcp::views::MEDIA_TYPE;
+use serde_json::json;
+use subtle::ConstantTimeEq;
+
+use crate::host::PlanHost;
+use crate::runs::lookup::owner;
+use crate::tools::arguments::BadRequest;
+
+/// The address of the view.
+pub(crate) const ADDRESS: &str = "ui://planwright/run";
+
+pub(crate) const READ_VIEW: &str = "read_run_view";
+pub(crate) const DECIDE_CALL: &str = "decide_call";
+
+/// The field of `_meta` with the token to read.
+const READING: &str = "planwright/view";
+/// The field of `_meta` with the tokens to decide, by the digest of the call.
+const DECIDING: &str = "planwright/decide";
+
+/// The most tokens for decisions at one time. Beyond it, the oldest one ends; the view gets another when it reads again.
+const MAX_TOKENS: usize = 4096;
+
+/// The page of runs, for clients that show views.
+pub trait RunPage: Send + Sync {
+    /// The HTML document.
+    fn document(&self) -> String;
+
+    /// Answers a request of the page that reads: `path` below its interface, and the body of requests that have one. `client` is `None` for the
+    /// local user. Returns the status, as HTTP has it, and the answer.
+    fn read(
+        &self,
+        client: Option<String>,
+        path: String,
+        body: Option<Value>,
+    ) -> BoxFuture<'static, (u16, Value)>;
+
+    /// Stores decisions.
+    fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)>;
+}
+
+/// The tokens of views.
+#[derive(Default)]
+pub(crate) struct ViewTokens(Mutex<Tokens>);
+
+#[derive(Default)]
+struct Tokens {
+    reading: IndexMap<ClientId, Arc<str>>,
+    /// By client and digest of the call.
+    deciding: IndexMap<(ClientId, Arc<str>), Arc<str>>,
+}
+
+impl std::fmt::Debug for ViewTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ViewTokens")
+    }
+}
+
+impl ViewTokens {
+    fn reading(&self, client: &ClientId) -> Result<Arc<str>, BadRequest> {
+        let mut tokens = self.lock();
+        if let Some(token) = tokens.reading.get(client) {
+            return Ok(Arc::clone(token));
+        }
+        let token = random()?;
+        if tokens.reading.len() >= MAX_TOKENS {
+            tokens.reading.shift_remove_index(0);
+        }
+        tokens.reading.insert(client.clone(), Arc::clone(&token));
+        Ok(token)
+    }
+
+    /// The token for a decision about the call with this digest: the same until it is used.
+    fn deciding(&self, client: &ClientId, digest: &Arc<str>) -> Result<Arc<str>, BadRequest> {
+        let mut tokens = self.lock();
+        let key = (client.clone(), Arc::clone(digest));
+        if let Some(token) = tokens.deciding.get(&key) {
+            return Ok(Arc::clone(token));
+        }
+        let token = random()?;
+        if tokens.deciding.len() >= MAX_TOKENS {
+            tokens.deciding.shift_remove_index(0);
+        }
+        tokens.deciding.insert(key, Arc::clone(&token));
+        Ok(token)
+    }
+
+    fn may_read(&self, client: &ClientId, token: &str) -> bool {
+        let tokens = self.lock();
+        tokens
+            .reading
+            .get(client)
+            .is_some_and(|own| is_same(own, token))
+    }
+
+    /// Uses the tokens of these digests up. None is used if one is wrong.
+    fn take(&self, client: &ClientId, given: &[(Arc<str>, Arc<str>)]) -> bool {
+        let mut tokens = self.lock();
+        let key = |digest: &Arc<str>| (client.clone(), Arc::clone(digest));
+        let all = given.iter().all(|(digest, token)| {
+            tokens
+                .deciding
+                .get(&key(digest))
+                .is_some_and(|own| is_same(own, token))
+        });
+        if all {
+            for (digest, _) in given {
+                tokens.deciding.shift_remove(&key(digest));
+            }
+        }
+        all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_same(own: &str, token: &str) -> bool {
+    own.as_bytes().ct_eq(token.as_bytes()).into()
+}
+
+fn random() -> Result<Arc<str>, BadRequest> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| BadRequest(format!("the system has no random numbers: {error}")))?;
+    let text = bytes.iter().fold(String::new(), |mut text, byte| {
+        use std::fmt::Write as _;
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    });
+    Ok(text.into())
+}
+
+impl PlanHost {
+    /// The page, if this client shows views.
+    pub(crate) fn page_for(&self, client: &GatewayClient) -> Option<&Arc<dyn RunPage>> {
+        let page = self.settings.page.as_ref();
+        page.filter(|_| self.settings.compat.is_none() && client.supports_views())
+    }
+
+    /// Adds the token to read to the result of a tool that has the view.
+    pub(crate) fn with_view_token(&self, client: &GatewayClient, result: Value) -> Value {
+        if self.page_for(client).is_none() {
+            return result;
+        }
+        match self.view_tokens.reading(&client.id) {
+            Ok(token) => with_meta(&result, READING, Value::Text(token)),
+            Err(error) => {
+                tracing::warn!("the view has no token: {}", error.0);
+                result
+            }
+        }
+    }
+
+    /// `read_run_view`
+    pub(crate) async fn read_view(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
+        let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);
+        if !text("token").is_some_and(|token| self.view_tokens.may_read(&call.client.id, token)) {
+            return Err(for_views_alone());
+        }
+        let path = text("path").ok_or_else(|| BadRequest("`path` is missing".to_owned()))?;
+        let body = call.arguments.get("body").cloned();
+        let (status, body) = page
+            .read(owner(&call.client.id), path.to_owned(), body)
+            .await;
+        let mut tokens = Object::default();
+        for digest in digests(&body) {
+            let token = self.view_tokens.deciding(&call.client.id, &digest)?;
+            tokens.insert(digest, Value::Text(token));
+        }
+        Ok(with_meta(
+            &answer(status, body),
+            DECIDING,
+            Value::from(tokens),
+        ))
+    }
+
+    /// `decide_call`
+    pub(crate) async fn decide_call(&self, call: &HostCall) -> Result<Value, BadRequest> {
+        let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
+        let mut body = call.arguments.as_object().cloned().unwrap_or_default();
+        let tokens = body.shift_remove("tokens").unwrap_or(Value::Null);
+        let decided = body
+            .get("decisions")
+            .and_then(Value::as_list)
+            .unwrap_or_default();
+        let given: Option<Vec<_>> = decided
+            .iter()
+            .map(|decision| {
+                let digest = decision.get("digest")?.as_text()?;
+                let token = tokens.get(digest)?.as_text()?;
+                Some((Arc::from(digest), Arc::from(token)))
+            })
+            .collect();
+        let given = given.filter(|given| !given.is_empty());
+        if !given.is_some_and(|given| self.view_tokens.take(&call.client.id, &given)) {
+            return Err(for_views_alone());
+        }
+        let (status, body) = page.decide(owner(&call.client.id), Value::from(body)).await;
+        Ok(answer(status, body))
+    }
+
+    /// The entry of `resources/list` for the view.
+    pub(crate) fn view_entry(&self, client: &GatewayClient) -> Option<Value> {
+        self.page_for(client)?;
+        Some(Value::from(json!({
+            "uri": ADDRESS, "name": "run", "title": "The page of runs", "mimeType": MEDIA_TYPE
+        })))
+    }
+
+    /// Reads the view.
+    pub(crate) fn read_document(
+        &self,
+        client: &GatewayClient,
+        address: &str,
+    ) -> Option<Result<Value, UpstreamError>> {
+        let page = self.page_for(client).filter(|_| address == ADDRESS)?;
+        let contents = json!({
+            "uri": ADDRESS, "mimeType": MEDIA_TYPE, "text": page.document(),
+            "_meta": {"ui": {"prefersBorder": false}}
+        });
+        Some(Ok(Value::object([(
+            "contents",
+            Value::list([Value::from(contents)]),
+        )])))
+    }
+}
+
+fn for_views_alone() -> BadRequest {
+    BadRequest("only the view of the run calls this tool: a person decides there".to_owned())
+}
+
+/// The digests of the calls in an answer that wait for a decision.
+fn digests(body: &Value) -> Vec<Arc<str>> {
+    let questions = body
+        .get("questions")
+        .and_then(Value::as_list)
+        .unwrap_or_default();
+    let digests = questions
+        .iter()
+        .filter_map(|question| question.get("digest")?.as_text());
+    digests.map(Arc::from).collect()
+}
+
+/// A result for the view: a client gives `structuredContent` to the view alone if it follows the extension.
+fn answer(status: u16, body: Value) -> Value {
+    let content = json!([{"type": "text", "text": "this result is for the view of the run"}]);
+    Value::object([
+        ("content", Value::from(content)),
+        (
+            "structuredContent",
+            Value::object([("status", Value::from(u64::from(status))), ("body", body)]),
+        ),
+    ])
+}
+
+fn with_meta(result: &Value, field: &str, value: Value) -> Value {
+    let mut fields = result.as_object().cloned().unwrap_or_default();
+    let mut meta = fields
+        .get("_meta")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    meta.insert(field.into(), value);
+    fields.insert("_meta".into(), Value::from(meta));
+    Value::from(fields)
+}
+
+/// Adds the view to the definition of a tool.
+pub(crate) fn with_view(definition: &mut serde_json::Value) {
+    definition["_meta"]["ui"]["resourceUri"] = ADDRESS.into();
+}
+
+/// The tool by which the view reads.
+pub(crate) fn read_run_view() -> serde_json::Value {
+    json!({
+        "name": READ_VIEW,
+        "title": "Read for the view of a run",
+        "description": "For the view of a run.",
+        "inputSchema": {"type": "object", "properties": {
+            "path": {"type": "string"}, "body": {}, "token": {"type": "string"}
+        }, "required": ["path", "token"]},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+        "_meta": {"ui": {"resourceUri": ADDRESS, "visibility": ["app"]}}
+    })
+}
+
+/// The tool by which a person decides in the view.
+pub(crate) fn decide_call() -> serde_json::Value {
+    json!({
+        "name": DECIDE_CALL,
+        "title": "Decide about calls in the view of a run",
+        "description": "For the view of a run.",
+        "inputSchema": {"type": "object", "properties": {
+            "run": {"type": "string"},
+            "decisions": {"type": "array", "items": {"type": "object", "properties": {
+                "at": {"type": "string"}, "digest": {"type": "string"}
+            }, "required": ["at", "digest"]}},
+            "decision": {"type": "string", "enum": ["approve", "change", "reject"]},
+            "arguments": {"type": "object"},
+            "reason": {"type": "string"},
+            "passphrase": {"type": "string"},
+            "tokens": {"type": "object"}
+        }, "required": ["run", "decisions", "decision", "tokens"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false},
+        "_meta": {"ui": {"resourceUri": ADDRESS, "visibility": ["app"]}}
+    })
+}

@@ -1,0 +1,155 @@
+// The source of the page inside an MCP client (the extension `io.modelcontextprotocol/ui`, revision 2026-01-26). The client shows the page in a
+// frame and passes its calls on to the gateway's tools `read_run_view` and `decide_call`.
+
+/** The intervals at which the run on the screen and the inbox are read, in ms. The extension has no stream of events. */
+const RUN_INTERVAL = 1000;
+const INBOX_INTERVAL = 3000;
+
+/** JSON-RPC with the client around the page. `notified(method, params)` gets its notifications. */
+function clientChannel(notified) {
+  const pending = new Map();
+  let count = 0;
+  const post = (message) => parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
+  addEventListener('message', ({ source: from, data }) => {
+    if (from !== parent || data?.jsonrpc !== '2.0') return;
+    if (data.method !== undefined) {
+      if (data.id === undefined) notified(data.method, data.params ?? {});
+      else post({ id: data.id, result: {} });
+      return;
+    }
+    const waiting = pending.get(data.id);
+    pending.delete(data.id);
+    if (data.error) waiting?.reject(new SourceError(data.error.message ?? 'the client refused the request', null, 0));
+    else waiting?.resolve(data.result);
+  });
+  return {
+    notify: (method, params) => post({ method, params }),
+    request: (method, params) => new Promise((resolve, reject) => {
+      count += 1;
+      pending.set(count, { resolve, reject });
+      post({ id: count, method, params });
+    }),
+  };
+}
+
+function clientSource() {
+  let input = null;
+  let opened;
+  const token = new Promise((resolve) => { opened = resolve; });
+  /** The tokens to decide, by the digest of the call. They come beside the results, where no model reads them. */
+  const deciding = new Map();
+
+  const channel = clientChannel((method, params) => {
+    if (method === 'ui/notifications/tool-input') input = params.arguments ?? null;
+    if (method === 'ui/notifications/tool-result') showResult(params);
+  });
+
+  /** Moves to the run, or the plan, that the client has a result for. */
+  function showResult(result) {
+    const found = result._meta?.['planwright/view'];
+    if (found) opened(found);
+    const run = result.structuredContent?.run;
+    if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
+    else if (input?.plan) openPlan(typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2));
+  }
+
+  async function call(name, given) {
+    const result = await channel.request('tools/call', { name, arguments: given });
+    for (const [digest, one] of Object.entries(result._meta?.['planwright/decide'] ?? {})) deciding.set(digest, one);
+    const answer = result.structuredContent;
+    if (result.isError || !answer) {
+      const text = result.content?.map((part) => part.text ?? '').join(' ');
+      throw new SourceError(text || 'the gateway refused the request', null, 0);
+    }
+    if (answer.status >= 400) {
+      const error = answer.body?.error ?? {};
+      throw new SourceError(error.message ?? `the gateway responded with status ${answer.status}`, error.help, answer.status);
+    }
+    return answer.body;
+  }
+
+  const read = async (path, body) => call('read_run_view', { path, token: await token, ...(body === undefined ? {} : { body }) });
+  const notHere = async () => {
+    throw new SourceError('a view inside a client only reads and decides', 'do it with `planwright ui`, or ask the model', 0);
+  };
+
+  channel.request('ui/initialize', {
+    protocolVersion: '2026-01-26',
+    appInfo: { name: 'planwright', version: '1' },
+    appCapabilities: {},
+  }).then(() => {
+    channel.notify('ui/notifications/initialized', {});
+    new ResizeObserver(([entry]) => {
+      const { width, height } = entry.contentRect;
+      channel.notify('ui/notifications/size-changed', { width: Math.ceil(width), height: Math.ceil(height) });
+    }).observe(document.body);
+  }, (error) => console.warn('planwright: the client did not answer', error));
+
+  return {
+    ...pathSource(read),
+    openSession: async () => {},
+    decide: (decision) => call('decide_call', {
+      ...decision,
+      tokens: Object.fromEntries(decision.decisions.map(({ digest }) => [digest, deciding.get(digest) ?? ''])),
+    }),
+    cancel: notHere,
+    resume: notHere,
+    runPlan: notHere,
+    watch: (run, after, listener) => pollEvents(read, run, after, listener),
+  };
+}
+
+/** Reads the run and the inbox again and again, and calls `listener` as a stream of events would. */
+function pollEvents(read, run, after, listener) {
+  let seq = after ?? -1;
+  let stopped = false;
+  let wake = () => {};
+  let isOpen = null;
+
+  async function poll(path, apply) {
+    try {
+      const data = await read(path);
+      if (stopped) return;
+      if (isOpen !== true) listener('connection', { state: 'open' });
+      isOpen = true;
+      apply(data);
+    } catch (error) {
+      if (stopped) return;
+      if (isOpen !== false) listener('connection', { state: 'lost', delay: INBOX_INTERVAL });
+      isOpen = false;
+      console.warn('planwright: the gateway was not reached', error);
+    }
+  }
+
+  async function follow() {
+    let inbox = 0;
+    while (!stopped) {
+      if (!document.hidden) {
+        if (run) {
+          await poll(`runs/${encodeURIComponent(run)}`, (data) => {
+            if (data.seq === seq) return;
+            seq = data.seq;
+            listener('run', { ...data, grew: false });
+          });
+        }
+        if (Date.now() - inbox >= INBOX_INTERVAL) {
+          inbox = Date.now();
+          await poll('inbox', (data) => listener('inbox', data));
+        }
+      }
+      await new Promise((resolve) => {
+        wake = resolve;
+        setTimeout(resolve, RUN_INTERVAL);
+      });
+    }
+  }
+
+  follow();
+  return {
+    retry: () => wake(),
+    stop() {
+      stopped = true;
+      wake();
+    },
+  };
+}

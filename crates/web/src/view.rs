@@ -1,0 +1,129 @@
+//! The page as a view of an MCP client: the same document, and its requests without HTTP.
+//!
+//! The client authenticates its user, and the gateway passes the requests on. Nothing here writes, except for decisions, for which the
+//! gateway wants a token of its own.
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use axum::response::IntoResponse;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::api;
+use crate::error::ApiError;
+use crate::page::{Page, PageSettings};
+use crate::session::{Access, PageToken, Visitor};
+
+/// The largest answer, in bytes.
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+
+/// The paths that are read by a request with a body. A view reads all others without one.
+const READ_WITH_BODY: [&str; 3] = ["check_arguments", "plan/check", "plan/convert"];
+
+/// A request of the page to its server.
+#[derive(Clone, Debug)]
+pub struct ViewRequest {
+    /// The path below `/api/`, with its query.
+    pub path: String,
+    /// The body.
+    pub body: Option<Value>,
+}
+
+/// The answer to a [`ViewRequest`].
+#[derive(Clone, Debug)]
+pub struct ViewAnswer {
+    /// The status, as HTTP has it.
+    pub status: u16,
+    /// The answer; `{"error": {"message", "help"}}` for a failure.
+    pub body: Value,
+}
+
+impl Page {
+    /// The page as a view of a client, without a server.
+    ///
+    /// # Errors
+    ///
+    /// The system has no random numbers.
+    pub fn for_views(settings: PageSettings) -> Result<Self, getrandom::Error> {
+        // Sessions are for browsers: no one learns this token.
+        Ok(Self::new(
+            settings,
+            Access::Owner(PageToken::random()?),
+            0,
+            &[],
+        ))
+    }
+
+    /// The document, which asks the client that shows it.
+    pub fn view_document(&self) -> String {
+        let Self(state) = self;
+        state
+            .html
+            .replacen("<html ", "<html data-source=\"client\" ", 1)
+    }
+
+    /// Answers a request that reads. `client` is the one that the gateway has authenticated, `None` its local user.
+    pub async fn read(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
+        let path = request.path.split('?').next().unwrap_or_default();
+        if request.body.is_some() && !READ_WITH_BODY.contains(&path) || path == "events" {
+            let error = ApiError::new(StatusCode::FORBIDDEN, "a view of a client reads only");
+            return answer(error.into_response()).await;
+        }
+        self.ask(client, request).await
+    }
+
+    /// Stores the decisions of `body`, as `POST /api/decisions` does.
+    pub async fn decide(&self, client: Option<&str>, body: Value) -> ViewAnswer {
+        let path = "decisions".to_owned();
+        let body = Some(body);
+        self.ask(client, ViewRequest { path, body }).await
+    }
+
+    async fn ask(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
+        let Self(state) = self;
+        let (method, body) = match request.body {
+            None => (Method::GET, Body::empty()),
+            Some(body) => (Method::POST, Body::from(body.to_string())),
+        };
+        let sent = Request::builder()
+            .method(method)
+            .uri(format!("/{}", request.path.trim_start_matches('/')))
+            .header(header::CONTENT_TYPE, "application/json")
+            .extension(Visitor::of_gateway(client))
+            .body(body);
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(error) => {
+                let error = ApiError::new(StatusCode::BAD_REQUEST, error.to_string());
+                return answer(error.into_response()).await;
+            }
+        };
+        let routes = api::routes().with_state(std::sync::Arc::clone(state));
+        match routes.oneshot(sent).await {
+            Ok(response) => answer(response).await,
+            Err(never) => match never {},
+        }
+    }
+}
+
+async fn answer(response: axum::response::Response) -> ViewAnswer {
+    let status = response.status().as_u16();
+    let failure = |message: String| ViewAnswer {
+        status: 500,
+        body: serde_json::json!({"error": {"message": message}}),
+    };
+    let bytes = match axum::body::to_bytes(response.into_body(), MAX_ANSWER).await {
+        Ok(bytes) => bytes,
+        Err(error) => return failure(format!("the answer is too large for a view: {error}")),
+    };
+    if bytes.is_empty() {
+        return ViewAnswer {
+            status,
+            body: Value::Null,
+        };
+    }
+    match serde_json::from_slice(&bytes) {
+        Ok(body) => ViewAnswer { status, body },
+        Err(error) => failure(format!("the answer is not JSON: {error}")),
+    }
+}
