@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
-use planwright::core::CheckedPlan;
+use planwright::core::{CheckedPlan, Value};
 use planwright::engine::{RunOptions, SecretValues};
 use planwright::format::ToolSourcesV1;
 use planwright::stored::StoredRun;
@@ -18,6 +18,9 @@ pub trait PageTools: Send + Sync {
     /// The tools of plans that a person writes on the page: those that `needed` names, ready to be called; without it all, to be listed and
     /// checked against.
     fn open(&self, needed: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
+
+    /// Simulated tools, which answer from `script`.
+    fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
     /// The tools with which a stored run continues.
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
@@ -86,6 +89,10 @@ impl NoTools {
 
 impl PageTools for NoTools {
     fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        Self::refused()
+    }
+
+    fn simulate(&self, _: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         Self::refused()
     }
 
