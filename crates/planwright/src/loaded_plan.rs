@@ -25,6 +25,17 @@ pub fn recalled(plan: &CheckedPlan) -> Option<&StepId> {
     is_recalled.then_some(&step.id)
 }
 
+/// The declaration of the inputs of a plan, as a store has it for lists of plans.
+pub fn declared_inputs(plan: &Plan) -> Value {
+    Value::list(plan.inputs.iter().map(|input| {
+        Value::object([
+            ("name", Value::Text(input.name.clone())),
+            ("required", Value::Bool(input.default.is_none())),
+            ("schema", input.schema.clone()),
+        ])
+    }))
+}
+
 /// A plan as it was read, with all that belongs to it.
 #[derive(Debug)]
 #[non_exhaustive]

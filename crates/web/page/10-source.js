@@ -43,6 +43,15 @@ function httpSource() {
     return value;
   }
 
+  const { query, ...paths } = pathSource(request);
+  return {
+    ...paths,
+    watch: (run, after, listener) => watchStream((last) => `/api/events${query({ run, after: last ?? after })}`, listener),
+  };
+}
+
+/** The methods of a source that are one request each; `request(path, body)` asks the server, wherever it is. */
+function pathSource(request) {
   const query = (parameters) => {
     const used = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== '');
     return used.length ? `?${new URLSearchParams(used)}` : '';
@@ -50,6 +59,7 @@ function httpSource() {
   const part = encodeURIComponent;
 
   return {
+    query,
     openSession: (token) => request('session', { token }),
     config: () => request('config'),
     runs: (filter) => request(`runs${query(filter)}`),
@@ -70,7 +80,6 @@ function httpSource() {
     tools: () => request('tools'),
     plans: () => request('plans'),
     plan: (name, version) => request(`plans/${part(name)}${query({ version })}`),
-    watch: (run, after, listener) => watchStream((last) => `/api/events${query({ run, after: last ?? after })}`, listener),
   };
 }
 
@@ -164,5 +173,3 @@ function eventParser(emit) {
     }
   };
 }
-
-const source = httpSource();

@@ -153,3 +153,5 @@ function pollEvents(read, run, after, listener) {
     },
   };
 }
+
+const source = document.documentElement.dataset.source === 'client' ? clientSource() : httpSource();

@@ -11,6 +11,7 @@ const STYLE: &str = include_str!("../page/style.css");
 const SCRIPTS: &[&str] = &[
     include_str!("../page/vendor/preact-htm.js"),
     include_str!("../page/10-source.js"),
+    include_str!("../page/12-client.js"),
     include_str!("../page/15-text.js"),
     include_str!("../page/20-live.js"),
     include_str!("../page/25-parts.js"),

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use planwright::core::plan::Input;
 use planwright::core::{Plan, Value};
+use planwright::loaded_plan::declared_inputs;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::run::History;
 use planwright::terminal_text;
@@ -233,7 +233,7 @@ pub(crate) fn keep(
         name: name.clone(),
         text,
         dialect: dialect.map(str::to_owned),
-        inputs: Value::list(plan.inputs.iter().map(describe)),
+        inputs: declared_inputs(plan),
         saved: store::now(),
     };
     let saved = store.save_plan(new).map_err(|error| match error {
@@ -263,15 +263,6 @@ fn name_of(arguments: &SaveArguments, plan: &Plan) -> String {
         .or_else(|| plan.name.as_deref().map(str::to_owned))
         .or_else(of_file)
         .unwrap_or_default()
-}
-
-/// Returns the stored description of an input, for lists of plans.
-fn describe(input: &Input) -> Value {
-    Value::object([
-        ("name", Value::Text(input.name.clone())),
-        ("required", Value::Bool(input.default.is_none())),
-        ("schema", input.schema.clone()),
-    ])
 }
 
 #[derive(Serialize)]

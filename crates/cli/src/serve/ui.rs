@@ -1,6 +1,7 @@
 //! `planwright ui`: the page of runs, on this machine, with the tools of the command line.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::config::Config;
-use planwright::core::Catalog;
+use planwright::core::{Catalog, Value};
 use planwright::core::check::Policy;
 use planwright::engine::{Backends, RunOptions};
 use planwright::planner::dates::Now;
@@ -127,6 +128,30 @@ impl CommandTools {
         self.opened(toolbox, config, &self.arguments)
     }
 
+    /// Simulated tools whose script is a file of this process, so that no later process resumes the run with other tools.
+    async fn simulated(&self, script: &Value) -> Result<OpenTools, CommandError> {
+        let failed = |error: std::io::Error| {
+            CommandError::new(format!(
+                "the simulated tools cannot be written: {}",
+                reason(&error)
+            ))
+            .internal(error)
+        };
+        let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+        file.write_all(script.to_json().as_bytes())
+            .map_err(failed)?;
+        let arguments = ToolArguments {
+            simulate: Some(file.path().to_owned()),
+            ..ToolArguments::default()
+        };
+        let Settings { config, .. } = settings::load(Path::new("."))?;
+        let mut toolbox = Toolbox::open(&arguments, None, ServerUse::Calls, self.printer).await?;
+        toolbox.apply_config(&config, None, self.printer)?;
+        let mut opened = self.opened(toolbox, config, &arguments)?;
+        opened.guard = Arc::new((opened.guard, file));
+        Ok(opened)
+    }
+
     async fn next_process(&self, stored: &StoredRun) -> Result<OpenTools, CommandError> {
         let (arguments, folder) = if self.arguments.are_named() {
             (self.arguments.clone(), ".")
@@ -190,6 +215,14 @@ impl PageTools for CommandTools {
     ) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         async move {
             let opened = self.new_run(needed.as_ref()).await;
+            opened.map_err(|error| refused(&error))
+        }
+        .boxed()
+    }
+
+    fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        async move {
+            let opened = self.simulated(&script).await;
             opened.map_err(|error| refused(&error))
         }
         .boxed()

@@ -22,6 +22,7 @@ use planwright_store::Store;
 use super::Resume;
 use super::launch::BoundBackend;
 use super::{Builder, Error, Run, RunBuilder, RunObserver};
+use crate::loaded_plan::LoadedPlan;
 
 /// Reads a plan in Planwright's own dialect. Faults of the text are reported when the plan is [checked](Planwright::check), with all
 /// others.
@@ -168,6 +169,11 @@ impl Planwright {
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
         self.checked(plan.into(), &inputs)
+    }
+
+    /// Checks a loaded plan against the tools and the policy. The diagnostics are in the loaded plan that it returns.
+    pub fn check_loaded(&self, loaded: LoadedPlan) -> (Option<CheckedPlan>, LoadedPlan) {
+        loaded.check(&self.0.open.catalog, &self.0.open.policy)
     }
 
     /// Runs a plan: await it for the summary, or set more first.

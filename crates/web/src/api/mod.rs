@@ -1,9 +1,11 @@
 //! The routes of the JSON interface.
 
+mod catalog;
 mod config;
 mod control;
 mod decisions;
 mod events;
+mod example;
 mod input;
 mod inspection;
 mod run;
@@ -12,6 +14,7 @@ mod runs;
 mod sessions;
 mod states;
 mod step;
+mod workbench;
 
 use std::sync::Arc;
 
@@ -43,6 +46,12 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/inbox", get(decisions::inbox))
         .route("/decisions", post(decisions::decide))
         .route("/check_arguments", post(decisions::check))
+        .route("/tools", get(catalog::tools))
+        .route("/plans", get(catalog::plans).post(catalog::save))
+        .route("/plans/{name}", get(catalog::plan))
+        .route("/plan/check", post(workbench::check))
+        .route("/plan/convert", post(workbench::convert))
+        .route("/plan/run", post(workbench::run))
         .route("/events", get(events::stream))
         .fallback(async || {
             ApiError::new(
