@@ -50,7 +50,10 @@ function clientSource() {
     if (found) opened(found);
     const run = result.structuredContent?.run;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
-    else if (input?.plan) openPlan(typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2));
+    else if (input?.plan) {
+      editBench({ text: typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2) });
+      go('#/workbench');
+    }
   }
 
   async function call(name, given) {
