@@ -69,6 +69,7 @@ function httpSource() {
     runPlan: (body) => request('plan/run', body),
     tools: () => request('tools'),
     plans: () => request('plans'),
+    savePlan: (plan) => request('plans', plan),
     plan: (name, version) => request(`plans/${part(name)}${query({ version })}`),
     watch: (run, after, listener) => watchStream((last) => `/api/events${query({ run, after: last ?? after })}`, listener),
   };

@@ -87,6 +87,13 @@ const HINTS = {
 
 const DECISIONS = { approve: 'approved', change: 'approved with changes', reject: 'rejected' };
 
+/** The statements of a server about the effects of a tool, as texts. */
+function effectTexts(effects) {
+  if (!effects) return [];
+  const stated = Object.entries(HINTS).filter(([name]) => typeof effects[name] === 'boolean' && !(effects.read_only && ['destructive', 'idempotent'].includes(name)));
+  return stated.map(([name, [yes, no]]) => (effects[name] ? yes : no));
+}
+
 /** The text that the whole arguments of a call take, beyond which the person is told that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
 
@@ -146,8 +153,7 @@ function QuestionCalls({ calls }) {
 
 /** The statements of a server about its tool, which Planwright cannot verify. */
 function ToolSays({ question }) {
-  const hints = Object.entries(HINTS).filter(([name]) => typeof question.annotations?.[name] === 'boolean')
-    .map(([name, [yes, no]]) => (question.annotations[name] ? yes : no));
+  const hints = effectTexts(question.annotations);
   return html`<section><h3>What the tool says of itself</h3>
     ${question.tool_description && html`<blockquote><${Scalar} value=${question.tool_description} /></blockquote>`}
     ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}

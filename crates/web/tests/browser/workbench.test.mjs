@@ -73,7 +73,6 @@ test('a plan runs with simulated tools, is watched and cancelled or decided', as
   await page.getByLabel('Plan', { exact: true }).fill(text(payBack));
   await page.getByText(/The plan is sound\.|warning|note/).first().waitFor();
   await page.getByRole('link', { name: 'Run', exact: true }).click();
-  await page.getByText('Simulated tools').click();
   await page.getByRole('button', { name: 'Run with simulated tools' }).click();
   await page.locator('.run-header').waitFor();
   await page.locator('.node.s-waiting').waitFor();
