@@ -79,6 +79,7 @@ function pathSource(request) {
     runPlan: (body) => request('plan/run', body),
     tools: () => request('tools'),
     plans: () => request('plans'),
+    savePlan: (plan) => request('plans', plan),
     plan: (name, version) => request(`plans/${part(name)}${query({ version })}`),
   };
 }

@@ -23,6 +23,7 @@ function TimelineTab({ shown, at, select }) {
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the timeline" />`}
     ${data && data.bars.length === 0 && html`<${Empty} title="Nothing has started yet">The bars appear with the first call.<//>`}
+    ${data?.more_bars > 0 && html`<p class="caution">${data.more_bars.toLocaleString('en')} further bars are not shown.</p>`}
     ${data && data.bars.length > 0 && html`<${Timeline} data=${data} at=${at} select=${select} />`}
   <//>`;
 }

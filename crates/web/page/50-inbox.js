@@ -25,6 +25,7 @@ function InboxScreen({ parameters }) {
   const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
   const onDecided = (message, done) => {
     setSaid(message);
+    setError(null);
     const next = rows.findIndex((other, index) => index > selected && !done.has(questionKey(other)));
     live.set({ questions: live.value.questions.filter((other) => !done.has(questionKey(other))) });
     refreshInbox();
@@ -39,7 +40,8 @@ function InboxScreen({ parameters }) {
       <span class="q-args soft"><${Text} of=${brief(rows[index].arguments, 140)} line /></span>
       <span class="q-where soft"><${Text} of=${plan ?? 'unnamed plan'} line /> <code>${id.slice(0, 8)}</code> <${Text} of=${address ?? step} line /></span>`;
   };
-  const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} passphrase=${config?.passphrase} onDecided=${onDecided} />` : null;
+  const side = question ? html`<${Question} key=${questionKey(question)} question=${question} all=${questions} passphrase=${config?.passphrase}
+    onDecided=${onDecided} onRefused=${setError} />` : null;
   return html`<section class="inbox" aria-labelledby="screen-title">
     <header class="bar"><h1 id="screen-title">Inbox</h1>
       <span class="soft" aria-live="polite">${count(questions.length, 'call')} ${questions.length === 1 ? 'waits' : 'wait'} for a decision</span>
@@ -85,10 +87,17 @@ const HINTS = {
 
 const DECISIONS = { approve: 'approved', change: 'approved with changes', reject: 'rejected' };
 
+/** The statements of a server about the effects of a tool, as texts. */
+function effectTexts(effects) {
+  if (!effects) return [];
+  const stated = Object.entries(HINTS).filter(([name]) => typeof effects[name] === 'boolean' && !(effects.read_only && ['destructive', 'idempotent'].includes(name)));
+  return stated.map(([name, [yes, no]]) => (effects[name] ? yes : no));
+}
+
 /** The text that the whole arguments of a call take, beyond which the person is told that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
 
-function Question({ question, all, passphrase, onDecided }) {
+function Question({ question, all, passphrase, onDecided, onRefused }) {
   const [scope, setScope] = useState('call');
   const [mode, setMode] = useState(null);
   const first = useRef(question.digest);
@@ -115,7 +124,7 @@ function Question({ question, all, passphrase, onDecided }) {
     ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
       <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
       ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
-    <${Decide} question=${question} calls=${calls} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} />
+    <${Decide} question=${question} calls=${calls} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />
   </article>`;
 }
 
@@ -144,15 +153,14 @@ function QuestionCalls({ calls }) {
 
 /** The statements of a server about its tool, which Planwright cannot verify. */
 function ToolSays({ question }) {
-  const hints = Object.entries(HINTS).filter(([name]) => typeof question.annotations?.[name] === 'boolean')
-    .map(([name, [yes, no]]) => (question.annotations[name] ? yes : no));
+  const hints = effectTexts(question.annotations);
   return html`<section><h3>What the tool says of itself</h3>
     ${question.tool_description && html`<blockquote><${Scalar} value=${question.tool_description} /></blockquote>`}
     ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}
     ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
 }
 
-function Decide({ question, calls, mode, setMode, passphrase, onDecided }) {
+function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefused }) {
   const [reason, setReason] = useState('');
   const [secret, setSecret] = useState('');
   const [changed, setChanged] = useState(null);
@@ -170,8 +178,11 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided }) {
     try {
       await source.decide(body);
     } catch (error) {
-      if (error.status === 409) refreshInbox();
-      throw error;
+      // The call may be gone from the screen by now, so the message stands above the list.
+      if (error.status !== 409) throw error;
+      onRefused(error);
+      refreshInbox();
+      return;
     }
     const name = { approve: 'Approved', change: 'Approved with changes', reject: 'Rejected' }[decision];
     onDecided(`${name}: ${many ? count(calls.length, 'call') : oneLine(question.tool, 60)}.`, new Set(calls.map(questionKey)));

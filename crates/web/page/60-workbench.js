@@ -5,7 +5,6 @@ const bench = createStore({
   text: '',
   inputs: '',
   dialect: '',
-  simulate: '',
   result: null,
   error: null,
   checking: false,
@@ -74,6 +73,7 @@ function WorkbenchScreen({ parameters }) {
   const { result } = state;
   const diagnostics = result?.diagnostics ?? [];
   const file = useRef(null);
+  const [isSaving, setSaving] = useState(false);
   const open = async (chosen) => chosen && editBench({ text: await chosen.text(), dialect: '' });
   const tabs = [['graph', 'Graph'], ['estimate', 'Estimate'], ['convert', 'Convert'], ['run', 'Run']];
   return html`<section class="workbench" aria-labelledby="screen-title">
@@ -88,7 +88,9 @@ function WorkbenchScreen({ parameters }) {
         <button onClick=${() => file.current.click()}>Open…</button>
         <input ref=${file} type="file" class="away" tabindex="-1" aria-label="Plan file" onChange=${(event) => open(event.target.files[0])} />
         ${!state.text && html`<button onClick=${() => editBench({ text: EXAMPLE })}>Example</button>`}
+        ${result?.ok && html`<button onClick=${() => setSaving(true)}>Save…</button>`}
       </header>
+      ${isSaving && html`<${SaveDialog} state=${state} onClose=${() => setSaving(false)} />`}
       <${Editor} text=${state.text} diagnostics=${diagnostics} onInput=${(text) => editBench({ text })} />
       <${BenchDiagnostics} state=${state} diagnostics=${diagnostics} />
     </div>
@@ -100,9 +102,30 @@ function WorkbenchScreen({ parameters }) {
         : html`<${Empty} title="No graph">${state.text ? 'The graph appears when the plan has no errors.' : 'Write, paste or open a plan in any dialect.'}<//>`)}
       ${tab === 'estimate' && html`<${Estimate} result=${result} />`}
       ${tab === 'convert' && html`<${Convert} state=${state} dialects=${config?.dialects ?? []} />`}
-      ${tab === 'run' && html`<${BenchRun} state=${state} config=${config} isSound=${Boolean(result) && !diagnostics.some((entry) => entry.severity === 'error')} />`}
+      ${tab === 'run' && html`<${BenchRun} state=${state} config=${config} isSound=${Boolean(result?.ok)} />`}
     </div>
   </section>`;
+}
+
+/** Saves the plan under a name, as its newest version. */
+function SaveDialog({ state, onClose }) {
+  const [name, setName] = useState('');
+  const [saved, setSaved] = useState(null);
+  const action = useAction();
+  const save = (event) => {
+    event.preventDefault();
+    action.run(async () => {
+      const body = { name: name.trim(), text: state.text };
+      if (state.dialect) body.dialect = state.dialect;
+      setSaved(await source.savePlan(body));
+    });
+  };
+  return html`<${Dialog} title="Save the plan" onClose=${onClose}>
+    <form class="stack" onSubmit=${save}><label class="stack">Name<input autofocus value=${name} autocomplete="off" spellcheck=${false} onInput=${(event) => setName(event.target.value)} /></label>
+      <${ErrorNote} error=${action.error} />
+      <p role="status">${saved && html`<${Text} of=${saved.name} line /> ${saved.is_new ? 'is saved as' : 'has already this plan as'} version ${saved.version}.`}</p>
+      <footer class="buttons"><button type="button" onClick=${onClose}>Close</button><button class="primary" disabled=${action.busy || !name.trim()}>Save</button></footer></form>
+  <//>`;
 }
 
 const SEVERITIES = { error: 'failed', warning: 'waiting', note: 'not_run' };

@@ -59,13 +59,16 @@ function markedParts(text, diagnostics) {
   return parts;
 }
 
-/** The estimate of a plan, whose entries are durations in ms, numbers, texts or lists. */
+/** The estimate of a plan from the durations of earlier calls. */
 function Estimate({ result }) {
   const estimate = result?.estimate;
   if (!estimate) return html`<${Empty} title="No estimate">The estimate needs a plan without errors, and durations of earlier calls.<//>`;
-  return html`<div class="pane"><dl class="grid">${Object.entries(estimate).filter(([, value]) => !isComposite(value)).map(([name, value]) => html`<${Field}
-      label=${oneLine(name.replace(/_ms$/, '').replaceAll('_', ' '), 60)}>${name.endsWith('_ms') && typeof value === 'number' ? duration(value) : oneLine(value, 200)}<//>`)}</dl>
-    ${Object.entries(estimate).filter(([, value]) => isComposite(value)).map(([name, value]) => html`<section><h3>${oneLine(name.replaceAll('_', ' '), 60)}</h3><${Value} of=${value} /></section>`)}</div>`;
+  return html`<div class="pane"><dl class="grid">
+    <${Field} label="Duration">about ${duration(estimate.expected_ms)}<//>
+    <${Field} label="Calls">${estimate.calls?.toLocaleString('en')}<//>
+    <${Field} label="Work">${duration(estimate.work_ms)}, if the calls came one after another<//>
+    <${Field} label="Longest path"><ol class="path">${(estimate.path ?? []).slice(0, 200).map((at) => html`<li><code><${Text} of=${at} line /></code></li>`)}</ol><//>
+  </dl></div>`;
 }
 
 /** The plan in another dialect, and the parts that the dialect cannot express. */
@@ -78,12 +81,23 @@ function Convert({ state, dialects }) {
   const { data, error, busy } = useLoad(() => (state.text.trim() && target ? source.convertPlan(body) : Promise.resolve(null)), [state.checked, target]);
   return html`<div class="pane"><div class="filters"><label for="convert-to">Convert to</label>
       <select id="convert-to" value=${target} onChange=${(event) => setTo(event.target.value)}>${targets.map(({ name }) => html`<option value=${name} selected=${name === target}>${name}</option>`)}</select>
-      ${data && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => editBench({ text: data.text, dialect: '' })}>Edit this one</button>`}</div>
+      ${typeof data?.text === 'string' && html`<${Copy} text=${() => data.text} label="Copy the plan" /><button class="small" onClick=${() => editBench({ text: data.text, dialect: '' })}>Edit this one</button>`}</div>
     <${ErrorNote} error=${error} />
     ${!data && !busy && !error && html`<${Empty} title="Nothing to convert">Write, paste or open a plan.<//>`}
     ${data?.losses?.length > 0 && html`<section><h3>${count(data.losses.length, 'part')} that ${oneLine(target, 30)} cannot express</h3><ul class="findings">${data.losses.map((loss) => html`<li>
       <${Icon} status="waiting" /><${Message} of=${typeof loss === 'string' ? loss : loss.message ?? ''} /></li>`)}</ul></section>`}
-    ${data && html`<pre class="code-block" tabindex="0" aria-label="Converted plan"><${Text} of=${data.text} /></pre>`}</div>`;
+    ${data && data.text === null && html`<p class="caution">${oneLine(target, 30)} cannot express this plan.</p>`}
+    ${typeof data?.text === 'string' && html`<pre class="code-block" tabindex="0" aria-label="Converted plan"><${Text} of=${data.text} /></pre>`}</div>`;
+}
+
+/** The calls that a run would make, from the report of a dry run. */
+function Preview({ of }) {
+  return html`<section aria-live="polite"><h3>Dry run: no tool was called</h3><table class="properties">
+    <thead><tr><th scope="col">Step</th><th scope="col">Tool</th><th scope="col">Arguments</th><th scope="col">After</th></tr></thead>
+    <tbody>${of.steps.slice(0, 500).map((step) => html`<tr><th scope="row"><code><${Text} of=${step.id} line /></code></th>
+      <td><code><${Text} of=${step.tool ?? ''} line /></code>${step.approval && html` <span class="badge">asks first</span>`}</td>
+      <td><${Value} of=${step.args ?? undefined} depth=${1} /></td><td class="soft"><${Text} of=${(step.after ?? []).join(', ')} line /></td></tr>`)}</tbody></table>
+    ${of.steps.length > 500 && html`<p class="soft">and ${(of.steps.length - 500).toLocaleString('en')} more steps</p>`}</section>`;
 }
 
 /** Dry run, simulated run and real run of the plan. */
@@ -95,7 +109,6 @@ function BenchRun({ state, config, isSound }) {
   const start = (mode) => action.run(async () => {
     const body = { text: state.text, inputs: inputs.value, mode };
     if (state.dialect) body.dialect = state.dialect;
-    if (mode === 'simulated' && state.simulate.trim()) body.simulate = state.simulate;
     const result = await source.runPlan(body);
     setAsking(false);
     if (result.run) go(route(['run', typeof result.run === 'string' ? result.run : result.run.id, 'graph']));
@@ -108,20 +121,19 @@ function BenchRun({ state, config, isSound }) {
       <textarea class="code" rows="4" spellcheck=${false} value=${state.inputs} aria-invalid=${inputs.error ? 'true' : null} aria-describedby="inputs-error"
         placeholder="{}" onInput=${(event) => editBench({ inputs: event.target.value })}></textarea></label>
     <p id="inputs-error" class="soft" role="status">${inputs.error ?? ''}</p>
-    ${canRun && html`<details><summary>Simulated tools</summary><label class="stack">A file of simulated tools, as JSON
-      <textarea class="code" rows="6" spellcheck=${false} value=${state.simulate} placeholder='{"tools": {"get_weather": {"returns": {"temp": 20}}}}'
-        onInput=${(event) => bench.set({ simulate: event.target.value })}></textarea></label></details>`}
+    ${state.result?.inputs?.length > 0 && html`<dl class="grid">${state.result.inputs.map((input) => html`<${Field} label=${html`<code><${Text} of=${input.name} line /></code>`}>
+      ${oneLine(schemaKind(input.schema), 80)}${input.required ? ', required' : html`, default <code>${brief(input.default, 80)}</code>`}<//>`)}</dl>`}
     <div class="buttons">
       <button class="primary" disabled=${!isReady} onClick=${() => start('dry')}>Dry run</button>
       ${canRun && html`<button disabled=${!isReady} onClick=${() => start('simulated')}>Run with simulated tools</button>
         <button disabled=${!isReady} onClick=${() => setAsking(true)}>Run with real tools…</button>`}
     </div>
+    ${canRun && html`<p class="soft">A dry run calls no tool. A simulated tool answers with an example of its output schema.</p>`}
     ${!isSound && html`<p class="soft">${state.text.trim() ? 'A plan with errors does not run.' : 'Write, paste or open a plan first.'}</p>`}
     <${ErrorNote} error=${action.error} />
     ${isAsking && html`<${Dialog} title="Run with real tools?" onClose=${() => setAsking(false)}>
       <p>The run calls the tools of your servers. Calls that need an approval wait in the <strong>inbox</strong>.</p><${ErrorNote} error=${action.error} />
       <footer><button onClick=${() => setAsking(false)}>Back</button><button class="primary" disabled=${action.busy} onClick=${() => start('real')}>Run the plan</button></footer><//>`}
-    ${preview !== null && html`<section aria-live="polite"><h3>Dry run: no tool was called</h3>${typeof preview === 'string'
-      ? html`<pre class="code-block" tabindex="0"><${Text} of=${preview} /></pre>` : html`<${Value} of=${preview} depth=${3} />`}</section>`}
+    ${preview !== null && html`<${Preview} of=${preview} />`}
   </div>`;
 }

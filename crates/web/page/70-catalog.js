@@ -5,11 +5,11 @@ function ToolsScreen({ parameters }) {
   const { data, error, busy, reload } = useLoad(() => source.tools(), []);
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => (data?.servers ?? []).flatMap((server) => server.tools.map((tool) => ({ ...tool, server: server.name })))
-    .filter((tool) => !wanted || `${tool.server}.${tool.name} ${tool.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
+    .filter((tool) => !wanted || `${tool.name} ${tool.title ?? ''} ${tool.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
   const wantedTool = parameters.get('tool');
-  const selected = rows.findIndex((tool) => `${tool.server}.${tool.name}` === wantedTool);
-  const select = (index) => replaceRoute(route(['tools'], { tool: rows[index] && `${rows[index].server}.${rows[index].name}` }));
-  const row = (index) => html`<span class="strong"><span class="soft"><${Text} of=${rows[index].server} line />.</span><${Text} of=${rows[index].name} line /></span>
+  const selected = rows.findIndex((tool) => tool.name === wantedTool);
+  const select = (index) => replaceRoute(route(['tools'], { tool: rows[index]?.name }));
+  const row = (index) => html`<span class="strong"><${ToolName} of=${rows[index]} /></span>
     <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
   const tool = rows[selected];
   return html`<section class="inbox" aria-labelledby="screen-title">
@@ -26,26 +26,23 @@ function ToolsScreen({ parameters }) {
   </section>`;
 }
 
-/** The effects of a tool, which are a text, a list of texts, or annotations. */
-function Effects({ of }) {
-  if (!of) return html`<p class="soft">The server does not state its effects.</p>`;
-  const list = typeof of === 'string' ? [of.replaceAll('_', ' ')] : Array.isArray(of) ? of
-    : Object.entries(of).filter(([name, value]) => HINTS[name] && typeof value === 'boolean').map(([name, value]) => HINTS[name][value ? 0 : 1]);
-  return html`<ul class="hints">${list.map((effect) => html`<li>${oneLine(effect, 120)}</li>`)}</ul>`;
+/** The name of a tool with that of its server in a lighter colour. */
+function ToolName({ of: { name, server } }) {
+  const own = name.startsWith(`${server}.`) ? name.slice(server.length + 1) : name;
+  return html`<span class="soft"><${Text} of=${server} line />.</span><${Text} of=${own} line />`;
 }
 
 function Tool({ tool }) {
   const { example } = tool;
   const useExample = () => {
-    const call = isComposite(example) ? example : {};
-    const plan = { steps: [{ id: 'call', tool: call.tool ?? tool.name, args: call.arguments ?? call.args ?? call }] };
+    const plan = { steps: [{ id: 'call', tool: tool.name, args: example }] };
     editBench({ text: `${JSON.stringify(plan, null, 2)}\n`, dialect: '' });
     go('#/workbench');
   };
   return html`<article class="step-panel">
-    <header><h2><span class="soft"><${Text} of=${tool.server} line />.</span><${Text} of=${tool.name} line /></h2></header>
+    <header><h2><${ToolName} of=${tool} /></h2>${tool.approval && html`<span class="badge">asks first</span>`}</header>
     ${tool.description && html`<blockquote><${Scalar} value=${tool.description} /></blockquote>`}
-    <${Effects} of=${tool.effects} />
+    <ul class="hints">${effectTexts(tool.effects).map((effect) => html`<li>${effect}</li>`)}</ul>
     <section><h3>Arguments</h3><${Properties} schema=${tool.input_schema} /></section>
     ${tool.output_schema && html`<section><h3>Output</h3><${Properties} schema=${tool.output_schema} /></section>`}
     ${example !== undefined && example !== null && html`<section><div class="part-head"><h3>Example call</h3><${CopyValue} of=${example} />
@@ -54,31 +51,33 @@ function Tool({ tool }) {
   </article>`;
 }
 
+/** The type of a schema in a few words. */
+function schemaKind(part) {
+  if (!isComposite(part)) return 'any';
+  if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => JSON.stringify(value)).join(' | ');
+  const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? (part.$ref ? String(part.$ref).split('/').pop() : 'any');
+  return type === 'array' ? `list of ${schemaKind(part.items)}` : type;
+}
+
 /** The properties of an object schema as a table. */
 function Properties({ schema }) {
   const properties = Object.entries(schema?.properties ?? {});
   if (!properties.length) return html`<p class="soft">The schema names no properties.</p>`;
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const kind = (part) => {
-    if (!isComposite(part)) return '';
-    if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => JSON.stringify(value)).join(' | ');
-    const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? (part.$ref ? String(part.$ref).split('/').pop() : 'any');
-    return type === 'array' ? `list of ${kind(part.items) || 'any'}` : type;
-  };
   return html`<table class="properties"><thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
     <tbody>${properties.slice(0, 200).map(([name, part]) => html`<tr><th scope="row"><code><${Text} of=${name} line /></code>${required.has(name) && html` <span class="badge">required</span>`}</th>
-      <td class="soft">${oneLine(kind(part), 120)}</td><td><${Text} of=${part?.description ?? ''} line /></td></tr>`)}</tbody></table>`;
+      <td class="soft">${oneLine(schemaKind(part), 120)}</td><td><${Text} of=${part?.description ?? ''} line /></td></tr>`)}</tbody></table>`;
 }
 
 function PlansScreen({ parameters }) {
   const [text, setText] = useState('');
   const { data, error, busy, reload } = useLoad(() => source.plans(), []);
   const wanted = text.trim().toLowerCase();
-  const rows = useMemo(() => (data?.plans ?? []).filter((plan) => !wanted || `${plan.name} ${plan.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
+  const rows = useMemo(() => (data?.plans ?? []).filter((plan) => plan.name.toLowerCase().includes(wanted)), [data, wanted]);
   const name = parameters.get('plan');
   const selected = rows.findIndex((plan) => plan.name === name);
   const row = (index) => html`<span class="strong"><${Text} of=${rows[index].name} line /> <span class="soft">version ${rows[index].version}</span></span>
-    <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
+    <span class="soft cut">saved <${Time} at=${rows[index].saved} />, <${Text} of=${rows[index].dialect ?? ''} line /></span>`;
   return html`<section class="inbox" aria-labelledby="screen-title">
     <header class="bar"><h1 id="screen-title">Plans</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'saved plan') : ''}</span>
       <${Search} value=${text} onInput=${setText} label="Search plans" /></header>

@@ -1,0 +1,67 @@
+// The program dies under the page and returns; pages and processes that have no right to the runs.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { payBack, welcome } from './plans.mjs';
+import { Browser, World, finish, go } from './world.mjs';
+
+const world = new World();
+let browser;
+
+before(async () => {
+  await world.start();
+  browser = await Browser.launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+test('the page says that the program was killed, and continues where it was after a restart', async () => {
+  const run = (await world.run(payBack)).run;
+  const page = await browser.open(world, { route: `#/run/${run}/graph` });
+  await page.locator('.node.s-waiting').waitFor();
+  await world.kill();
+  await page.getByRole('alert').getByText('The connection to Planwright is lost').waitFor();
+  await page.locator('.connection').getByText('not connected').waitFor();
+  // What happens meanwhile must not be missed.
+  await world.command('reject', run, '--because', 'decided elsewhere');
+  await world.command('resume', run);
+  await world.start();
+  await page.getByRole('alert').getByText('this session has ended').waitFor();
+  // The new address, opened in the same tab: only the fragment differs, so the page stays.
+  await page.evaluate(() => { window.isSame = true; });
+  await page.goto(world.address);
+  await page.locator('.run-header').getByText('failed').waitFor();
+  await page.locator('.node.s-failed', { hasText: 'back' }).waitFor();
+  assert.match(page.url(), new RegExp(`#/run/${run}/graph`));
+  assert.equal(await page.evaluate(() => window.isSame), true);
+  await page.getByRole('alert').waitFor({ state: 'detached' });
+  const next = (await world.run({ ...welcome, name: 'after-the-restart' })).run;
+  await go(page, '#/runs');
+  await page.getByRole('row').filter({ hasText: 'after-the-restart' }).waitFor();
+  assert.ok(next);
+  await finish(page);
+});
+
+test('a tab without a session gets nothing, and another tab can bring one', async () => {
+  const page = await browser.open(world);
+  const context = await browser.chromium.newContext();
+  const stranger = await context.newPage();
+  await stranger.goto(new URL('/', world.address).href);
+  await stranger.getByRole('heading', { name: 'No access' }).waitFor();
+  await stranger.goto(`${new URL('/', world.address).href}#token=${'x'.repeat(43)}`);
+  await stranger.getByRole('heading', { name: 'No access' }).waitFor();
+  assert.equal(await stranger.getByRole('table').count(), 0);
+  await context.close();
+  await finish(page);
+});
+
+test('the token leaves the address at once', async () => {
+  const page = await browser.open(world);
+  assert.ok(!page.url().includes('token'));
+  await page.goBack().catch(() => null);
+  assert.ok(!page.url().includes('token'));
+  await finish(page);
+});

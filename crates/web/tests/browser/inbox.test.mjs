@@ -1,0 +1,133 @@
+// Decisions: one call, a loop, a run; approved, changed and rejected; and what must be refused.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { payAll, payBack } from './plans.mjs';
+import { Browser, World, checkAccess, finish, press, screenshot, until } from './world.mjs';
+
+const world = new World();
+let browser;
+
+before(async () => {
+  await world.start();
+  browser = await Browser.launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+const begin = async (plan) => (await world.run(plan)).run;
+const open = (run) => browser.open(world, { route: `#/inbox?run=${run}` });
+const side = (page) => page.getByRole('complementary', { name: 'The call' });
+
+test('a person approves a call and resumes the run', async () => {
+  const run = await begin(payBack);
+  const page = await open(run);
+  const call = side(page);
+  await call.getByRole('heading', { name: 'simulated.refund' }).waitFor();
+  const text = await call.innerText();
+  assert.match(text, /order\s*o-1/);
+  assert.match(text, /amount\s*20/);
+  assert.match(text, /\$\{list\.orders\[0\]\.id\}/);
+  assert.match(text, /What the tool says of itself/);
+  assert.match(text, /may destroy something/);
+  await checkAccess(page, 'the inbox');
+  await screenshot(page, 'inbox');
+  await call.getByRole('button', { name: 'Approve', exact: true }).click();
+  const stored = page.getByRole('region', { name: 'Stored decisions' }).getByRole('listitem').filter({ hasText: run.slice(0, 8) });
+  await stored.getByRole('button', { name: 'Resume the run' }).click();
+  await page.locator('.run-header').getByText('succeeded').waitFor();
+  await finish(page);
+});
+
+test('a call is changed in an editor that knows the schema of the tool', async () => {
+  const run = await begin(payBack);
+  const page = await open(run);
+  const call = side(page);
+  await call.getByRole('button', { name: 'Change…' }).click();
+  const editor = call.getByLabel('Arguments, as JSON');
+  const approve = call.getByRole('button', { name: 'Approve with changes' });
+  await editor.fill('{"order": "o-1", "amount": "much"}');
+  await call.getByText('/amount').waitFor();
+  assert.ok(await approve.isDisabled());
+  await editor.fill('{"order": "o-1", "amount"');
+  await call.getByText('the text is not JSON').waitFor();
+  assert.ok(await approve.isDisabled());
+  await editor.fill('{"order": "o-1", "amount": 7}');
+  await call.getByText("The arguments fit the tool's schema.").waitFor();
+  await screenshot(page, 'inbox-change');
+  await approve.click();
+  await page.getByRole('button', { name: 'Resume the run' }).first().click();
+  await page.locator('.run-header').getByText('succeeded').waitFor();
+  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.getByRole('complementary').locator('.leaf', { hasText: /^amount\s*7/ }).waitFor();
+  await finish(page);
+});
+
+test('a call is rejected with a reason', async () => {
+  const run = await begin(payBack);
+  const page = await open(run);
+  await side(page).getByRole('button', { name: 'Reject…' }).click();
+  await page.getByLabel('Reason').fill('we call her instead');
+  await side(page).getByRole('button', { name: 'Reject', exact: true }).click();
+  await page.getByRole('button', { name: 'Resume the run' }).first().click();
+  await page.locator('.run-header').getByText('failed').waitFor();
+  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.getByRole('complementary').getByText('we call her instead').first().waitFor();
+  await finish(page);
+});
+
+test('all calls of a loop are decided together, and then all of a run', async () => {
+  const run = await begin(payAll);
+  const page = await open(run);
+  const call = side(page);
+  await page.getByRole('option').filter({ hasText: 'each[1]' }).click();
+  await call.getByLabel('All 3 of this loop').check();
+  await call.getByRole('heading', { name: '3 calls' }).waitFor();
+  const shown = await call.locator('.calls').innerText();
+  for (const order of ['o-1', 'o-2', 'o-3']) assert.ok(shown.includes(order), `${order} is shown`);
+  await screenshot(page, 'inbox-loop');
+  await call.getByRole('button', { name: 'Approve 3 calls' }).click();
+  await until(page, () => document.querySelectorAll('[role=option]').length === 1 || !document.querySelector('[role=option]'));
+  const second = await begin(payAll);
+  await page.getByRole('option').filter({ hasText: second.slice(0, 8) }).first().click();
+  await call.getByLabel('All 4 of this run').check();
+  await call.getByRole('button', { name: 'Reject 4 calls…' }).click();
+  await call.getByRole('button', { name: 'Reject 4 calls', exact: true }).click();
+  await page.getByRole('option').filter({ hasText: second.slice(0, 8) }).first().waitFor({ state: 'detached' });
+  await finish(page);
+});
+
+test('the keyboard alone suffices for a decision', async () => {
+  const run = await begin(payBack);
+  const page = await browser.open(world);
+  await press(page, 'g', 'i');
+  await page.getByRole('listbox', { name: 'Calls that wait for a decision' }).waitFor();
+  for (;;) {
+    const heading = await side(page).innerText().catch(() => '');
+    if (heading.includes(run.slice(0, 8))) break;
+    await press(page, 'j');
+    await until(page, (before) => document.querySelector('.side-pane')?.innerText !== before, heading);
+  }
+  await press(page, 'x', 'Enter');
+  await until(page, () => document.activeElement?.tagName === 'TEXTAREA');
+  await page.keyboard.type('not today');
+  await press(page, 'Tab', 'Enter');
+  await page.getByRole('status').filter({ hasText: 'Rejected: refund.' }).waitFor();
+  await finish(page);
+});
+
+test('a decision about a call that another person has decided meanwhile is refused', async () => {
+  const run = await begin(payBack);
+  const page = await open(run);
+  // The other decision comes between the click and the request.
+  await page.route('**/api/decisions', async (request) => {
+    await world.command('reject', run, '--because', 'no');
+    await request.continue();
+  });
+  await side(page).getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('alert').waitFor();
+  await finish(page);
+});

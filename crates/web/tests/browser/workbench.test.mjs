@@ -1,0 +1,125 @@
+// The workbench, the catalog of tools and the saved plans.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { payBack, welcome } from './plans.mjs';
+import { Browser, World, checkAccess, finish, press, screenshot, until } from './world.mjs';
+
+const world = new World();
+let browser;
+
+before(async () => {
+  world.write('welcome.json', welcome);
+  await world.command('save', 'welcome.json');
+  world.write('welcome.json', { ...welcome, title: 'Welcome a customer' });
+  await world.command('save', 'welcome.json');
+  await world.start();
+  browser = await Browser.launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+const open = () => browser.open(world, { route: '#/workbench' });
+const text = (plan) => JSON.stringify(plan, null, 2);
+const wrong = text(welcome).replace('get_customer', 'get_custmer');
+
+test('diagnostics appear in place while a person types, and F8 goes to them', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(wrong);
+  await page.locator('mark.error').waitFor();
+  assert.equal(await page.locator('mark.error').first().innerText(), '"get_custmer"'.slice(...(await page.locator('mark.error').first().innerText()).startsWith('"') ? [0] : [1, -1]));
+  await page.getByRole('status').filter({ hasText: /1 error/ }).waitFor();
+  await page.getByRole('region', { name: 'Diagnostics' }).getByText('get_custmer').first().waitFor();
+  await page.getByText(/What PW\d+ means/).first().click();
+  await checkAccess(page, 'the workbench');
+  await screenshot(page, 'workbench');
+  await page.getByLabel('Plan', { exact: true }).focus();
+  await press(page, 'Home', 'F8');
+  const selection = await page.evaluate(() => { const area = document.activeElement; return area.value.slice(area.selectionStart, area.selectionEnd); });
+  assert.match(selection, /get_custmer/);
+  await page.keyboard.type(selection.replace('get_custmer', 'get_customer'));
+  await page.getByText('The plan is sound.').waitFor();
+  await page.locator('.node').nth(2).waitFor();
+  await finish(page);
+});
+
+test('a plan is converted, estimated, and tried without a call', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text(welcome));
+  await page.getByText('The plan is sound.').waitFor();
+  await page.getByRole('link', { name: 'Estimate' }).click();
+  await page.locator('.pane dl').waitFor();
+  await press(page, '3');
+  await page.getByLabel('Convert to').selectOption('lines');
+  await page.getByLabel('Converted plan').getByText('get_customer(').first().waitFor();
+  await checkAccess(page, 'the conversion');
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByLabel('Inputs, as a JSON object').fill('{"who": ');
+  await page.getByText('the inputs are not JSON').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Dry run' }).isDisabled());
+  await page.getByLabel('Inputs, as a JSON object').fill('{"who": "Grace"}');
+  await page.getByRole('button', { name: 'Dry run' }).click();
+  await page.getByText('Dry run: no tool was called').waitFor();
+  await page.getByText('get_customer').last().waitFor();
+  await checkAccess(page, 'the dry run');
+  await finish(page);
+});
+
+test('a plan runs with simulated tools, is watched and cancelled or decided', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text(payBack));
+  await page.getByText(/The plan is sound\.|warning|note/).first().waitFor();
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('button', { name: 'Run with simulated tools' }).click();
+  await page.locator('.run-header').waitFor();
+  await page.locator('.node.s-waiting').waitFor();
+  await page.getByRole('link', { name: 'Decide 1 call' }).click();
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByRole('row').filter({ hasText: 'pay-back' }).getByText('succeeded').waitFor();
+  await finish(page);
+});
+
+test('a run of the page is cancelled', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text({ ...payBack, name: 'never' }));
+  await page.getByRole('link', { name: 'Run', exact: true }).click();
+  await page.getByRole('button', { name: 'Run with simulated tools' }).click();
+  await page.locator('.node.s-waiting').waitFor();
+  await page.getByRole('button', { name: 'Cancel…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+  await page.locator('.run-header').getByText('cancelled').waitFor();
+  await finish(page);
+});
+
+test('the catalog has the tools with their schemas and an example', async () => {
+  const page = await browser.open(world, { route: '#/tools' });
+  await page.getByLabel('Search tools').fill('refund');
+  await page.getByRole('option').filter({ hasText: 'refund' }).click();
+  const side = page.getByRole('complementary', { name: 'The tool' });
+  await side.getByRole('row').filter({ hasText: 'amount' }).getByText('number').waitFor();
+  await side.getByText('may destroy something').waitFor();
+  await checkAccess(page, 'the tools');
+  await screenshot(page, 'tools');
+  await side.getByRole('button', { name: 'Open in the workbench' }).click();
+  await until(page, () => document.querySelector('[data-editor]')?.value.includes('refund'));
+  await finish(page);
+});
+
+test('a saved plan has its versions, and two of them can be compared', async () => {
+  const page = await browser.open(world, { route: '#/plans' });
+  await page.getByRole('option').filter({ hasText: 'welcome' }).click();
+  const side = page.getByRole('complementary', { name: 'The plan' });
+  await side.getByLabel('Plan', { exact: true }).waitFor();
+  await side.getByLabel('compared with').selectOption('1');
+  await side.locator('.line.added').filter({ hasText: 'Welcome a customer' }).waitFor();
+  await checkAccess(page, 'the plans');
+  await screenshot(page, 'plans');
+  await side.getByRole('button', { name: 'Open in the workbench' }).click();
+  await page.getByText('The plan is sound.').waitFor();
+  await finish(page);
+});
