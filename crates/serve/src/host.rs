@@ -274,11 +274,18 @@ impl Host for PlanHost {
                 let answered = self.call_profile_tool(&call, profile).await;
                 return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
             }
-            match GatewayTool::call(Arc::clone(&self), call).await {
-                Err(CallFailure::Refused(error)) => Ok(self.refused(&error.0)),
-                Err(CallFailure::Upstream(error)) => Err(error),
-                Ok(result) => Ok(result),
-            }
+            let client = call.client.clone();
+            let has_view = GatewayTool::has_view(&call.name);
+            let result = match GatewayTool::call(Arc::clone(&self), call).await {
+                Err(CallFailure::Refused(error)) => self.refused(&error.0),
+                Err(CallFailure::Upstream(error)) => return Err(error),
+                Ok(result) => result,
+            };
+            Ok(if has_view {
+                self.with_view_token(&client, result)
+            } else {
+                result
+            })
         })
     }
 

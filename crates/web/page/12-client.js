@@ -76,6 +76,14 @@ function clientSource() {
     throw new SourceError('a view inside a client only reads and decides', 'do it with `planwright ui`, or ask the model', 0);
   };
 
+  // The address of such a page is none that links could be relative to.
+  addEventListener('click', (event) => {
+    const route = event.target.closest?.('a[href^="#"]')?.getAttribute('href');
+    if (!route) return;
+    event.preventDefault();
+    go(route);
+  });
+
   channel.request('ui/initialize', {
     protocolVersion: '2026-01-26',
     appInfo: { name: 'planwright', version: '1' },

@@ -216,7 +216,7 @@ impl GatewayTool {
                     continue;
                 }
             };
-            if tool.has_view() && host.page_for(client).is_some() {
+            if Self::has_view(tool.name) && host.page_for(client).is_some() {
                 view::with_view(&mut definition);
             }
             all.push(Value::from(definition));
@@ -224,9 +224,9 @@ impl GatewayTool {
         all
     }
 
-    /// Returns whether clients show the page of runs beside the results of the tool.
-    fn has_view(&self) -> bool {
-        matches!(self.name, EXECUTE_PLAN | CHECK_PLAN | GET_RUN)
+    /// Returns whether clients show the page of runs beside the results of the tool `name`.
+    pub(crate) fn has_view(name: &str) -> bool {
+        matches!(name, EXECUTE_PLAN | CHECK_PLAN | GET_RUN)
     }
 
     /// Calls the tool that `call` names.
@@ -237,11 +237,6 @@ impl GatewayTool {
             tool.condition != Condition::PlanWriter || host.offers_create_plan(&call.client)
         });
         match tool {
-            Some(tool) if tool.has_view() => {
-                let client = call.client.clone();
-                let result = (tool.handler)(Arc::clone(&host), call).await?;
-                Ok(host.with_view_token(&client, result))
-            }
             Some(tool) => (tool.handler)(host, call).await,
             None => Err(CallFailure::Upstream(UpstreamError::new(
                 UpstreamError::INVALID,

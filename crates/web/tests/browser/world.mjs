@@ -63,15 +63,21 @@ export class World {
     return JSON.parse(text);
   }
 
-  /** Begins a program that goes on in the background. */
-  begin(...args) {
-    const child = spawn(program, args, { cwd: this.folder, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  /** Begins a program that goes on in the background. Options may come first: `stdin`. */
+  begin(...given) {
+    const [options, args] = typeof given[0] === 'object' ? [given[0], given.slice(1)] : [{}, given];
+    const child = spawn(program, args, { cwd: this.folder, env: this.environment, stdio: [options.stdin ?? 'ignore', 'pipe', 'pipe'] });
     this.children.add(child);
     child.ended = new Promise((resolve) => child.on('exit', (code, signal) => {
       this.children.delete(child);
       resolve({ code, signal });
     }));
     return child;
+  }
+
+  /** Begins the gateway, over its standard input and output. */
+  beginServing() {
+    return this.begin({ stdin: 'pipe' }, 'serve', '--simulate', 'tools.json');
   }
 
   /** Begins a plan in the background. */

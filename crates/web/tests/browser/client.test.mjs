@@ -1,0 +1,189 @@
+// The page as a view of an MCP client: a client of the gateway that shows views in a frame without an origin, as the extension asks.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { payBack } from './plans.mjs';
+import { Browser, PATIENCE, World, checkAccess, finish, screenshot } from './world.mjs';
+
+const VIEW = 'ui://planwright/run';
+const world = new World();
+let browser;
+
+before(async () => {
+  browser = await Browser.launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+/** An MCP client of `planwright serve` over its standard input and output. */
+class Client {
+  constructor(capabilities) {
+    this.gateway = world.beginServing();
+    this.waiting = new Map();
+    let rest = '';
+    this.gateway.stdout.on('data', (data) => {
+      const lines = (rest + data).split('\n');
+      rest = lines.pop();
+      for (const line of lines) {
+        const message = JSON.parse(line);
+        this.waiting.get(message.id)?.(message);
+        this.waiting.delete(message.id);
+      }
+    });
+    this.capabilities = capabilities;
+  }
+
+  async initialize() {
+    await this.request('initialize', {
+      protocolVersion: '2025-11-25', capabilities: this.capabilities, clientInfo: { name: 'test', version: '1' },
+    });
+    this.gateway.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+    return this;
+  }
+
+  async request(method, params) {
+    const id = this.waiting.size + Math.floor(performance.now() * 1000);
+    const answered = new Promise((resolve) => this.waiting.set(id, resolve));
+    this.gateway.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    const { result, error } = await answered;
+    if (error) throw new Error(error.message);
+    return result;
+  }
+
+  call(name, given) {
+    return this.request('tools/call', { name, arguments: given });
+  }
+}
+
+const client = () => new Client({ extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } }).initialize();
+
+/** Shows the view of a result, and passes its calls on. */
+async function show(of, input, result) {
+  const read = await of.request('resources/read', { uri: VIEW });
+  assert.equal(read.contents[0].mimeType, 'text/html;profile=mcp-app');
+  const context = await browser.chromium.newContext({ viewport: { width: 900, height: 700 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  page.unwanted = [];
+  page.on('pageerror', (error) => page.unwanted.push(`error: ${error.stack ?? error}`));
+  page.on('request', (request) => {
+    if (!/^(data|about):/.test(request.url())) page.unwanted.push(`request: ${request.url()}`);
+  });
+  page.sent = [];
+  await page.exposeFunction('answer', async (method, params) => {
+    page.sent.push({ method, params });
+    if (method === 'ui/initialize') {
+      return { protocolVersion: '2026-01-26', hostInfo: { name: 'test', version: '1' }, hostCapabilities: {}, hostContext: {} };
+    }
+    assert.equal(method, 'tools/call');
+    return of.request(method, params);
+  });
+  await page.setContent('<!doctype html><title>client</title><style>html, body, iframe { margin: 0; border: 0; width: 100%; height: 100% }</style>');
+  await page.evaluate(([document_, given, shown]) => {
+    const frame = document.createElement('iframe');
+    frame.sandbox = 'allow-scripts';
+    frame.title = 'Planwright';
+    const post = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
+    addEventListener('message', async ({ source, data }) => {
+      if (source !== frame.contentWindow) return;
+      if (data.id !== undefined) {
+        try {
+          post({ id: data.id, result: await window.answer(data.method, data.params) });
+        } catch (error) {
+          post({ id: data.id, error: { code: -32000, message: error.message } });
+        }
+      } else if (data.method === 'ui/notifications/initialized') {
+        post({ method: 'ui/notifications/tool-input', params: { arguments: given } });
+        post({ method: 'ui/notifications/tool-result', params: shown });
+      }
+    });
+    frame.srcdoc = document_;
+    document.body.append(frame);
+  }, [read.contents[0].text, input, result]);
+  return { page, view: page.frameLocator('iframe') };
+}
+
+test('clients that show views get the page beside results, and its tools for the page alone', async () => {
+  const plain = await new Client({}).initialize();
+  const shows = await client();
+  const names = async (one) => (await one.request('tools/list', {})).tools;
+  const without = await names(plain);
+  assert.ok(!without.some((tool) => tool._meta?.ui || /decide_call|read_run_view/.test(tool.name)));
+  const tools = await names(shows);
+  for (const name of ['execute_plan', 'check_plan', 'get_run']) {
+    assert.equal(tools.find((tool) => tool.name === name)._meta.ui.resourceUri, VIEW);
+  }
+  for (const name of ['decide_call', 'read_run_view']) {
+    assert.deepEqual(tools.find((tool) => tool.name === name)._meta.ui.visibility, ['app']);
+  }
+  await assert.rejects(plain.request('resources/read', { uri: VIEW }));
+});
+
+test('a person follows a run in the client and approves its call', async () => {
+  const of = await client();
+  const input = { plan: payBack };
+  const result = await of.call('execute_plan', input);
+  const { run, status } = result.structuredContent;
+  assert.equal(status, 'waiting');
+  const { page, view } = await show(of, input, result);
+  await view.locator('.run-header').getByText('waiting').waitFor();
+  await view.locator('[data-graph]').waitFor();
+  await screenshot(page, 'client');
+  await view.getByRole('link', { name: /Inbox/ }).click();
+  await view.getByText('simulated.refund').first().click();
+  await screenshot(page, 'client-inbox');
+  const call = view.getByRole('complementary', { name: 'The call' });
+  await call.getByRole('heading', { name: 'simulated.refund' }).waitFor();
+  await call.getByRole('button', { name: /of this run/ }).click();
+  await call.getByRole('button', { name: /^Approve/ }).click();
+  await view.getByRole('region', { name: 'Stored decisions' }).getByText(run.slice(0, 8)).waitFor();
+  const done = await of.call('resume_plan', { run });
+  assert.equal(done.structuredContent.status, 'succeeded');
+  await view.getByRole('link', { name: 'Runs' }).click();
+  await view.getByText('succeeded').first().waitFor();
+  assert.ok(page.sent.some(({ params }) => params.name === 'decide_call'));
+  await finish(page);
+});
+
+test('a checked plan opens in the workbench', async () => {
+  const of = await client();
+  const input = { plan: { steps: [{ id: 'a', tool: 'simulated.nothing_of_the_kind' }] } };
+  const { page, view } = await show(of, input, await of.call('check_plan', input));
+  await view.getByRole('heading', { level: 1, name: 'Workbench' }).waitFor();
+  await screenshot(page, 'client-check');
+  await view.getByText('PW0201').first().waitFor();
+  await finish(page);
+});
+
+test('a model decides nothing: it has no token, and a token is used once', async () => {
+  const of = await client();
+  const { structuredContent: { run } } = await of.call('execute_plan', { plan: payBack });
+  const refused = async (name, given) => {
+    const result = await of.call(name, given);
+    assert.ok(result.isError, JSON.stringify(result));
+    assert.match(result.content[0].text, /only the view of the run/);
+  };
+  await refused('read_run_view', { path: 'inbox', token: '' });
+  await refused('read_run_view', { path: 'inbox', token: '0'.repeat(64) });
+  const found = await of.call('get_run', { run });
+  const token = found._meta['planwright/view'];
+  assert.ok(!JSON.stringify([found.content, found.structuredContent]).includes(token));
+  const inbox = await of.call('read_run_view', { path: 'inbox', token });
+  const { at, digest } = inbox.structuredContent.body.questions.find((question) => question.run === run);
+  const one = inbox._meta['planwright/decide'][digest];
+  assert.ok(!JSON.stringify([inbox.content, inbox.structuredContent]).includes(one));
+  const decision = { run, decisions: [{ at, digest }], decision: 'approve' };
+  await refused('decide_call', { ...decision, tokens: {} });
+  await refused('decide_call', { ...decision, tokens: { [digest]: token } });
+  // A view that writes by way of reading is refused as well.
+  const written = await of.call('read_run_view', { path: 'decisions', token, body: decision });
+  assert.equal(written.structuredContent.status, 403);
+  // The token belongs to this call: the arguments cannot be another's.
+  await refused('decide_call', { ...decision, decisions: [{ at, digest }, { at, digest: '0' }], tokens: { [digest]: one } });
+  const decided = await of.call('decide_call', { ...decision, tokens: { [digest]: one } });
+  assert.equal(decided.structuredContent.status, 200);
+  await refused('decide_call', { ...decision, tokens: { [digest]: one } });
+});
