@@ -131,7 +131,10 @@ impl RunBoard {
     }
 
     /// The row of a run, and the calls of it that wait for a decision. It blocks on the disk.
-    pub(crate) fn row(&self, info: &RunInfo) -> Result<(Arc<RunRow>, Vec<Arc<Question>>), ApiError> {
+    pub(crate) fn row(
+        &self,
+        info: &RunInfo,
+    ) -> Result<(Arc<RunRow>, Vec<Arc<Question>>), ApiError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let run = match known.entry(info.id.clone()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -140,8 +143,16 @@ impl RunBoard {
             }
         };
         run.update(&self.store, info)?;
-        let waiting = run.questions.iter().filter(|question| question.is_undecided());
-        let row = RunRow::new(info, run.plan.as_deref(), run.client.as_deref(), waiting.count());
+        let waiting = run
+            .questions
+            .iter()
+            .filter(|question| question.is_undecided());
+        let row = RunRow::new(
+            info,
+            run.plan.as_deref(),
+            run.client.as_deref(),
+            waiting.count(),
+        );
         Ok((Arc::new(row), run.questions.clone()))
     }
 

@@ -34,7 +34,10 @@ impl ApiError {
 
     /// The subject does not exist, or belongs to another client.
     pub(crate) fn missing(what: &str, name: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, format!("there is no {what} `{name}`"))
+        Self::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no {what} `{name}`"),
+        )
     }
 
     /// The subject has changed since it was shown.
@@ -72,9 +75,9 @@ pub(crate) async fn blocking<T: Send + 'static>(
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
-            StoreError::Missing { .. } | StoreError::Ambiguous { .. } | StoreError::BadName { .. } => {
-                StatusCode::NOT_FOUND
-            }
+            StoreError::Missing { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::BadName { .. } => StatusCode::NOT_FOUND,
             StoreError::Held { .. }
             | StoreError::Exists { .. }
             | StoreError::Removed { .. }
@@ -116,10 +119,8 @@ impl From<StoredRunError> for ApiError {
         match error {
             StoredRunError::Store(error) => error.into(),
             StoredRunError::Passphrase(error) => error.into(),
-            StoredRunError::Unreadable(_) => {
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
-                    .help("use the version of the program that wrote it")
-            }
+            StoredRunError::Unreadable(_) => Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+                .help("use the version of the program that wrote it"),
             StoredRunError::UnknownStep {
                 near: Some(near), ..
             } => Self::bad(message).help(format!("did you mean `{near}`?")),

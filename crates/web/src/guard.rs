@@ -86,7 +86,8 @@ fn check_origin(method: &Method, headers: &HeaderMap, host: &str) -> Result<(), 
         _ => return refused(),
     }
     let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    let is_navigation = headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate");
+    let is_navigation =
+        headers.get("sec-fetch-mode").map(HeaderValue::as_bytes) == Some(b"navigate");
     match site {
         None | Some(b"same-origin" | b"none") => Ok(()),
         // A link to the page from elsewhere shows the page, without its fragment.
@@ -114,14 +115,22 @@ impl Hosts {
     }
 
     fn contains(&self, host: &&str) -> bool {
-        self.names.iter().any(|name| name.eq_ignore_ascii_case(host))
+        self.names
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(host))
     }
 }
 
 const HEADERS: [(HeaderName, HeaderValue); 6] = [
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    ),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    ),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (
         HeaderName::from_static("cross-origin-opener-policy"),

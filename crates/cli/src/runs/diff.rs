@@ -30,11 +30,7 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
     }
     let store = store::open(&arguments.store, printer)?;
     let before = arguments.before.as_deref().unwrap_or("@2");
-    let diff = compared(
-        &store,
-        before,
-        arguments.after.as_deref().unwrap_or(NEWEST),
-    )?;
+    let diff = compared(&store, before, arguments.after.as_deref().unwrap_or(NEWEST))?;
     match arguments.format {
         Format::Json => output::json(&diff, RunFormat::Json, printer)?,
         Format::Text => printer.data(&text(&diff, Printer::data_width())),

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use planwright::core::{Plan, Value};
-use planwright::loaded_plan::declared_inputs;
 use planwright::engine::journal::{Entry, Record};
 use planwright::engine::run::History;
+use planwright::loaded_plan::declared_inputs;
 use planwright::terminal_text;
 use planwright_store::{ImportOutcome, NewPlan, Prune, Store, StoreError, StoredPlan};
 use serde::Serialize;

@@ -58,12 +58,7 @@ pub(super) fn of_step(
     step: &str,
 ) -> Result<String, CommandError> {
     let step = address(step, stored, info.created)?;
-    let log = LogV1::new(
-        listing(info),
-        info.created,
-        &stored.entries,
-        Some(&step),
-    );
+    let log = LogV1::new(listing(info), info.created, &stored.entries, Some(&step));
     Ok(text(&log, WHOLE_VALUE_WIDTH))
 }
 

@@ -9,8 +9,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright::Planwright;
 use planwright::config::Config;
-use planwright::core::{Catalog, Value};
 use planwright::core::check::Policy;
+use planwright::core::{Catalog, Value};
 use planwright::engine::{Backends, RunOptions};
 use planwright::planner::dates::Now;
 use planwright::service::{RunOverrides, Tools};
@@ -123,8 +123,7 @@ impl CommandTools {
             Some(_) => ServerUse::Calls,
             None => ServerUse::Lists,
         };
-        let mut toolbox =
-            Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
+        let mut toolbox = Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
         toolbox.apply_config(&config, Some(&self.store), self.printer)?;
         self.opened(toolbox, config, &self.arguments)
     }

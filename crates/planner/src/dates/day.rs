@@ -346,7 +346,9 @@ impl Now {
     pub fn span(&self, range: &DateRange) -> (i64, i64) {
         let start = |date: Date| {
             let midnight = self.zone.to_ambiguous_zoned(date.at(0, 0, 0, 0));
-            midnight.compatible().map(|zoned| zoned.timestamp().as_second())
+            midnight
+                .compatible()
+                .map(|zoned| zoned.timestamp().as_second())
         };
         let begin = start(range.from.0).unwrap_or(i64::MIN);
         let end = (range.to.0.tomorrow()).and_then(start).unwrap_or(i64::MAX);

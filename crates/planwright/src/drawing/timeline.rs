@@ -103,7 +103,13 @@ impl TimelineV1 {
         for calls in last.values_mut() {
             calls.sort_by_key(|call| call.sent);
             for call in &*calls {
-                bars.push(TimelineBarV1::new(call.at, "call", call.sent, call.ended, call.status));
+                bars.push(TimelineBarV1::new(
+                    call.at,
+                    "call",
+                    call.sent,
+                    call.ended,
+                    call.status,
+                ));
                 if let Some(bar) = bars.last_mut() {
                     bar.tool = Some(Arc::clone(call.tool));
                     bar.attempt = call.attempt;
@@ -169,7 +175,11 @@ impl TimelineBarV1 {
 fn waits(entries: &[Entry], bars: &mut Vec<TimelineBarV1>) {
     let mut open: HashMap<&Arc<Address>, Duration> = HashMap::new();
     let mut add = |at: &Arc<Address>, since: Duration, end: Option<Duration>| {
-        let status = if end.is_some() { "succeeded" } else { "running" };
+        let status = if end.is_some() {
+            "succeeded"
+        } else {
+            "running"
+        };
         bars.push(TimelineBarV1::new(at, "wait", since, end, status));
     };
     for entry in entries {

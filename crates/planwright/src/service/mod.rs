@@ -34,8 +34,8 @@ pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
+pub use step_states::{StepPhase, StepStates, StepView};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
-pub use step_states::{StepPhase, StepStates, StepView};
 pub use time_left::TimeLeft;
 pub use view::{ActiveStep, EndedStep, RunView};

@@ -324,7 +324,8 @@ pub(super) fn enclosing(at: &Address) -> Vec<String> {
     let mut found = Vec::new();
     let mut level = Some(at);
     while let Some(address) = level {
-        let is_calling = std::ptr::eq(address, at) && address.item.is_none() && address.round.is_none();
+        let is_calling =
+            std::ptr::eq(address, at) && address.item.is_none() && address.round.is_none();
         if !is_calling && !address.inside.as_deref().is_some_and(is_part) {
             found.push(whole(address));
         }

@@ -23,7 +23,10 @@ pub fn compare_runs(
     before: &RunInfo,
     after: &RunInfo,
 ) -> Result<DiffV1, StoredRunError> {
-    Ok(compare(Side::read(store, before)?, Side::read(store, after)?))
+    Ok(compare(
+        Side::read(store, before)?,
+        Side::read(store, after)?,
+    ))
 }
 
 /// A run on one side of the comparison.

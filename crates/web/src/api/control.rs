@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use planwright::core::Value;
 use planwright::engine::{RunId, RunOptions};
-use planwright::stored::{PassphraseError, Passphrase, StoredRun};
+use planwright::stored::{Passphrase, PassphraseError, StoredRun};
 use serde::{Deserialize, Serialize};
 
 use super::decisions::decider;

@@ -89,7 +89,9 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     // All calls are compared before anything is stored.
     let mut questions = Vec::new();
     for shown in &new.decisions {
-        let question = open.iter().find(|question| question.at.to_string() == shown.at);
+        let question = open
+            .iter()
+            .find(|question| question.at.to_string() == shown.at);
         let question = question.filter(|question| question.digest() == shown.digest);
         questions.push(question.ok_or_else(|| {
             ApiError::conflict(format!(
@@ -117,7 +119,10 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
     let mut decided = 0;
     for question in questions {
-        let stored = state.settings.service.decide(question, decision.clone(), &decider);
+        let stored = state
+            .settings
+            .service
+            .decide(question, decision.clone(), &decider);
         stored.map_err(|error| match error {
             planwright::service::Error::StoredRun(StoredRunError::Store(
                 error @ StoreError::Decided { .. },
@@ -151,7 +156,10 @@ impl NewDecisions {
                 Decision::Approve { args }
             }
             DecisionWord::Reject => Decision::Reject {
-                because: self.reason.clone().filter(|reason| !reason.trim().is_empty()),
+                because: self
+                    .reason
+                    .clone()
+                    .filter(|reason| !reason.trim().is_empty()),
             },
         })
     }

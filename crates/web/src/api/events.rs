@@ -213,7 +213,11 @@ impl Follower {
         let Some(watched) = &mut self.watched else {
             return Ok(());
         };
-        if watched.changed.is_empty() && !watched.grew && !watched.has_row_changed && !watched.is_new {
+        if watched.changed.is_empty()
+            && !watched.grew
+            && !watched.has_row_changed
+            && !watched.is_new
+        {
             return Ok(());
         }
         watched.has_row_changed = false;

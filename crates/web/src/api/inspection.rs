@@ -91,9 +91,9 @@ impl Inspection {
                 .map(|report| report.summary)
                 .map_err(|error| error.to_string())
         });
-        summary.as_ref().map_err(|reason| {
-            ApiError::conflict(format!("the run cannot be replayed: {reason}"))
-        })
+        summary
+            .as_ref()
+            .map_err(|reason| ApiError::conflict(format!("the run cannot be replayed: {reason}")))
     }
 
     /// The summary of the step, item or round at `address`.

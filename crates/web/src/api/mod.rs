@@ -53,7 +53,12 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/plan/convert", post(workbench::convert))
         .route("/plan/run", post(workbench::run))
         .route("/events", get(events::stream))
-        .fallback(async || ApiError::new(axum::http::StatusCode::NOT_FOUND, "there is no such part of the interface"))
+        .fallback(async || {
+            ApiError::new(
+                axum::http::StatusCode::NOT_FOUND,
+                "there is no such part of the interface",
+            )
+        })
 }
 
 /// The run with exactly this id, if the visitor may see it. A run of another client does not exist. It blocks on the disk.

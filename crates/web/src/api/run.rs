@@ -89,7 +89,13 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
         no_graph,
         states: StepState::all(&read.states, read.states.addresses(), is_driven),
         questions,
-        revisions: read.stored.changes().into_iter().enumerate().map(revision).collect(),
+        revisions: read
+            .stored
+            .changes()
+            .into_iter()
+            .enumerate()
+            .map(revision)
+            .collect(),
         can_cancel: state.running.has(&info.id),
         can_resume: !is_driven
             && run.status != "succeeded"
@@ -198,10 +204,21 @@ pub(crate) async fn timeline(
         let plan = read.plan.as_ref().ok();
         let options = read.stored.options();
         let expected = plan.map(|plan| {
-            estimate(plan, &options.durations, &options.limits, &options.evaluation).expected
+            estimate(
+                plan,
+                &options.durations,
+                &options.limits,
+                &options.evaluation,
+            )
+            .expected
         });
         let mut clock = RunClock::new(info.created);
-        let last = read.stored.entries.iter().map(|entry| (clock.time(entry), entry.at)).last();
+        let last = read
+            .stored
+            .entries
+            .iter()
+            .map(|entry| (clock.time(entry), entry.at))
+            .last();
         let now = last.filter(|_| info.holder.is_some()).map(|(time, at)| {
             let since = (state.settings.now)().duration_since(time);
             milliseconds(at + since.unwrap_or_default())

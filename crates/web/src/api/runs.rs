@@ -105,7 +105,10 @@ impl Filter {
         };
         let has_text = self.text.as_ref().is_none_or(|text| {
             row.id.as_str().starts_with(&**text)
-                || row.plan.as_ref().is_some_and(|plan| plan.to_lowercase().contains(&**text))
+                || row
+                    .plan
+                    .as_ref()
+                    .is_some_and(|plan| plan.to_lowercase().contains(&**text))
         });
         has_status
             && has_text

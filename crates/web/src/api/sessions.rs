@@ -25,8 +25,7 @@ pub(crate) async fn open(
         "{}={value}; HttpOnly; SameSite=Strict; Path=/",
         state.cookie
     );
-    let cookie = HeaderValue::try_from(cookie).map_err(|error| {
-        ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
-    })?;
+    let cookie = HeaderValue::try_from(cookie)
+        .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }

@@ -7,6 +7,7 @@ use planwright::core::Value;
 use planwright::engine::event::Address;
 use planwright::engine::run::{PastCall, StepHistory};
 use planwright::format::{ErrorV1, LogLineV1, LogV1, milliseconds};
+use planwright::service::StepView;
 use planwright::stored::listing;
 use serde::Serialize;
 
@@ -72,7 +73,10 @@ pub(crate) fn detail(
     address: &str,
     whole: bool,
 ) -> Result<StepDetail, ApiError> {
-    let past = read.history.steps().find(|(at, _)| at.to_string() == address);
+    let past = read
+        .history
+        .steps()
+        .find(|(at, _)| at.to_string() == address);
     let summary = read.step(address);
     let plan = read.plan.as_ref().ok();
     let at: Arc<Address> = match (&past, summary) {
@@ -85,6 +89,12 @@ pub(crate) fn detail(
     let history = past.map(|(_, history)| history);
     let last = history.and_then(|history| history.calls.last());
     let is_driven = read.info.holder.is_some();
+    let is_part = address.contains(['[', '#']);
+    let view = match history {
+        // Items and rounds have no state of their own among those of the run.
+        Some(history) if is_part => StepView::of_past(history),
+        Some(_) | None => read.states.step(address),
+    };
     let mut cut = false;
     let mut short = |value: Option<Value>| {
         let value = value?;
@@ -100,15 +110,26 @@ pub(crate) fn detail(
             .or_else(|| history?.asked.as_ref().map(|asked| asked.args.clone()))
             .or_else(|| summary?.args.clone()),
     );
-    let output = short(summary.and_then(|summary| summary.output.clone()).or_else(|| {
-        let answer = last?.answer.as_ref()?.as_ref().ok()?;
-        Some(answer.value.clone())
-    }));
-    let content = summary.map(|summary| summary.content.clone()).unwrap_or_default();
-    let content = content.into_iter().filter_map(|value| short(Some(value))).collect();
+    let output = short(
+        summary
+            .and_then(|summary| summary.output.clone())
+            .or_else(|| {
+                let answer = last?.answer.as_ref()?.as_ref().ok()?;
+                Some(answer.value.clone())
+            }),
+    );
+    let content = summary
+        .map(|summary| summary.content.clone())
+        .unwrap_or_default();
+    let content = content
+        .into_iter()
+        .filter_map(|value| short(Some(value)))
+        .collect();
     let error = history.and_then(|history| history.settled.as_ref()?.error.as_ref());
     let error = error.or_else(|| summary?.error.as_ref());
-    let parts = summary.map(|summary| &summary.parts[..]).unwrap_or_default();
+    let parts = summary
+        .map(|summary| &summary.parts[..])
+        .unwrap_or_default();
     let log = LogV1::new(
         listing(&read.info),
         read.info.created,
@@ -129,9 +150,11 @@ pub(crate) fn detail(
             .map(|call| Arc::clone(&call.tool))
             .or_else(|| summary?.tool.clone()),
         description: planned.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
-        state: StepState::of(&read.states.step(address), is_driven),
+        state: StepState::of(&view, is_driven),
         arguments,
-        sources: plan.map(|plan| argument_sources(plan, &at)).unwrap_or_default(),
+        sources: plan
+            .map(|plan| argument_sources(plan, &at))
+            .unwrap_or_default(),
         output,
         content,
         attempts: attempts(history, is_driven),
@@ -164,7 +187,9 @@ fn planned(read: &Inspection, address: &str) -> Option<Address> {
 }
 
 fn attempts(history: Option<&StepHistory>, is_driven: bool) -> Vec<Attempt> {
-    let calls = history.map(|history| &history.calls[..]).unwrap_or_default();
+    let calls = history
+        .map(|history| &history.calls[..])
+        .unwrap_or_default();
     let attempt = |call: &PastCall| Attempt {
         n: call.attempt,
         started_ms: milliseconds(call.sent),

@@ -82,7 +82,9 @@ impl Question {
             let tool = tools.into_iter().find(|tool| {
                 tool.server == question.subject.server && *tool.name == *question.subject.tool
             });
-            let found = checked.as_ref().and_then(|plan| step_at(plan, &question.at));
+            let found = checked
+                .as_ref()
+                .and_then(|plan| step_at(plan, &question.at));
             let (asked, earlier) = journaled(&stored, info, &question);
             Self {
                 run: info.id.clone(),

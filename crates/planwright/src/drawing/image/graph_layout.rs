@@ -90,7 +90,9 @@ impl Drawing {
     ) -> PlacedGraph {
         PlacedGraph::of(graph, &|step| {
             let at = Arc::new(address(inside, step));
-            let inner = self.inner(step).filter(|_| open.contains(&at.to_string()))?;
+            let inner = self
+                .inner(step)
+                .filter(|_| open.contains(&at.to_string()))?;
             Some(self.placed(inner, Some(&at), open))
         })
     }

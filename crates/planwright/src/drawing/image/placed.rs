@@ -118,7 +118,6 @@ impl StepBox {
     }
 }
 
-
 #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
 pub(super) fn real(count: usize) -> f64 {
     count as f64
