@@ -141,7 +141,8 @@ function stateOf(shown, at) {
 const NOT_RUN = { status: 'not_run' };
 
 function setQuestions(questions) {
-  const open = questions.filter((question) => !question.decision);
+  const open = questions.filter((question) => !question.decision).sort((a, b) => String(a.asked).localeCompare(String(b.asked))
+    || a.run.localeCompare(b.run) || compareAddresses(a.at, b.at));
   live.set({ questions: open, decided: questions.filter((question) => question.decision) });
   document.title = open.length ? `(${open.length}) Planwright` : 'Planwright';
 }

@@ -147,17 +147,19 @@ function StepError({ error }) {
     <p>${(error.code ?? error.kind) && html`<strong>${oneLine(error.code ?? error.kind, 20)}</strong> `}<${Message} of=${error.message} /></p>
     ${error.help && html`<p class="soft"><${Message} of=${error.help} /></p>`}
     ${error.data !== null && error.data !== undefined && html`<details><summary>Data of the error</summary><${Value} of=${error.data} /></details>`}
-    ${error.page && html`<details><summary>What ${oneLine(error.code ?? 'this code', 12)} means</summary><${CodePage} of=${error.page} /></details>`}
+    ${error.page && html`<${CodePage} code=${error.code} of=${error.page} />`}
   </div></div>`;
 }
 
-/** The page of a code, which is Markdown: headings, code and paragraphs, all as text. */
-function CodePage({ of }) {
+/** The page of a code, which is Markdown: headings, code and paragraphs, all as text. If only its address is known, the command that prints it. */
+function CodePage({ code, of }) {
+  const name = oneLine(code ?? 'this code', 12);
+  if (/^https?:/.test(of)) return html`<p class="soft"><code>planwright explain ${name}</code> explains it.</p>`;
   const blocks = String(of).replaceAll('\r', '').split(/^```.*\n?/m);
-  return html`<div class="code-page">${blocks.map((block, index) => (index % 2
+  return html`<details><summary>What ${name} means</summary><div class="code-page">${blocks.map((block, index) => (index % 2
     ? html`<pre tabindex="0"><${Text} of=${block.trimEnd()} /></pre>`
     : block.split(/\n{2,}/).filter((text) => text.trim()).map((text) => {
       const heading = /^#+ (.*)/.exec(text.trim());
       return heading ? html`<h4><${Message} of=${heading[1]} /></h4>` : html`<p><${Message} of=${text.trim()} /></p>`;
-    })))}</div>`;
+    })))}</div></details>`;
 }

@@ -140,12 +140,15 @@ function QuestionCall({ question }) {
     <p class="soft digest">digest <code>${oneLine(question.digest ?? '', 64)}</code></p></section>`;
 }
 
+/** The calls up to which all of them are open at first. */
+const FEW_CALLS = 20;
+
 /** The arguments of several calls, each of them in full when it is opened. */
 function QuestionCalls({ calls }) {
   const [shown, setShown] = useState(100);
   return html`<section><h3>${count(calls.length, 'call')}</h3><ol class="calls">${calls.slice(0, shown).map((call) => html`<li key=${questionKey(call)}>
-    <details><summary><code class="strong"><${Text} of=${call.tool} line /></code> <span class="soft"><${Text} of=${call.at} line /></span>
-      <span class="cut"><${Text} of=${brief(call.arguments, 200)} line /></span></summary>
+    <details open=${calls.length <= FEW_CALLS}><summary><code class="strong"><${Text} of=${call.tool} line /></code> <span class="soft"><${Text} of=${call.at} line /></span>
+      ${calls.length > FEW_CALLS && html`<code class="cut"><${Text} of=${brief(call.arguments, 200)} line /></code>`}</summary>
       <${Value} of=${call.arguments} sources=${call.sources} depth=${4} /></details></li>`)}</ol>
     ${shown < calls.length && html`<button class="small" onClick=${() => setShown(shown + 400)}>Show more of ${calls.length.toLocaleString('en')} calls</button>`}
     ${calls[0].plan_digest && html`<p class="soft digest">plan digest <code>${oneLine(calls[0].plan_digest, 64)}</code></p>`}</section>`;

@@ -71,7 +71,8 @@ function WorkbenchScreen({ parameters }) {
   const tab = parameters.get('tab') ?? 'graph';
   const [at, setAt] = useState(null);
   const { result } = state;
-  const diagnostics = result?.diagnostics ?? [];
+  const hidden = useMemo(() => hiddenCharacters(state.text), [state.text]);
+  const diagnostics = [...hidden, ...(result?.diagnostics ?? [])];
   const file = useRef(null);
   const [isSaving, setSaving] = useState(false);
   const open = async (chosen) => chosen && editBench({ text: await chosen.text(), dialect: '' });
@@ -107,6 +108,22 @@ function WorkbenchScreen({ parameters }) {
   </section>`;
 }
 
+/** The most invisible characters of a text that are listed. */
+const MAX_HIDDEN = 50;
+
+/** The characters of a text that a person does not see, as diagnostics of the page: an editor cannot show them. */
+function hiddenCharacters(text) {
+  const found = [];
+  for (const { 0: character, index } of text.matchAll(INVISIBLE)) {
+    const before = text.slice(0, index);
+    const line = before.split('\n').length;
+    found.push({ severity: 'warning', start: index, end: index + character.length, line, column: index - before.lastIndexOf('\n'),
+      code: '', message: `the text has an invisible character, ${escapeOf(character)}` });
+    if (found.length === MAX_HIDDEN) break;
+  }
+  return found;
+}
+
 /** Saves the plan under a name, as its newest version. */
 function SaveDialog({ state, onClose }) {
   const [name, setName] = useState('');
@@ -134,16 +151,16 @@ function BenchDiagnostics({ state, diagnostics }) {
   const kinds = ['error', 'warning', 'note'].map((kind) => [kind, diagnostics.filter((entry) => entry.severity === kind).length]);
   let summary = '';
   if (state.checking) summary = 'Checking…';
-  else if (state.result) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(', ') : 'The plan is sound.';
+  else if (state.result || diagnostics.length) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(', ') : 'The plan is sound.';
   return html`<section class="diagnostics" aria-label="Diagnostics">
     <p class="summary" role="status">${summary}${state.result?.note && html` <span class="soft"><${Message} of=${state.result.note} /></span>`}</p>
     <${ErrorNote} error=${state.error} retry=${checkBench} />
     ${diagnostics.length > 0 && html`<ol>${diagnostics.slice(0, 100).map((entry, index) => html`<li key=${`${index} ${entry.code}`}>
       <button class="diagnostic" data-row onClick=${() => selectInEditor(entry.start, entry.end)}>
         <${Icon} status=${SEVERITIES[entry.severity] ?? 'not_run'} /><span class="sr">${entry.severity}: </span>
-        <span class="soft figure">${entry.line}:${entry.column}</span> <strong>${oneLine(entry.code, 12)}</strong> <${Message} of=${entry.message} /></button>
+        <span class="soft figure">${entry.line}:${entry.column}</span> ${entry.code && html`<strong>${oneLine(entry.code, 12)}</strong> `}<${Message} of=${entry.message} /></button>
       ${entry.help && html`<p class="soft help"><${Message} of=${entry.help} /></p>`}
-      ${entry.page && html`<details><summary>What ${oneLine(entry.code, 12)} means</summary><${CodePage} of=${entry.page} /></details>`}
+      ${entry.page && html`<${CodePage} code=${entry.code} of=${entry.page} />`}
     </li>`)}</ol>`}
   </section>`;
 }

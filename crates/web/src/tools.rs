@@ -7,17 +7,20 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
+use planwright::Planwright;
 use planwright::core::{CheckedPlan, Value};
 use planwright::engine::{RunOptions, SecretValues};
 use planwright::format::ToolSourcesV1;
 use planwright::stored::StoredRun;
-use planwright::Planwright;
 
 /// Opens tools.
 pub trait PageTools: Send + Sync {
     /// The tools of plans that a person writes on the page: those that `needed` names, ready to be called; without it all, to be listed and
     /// checked against.
-    fn open(&self, needed: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
+    fn open(
+        &self,
+        needed: Option<BTreeSet<String>>,
+    ) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
     /// Simulated tools, which answer from `script`.
     fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
@@ -39,7 +42,8 @@ pub struct OpenTools {
     /// The options of runs.
     pub options: RunOptions,
     /// The values of `env` and `secrets` references of a plan.
-    pub external_values: Arc<dyn Fn(&CheckedPlan) -> Result<SecretValues, ToolsError> + Send + Sync>,
+    pub external_values:
+        Arc<dyn Fn(&CheckedPlan) -> Result<SecretValues, ToolsError> + Send + Sync>,
     /// Ends the tools when the last clone is dropped.
     pub guard: Arc<dyn Any + Send + Sync>,
 }

@@ -15,7 +15,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         &[
             "crates/serve/src/http/",
             "crates/testkit/src/conformance_server/",
-            "crates/web/src/",
+            "crates/web/",
         ],
     ),
     ("cap_std", &["crates/planwright/src/workspace/"]),
@@ -112,6 +112,7 @@ const RUNTIMES: &[&str] = &[
     "crates/planwright/tests/",
     "crates/serve/src/http/tests/",
     "crates/testkit/src/conformance_server/",
+    "crates/web/tests/",
 ];
 
 /// The folders that derive JSON Schema from Rust types.

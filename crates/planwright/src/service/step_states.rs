@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use planwright_core::CheckedPlan;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
+use planwright_engine::run::StepHistory;
 use planwright_engine::{RunId, RunStatus, StepStatus};
 
 use super::RunView;
@@ -345,6 +346,27 @@ impl StepView {
         rounds: 0,
         error: None,
     };
+
+    /// The state of an item or round, or of a step inside of one, by its history.
+    pub fn of_past(past: &StepHistory) -> Self {
+        let first = past.calls.first().map(|call| call.sent);
+        let end = past.settled.as_ref();
+        let error = end.and_then(|end| end.error.as_ref());
+        Self {
+            phase: match end {
+                Some(end) => StepPhase::from(end.status),
+                None if past.open_question().is_some() => StepPhase::Waiting,
+                None if past.calls.is_empty() => StepPhase::Pending,
+                None => StepPhase::Running,
+            },
+            tool: past.calls.last().map(|call| Arc::clone(&call.tool)),
+            started: end.and_then(|end| end.started).or(first),
+            ended: end.map(|end| end.ended),
+            attempt: past.attempts(),
+            error: error.map(|error| error.message.clone()),
+            ..Self::PENDING
+        }
+    }
 
     fn of_active(active: &ActiveStep) -> Self {
         let phase = match (active.is_asking, active.pause) {

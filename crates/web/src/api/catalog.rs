@@ -74,7 +74,9 @@ pub(crate) async fn tools(
         let of_server = servers.entry(tool.server.to_string()).or_default();
         of_server.push(ToolEntry::of(tool));
     }
-    let servers = servers.into_iter().map(|(name, tools)| Server { name, tools });
+    let servers = servers
+        .into_iter()
+        .map(|(name, tools)| Server { name, tools });
     Ok(Json(Tools {
         servers: servers.collect(),
     }))

@@ -51,13 +51,19 @@ fn object(schema: &Value, depth: usize) -> Value {
         .filter_map(Value::as_text)
         .collect();
     let properties = schema.get("properties").and_then(Value::as_object);
-    let properties = properties.into_iter().flat_map(|properties| properties.iter());
+    let properties = properties
+        .into_iter()
+        .flat_map(|properties| properties.iter());
     let fields: Vec<(String, Value)> = properties
         // Without required fields, all of them show what the tool takes.
         .filter(|(name, _)| required.is_empty() || required.contains(&&***name))
         .map(|(name, schema)| (name.to_string(), of(schema, depth)))
         .collect();
-    Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
+    Value::object(
+        fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone())),
+    )
 }
 
 fn kind(schema: &Value) -> &str {

@@ -7,6 +7,7 @@ use planwright::core::Value;
 use planwright::engine::event::Address;
 use planwright::engine::run::{PastCall, StepHistory};
 use planwright::format::{ErrorV1, LogLineV1, LogV1, milliseconds};
+use planwright::service::StepView;
 use planwright::stored::listing;
 use serde::Serialize;
 
@@ -88,6 +89,12 @@ pub(crate) fn detail(
     let history = past.map(|(_, history)| history);
     let last = history.and_then(|history| history.calls.last());
     let is_driven = read.info.holder.is_some();
+    let is_part = address.contains(['[', '#']);
+    let view = match history {
+        // Items and rounds have no state of their own among those of the run.
+        Some(history) if is_part => StepView::of_past(history),
+        Some(_) | None => read.states.step(address),
+    };
     let mut cut = false;
     let mut short = |value: Option<Value>| {
         let value = value?;
@@ -143,7 +150,7 @@ pub(crate) fn detail(
             .map(|call| Arc::clone(&call.tool))
             .or_else(|| summary?.tool.clone()),
         description: planned.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
-        state: StepState::of(&read.states.step(address), is_driven),
+        state: StepState::of(&view, is_driven),
         arguments,
         sources: plan
             .map(|plan| argument_sources(plan, &at))

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
+use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Input;
 use planwright::core::{CheckedPlan, Diagnostic, Diagnostics, Object, Severity, Value};
 use planwright::dialects::{self, ReadOptions};
 use planwright::drawing::{Drawing, GraphLayoutV1};
 use planwright::engine::approval::Always;
-use planwright::core::expression::EvaluationLimits;
 use planwright::engine::run::preview;
 use planwright::engine::{Decision, RunId, RunOptions};
 use planwright::format::{ReportStatus, ReportV1, StepV1};
@@ -173,7 +173,11 @@ impl EstimateEntry {
             expected_ms: estimate.expected.as_secs_f64() * 1000.0,
             calls: estimate.calls,
             work_ms: estimate.work.as_secs_f64() * 1000.0,
-            path: estimate.path.iter().map(|call| call.at.to_string()).collect(),
+            path: estimate
+                .path
+                .iter()
+                .map(|call| call.at.to_string())
+                .collect(),
         })
     }
 }
@@ -287,7 +291,9 @@ pub(crate) async fn convert(
             text
         });
         let text = text.filter(|_| !diagnostics.has_errors());
-        let losses = diagnostics.iter().map(|diagnostic| diagnostic.message.clone());
+        let losses = diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic.message.clone());
         Ok(Json(Conversion {
             text,
             losses: losses.collect(),
@@ -422,11 +428,17 @@ fn script(tools: &OpenTools) -> Value {
             ("approval", Value::from(tool.needs_approval())),
             ("returns", example(tool.output.as_value())),
         ];
-        let fields = fields.into_iter().filter(|(_, value)| *value != Value::Null);
+        let fields = fields
+            .into_iter()
+            .filter(|(_, value)| *value != Value::Null);
         (tool.qualified_name().to_string(), Value::object(fields))
     });
     let tools: Vec<(String, Value)> = tools.collect();
-    let tools = Value::object(tools.iter().map(|(name, tool)| (name.as_str(), tool.clone())));
+    let tools = Value::object(
+        tools
+            .iter()
+            .map(|(name, tool)| (name.as_str(), tool.clone())),
+    );
     Value::object([("tools", tools)])
 }
 

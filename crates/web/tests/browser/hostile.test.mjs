@@ -56,7 +56,7 @@ async function checkText(page, what) {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
     for (let node = walker.currentNode; node; node = walker.nextNode()) {
       if (node.nodeType === Node.TEXT_NODE) {
-        if (!node.parentElement.closest('script, style, textarea') && hidden.test(node.data)) list.push(`text: ${JSON.stringify(node.data.slice(0, 80))}`);
+        if (!node.parentElement.closest('script, style, textarea, .under') && hidden.test(node.data)) list.push(`text: ${JSON.stringify(node.data.slice(0, 80))}`);
       } else {
         for (const { name, value } of node.attributes) {
           if (hidden.test(value)) list.push(`${name}: ${JSON.stringify(value.slice(0, 80))}`);

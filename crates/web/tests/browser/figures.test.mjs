@@ -1,0 +1,146 @@
+// Figures for 10,000 steps, which are printed and not asserted: machines differ.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { Browser, World, finish, go, until } from './world.mjs';
+
+const STEPS = 10000;
+const LIVE_STEPS = 1000;
+
+const world = new World();
+let browser;
+let run;
+
+/** Layers of 100 steps, each of which takes the outputs of two steps of the layer before. */
+function plan(count, tool) {
+  const steps = Array.from({ length: count }, (_, index) => {
+    const step = { id: `s${index}`, tool };
+    if (index >= 100) step.args = { a: `\${s${index - 100}}`, b: `\${s${index - (index % 100 === 0 ? 1 : 101)}}` };
+    return step;
+  });
+  return { name: `steps-${count}`, steps };
+}
+
+before(async () => {
+  world.write('quick.json', { tools: { quick: { returns: 1 }, short: { sleep_ms: 10, returns: 1 } } });
+  world.write('large.json', plan(STEPS, 'quick'));
+  run = JSON.parse(await world.command('run', 'large.json', '--simulate', 'quick.json', '--format', 'json')).run;
+  await world.start();
+  browser = await Browser.launch();
+});
+
+after(async () => {
+  await browser?.close();
+  await world.close();
+});
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+
+/** The frames that the browser drew while `act` ran in the page: `{rate, median, slow}`, the last one the 95th percentile in ms. */
+async function frames(page, name, act, argument) {
+  const times = await page.evaluate(async ([body, given]) => {
+    const list = [];
+    let isOver = false;
+    let last = performance.now();
+    const tick = (time) => {
+      list.push(time - last);
+      last = time;
+      if (!isOver) requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+    await new Function('given', `return (${body})(given)`)(given).catch?.(() => {});
+    isOver = true;
+    return list.slice(2);
+  }, [String(act), argument]);
+  times.sort((a, b) => a - b);
+  const total = times.reduce((sum, time) => sum + time, 0);
+  console.log(`${name}: ${(1000 * times.length / total).toFixed(0)} frames a second, median ${median(times).toFixed(1)} ms, 95 % within ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms`);
+}
+
+test('figures for 10,000 steps', async (context) => {
+  const page = await browser.open(world);
+  await page.locator('[data-row]').first().waitFor();
+  await page.addInitScript(() => {});
+  // The time from the arrival of the data to the first frame that shows it.
+  await page.evaluate(() => {
+    const { text } = Response.prototype;
+    Response.prototype.text = async function timed() {
+      const result = await text.call(this);
+      if (/\/api\/runs\/\w+$/.test(this.url)) window.arrived = performance.now();
+      return result;
+    };
+    const look = () => {
+      if (document.querySelector('.drawing .node, .layer > canvas:not(.away)')) requestAnimationFrame(() => { window.painted = performance.now(); });
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+  await go(page, `#/run/${run}/graph`);
+  await until(page, () => window.painted);
+  console.log(`graph of ${STEPS} steps: first frame ${(await page.evaluate(() => window.painted - window.arrived)).toFixed(0)} ms after the data`);
+
+  const wheel = async ({ selector, x, y, count, isZoom }) => {
+    const node = document.querySelector(selector);
+    for (let index = 0; index < count; index += 1) {
+      node.dispatchEvent(new WheelEvent('wheel', { deltaX: x, deltaY: y, ctrlKey: Boolean(isZoom), clientX: 600, clientY: 400, bubbles: true, cancelable: true }));
+      await new Promise((resolve) => { requestAnimationFrame(resolve); });
+    }
+  };
+  const scroll = async ({ selector, y, count }) => {
+    const node = document.querySelector(selector);
+    for (let index = 0; index < count; index += 1) {
+      node.scrollTop += y;
+      await new Promise((resolve) => { requestAnimationFrame(resolve); });
+    }
+  };
+  await frames(page, 'graph, moving', wheel, { selector: '[data-graph]', x: 8, y: 16, count: 180 });
+  await frames(page, 'graph, zooming out', wheel, { selector: '[data-graph]', x: 0, y: 40, count: 60, isZoom: true });
+  await page.getByRole('button', { name: 'Fit' }).click();
+  await frames(page, 'overview, moving', wheel, { selector: '[data-graph]', x: 2, y: 4, count: 120 });
+  await go(page, `#/run/${run}/steps`);
+  await page.locator('.step-row').first().waitFor();
+  await frames(page, 'steps, scrolling', scroll, { selector: '.list', y: 120, count: 180 });
+  await go(page, `#/run/${run}/timeline`);
+  await page.locator('.time-row').first().waitFor();
+  await frames(page, 'timeline, scrolling', scroll, { selector: '.list', y: 104, count: 180 });
+  console.log(`memory of scripts: ${await page.evaluate(() => Math.round(performance.memory.usedJSHeapSize / 1e6))} MB`);
+  await finish(page);
+  context.diagnostic('figures are above');
+});
+
+test('figures for live updates', async () => {
+  world.write('live.json', plan(LIVE_STEPS, 'short'));
+  const page = await browser.open(world);
+  const child = world.begin('run', 'live.json', '--simulate', 'quick.json', '--max-parallel', '1');
+  const row = page.getByRole('row').filter({ hasText: `steps-${LIVE_STEPS}` });
+  await row.getByRole('link').first().click();
+  await page.locator('.node').first().waitFor();
+  // The time of each frame in which the number of ended steps is another one.
+  await page.evaluate(() => {
+    window.seen = [];
+    let last = 0;
+    const look = () => {
+      const ended = Number(document.querySelector('.run-header .figure')?.firstChild?.data.replaceAll(',', '') ?? 0);
+      if (ended !== last) window.seen.push([ended, Date.now()]);
+      last = ended;
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+  const counting = frames(page, 'graph, live', async () => {
+    const done = () => /succeeded|failed/.test(document.querySelector('.run-header .status')?.innerText ?? '');
+    while (!done()) await new Promise((resolve) => { requestAnimationFrame(resolve); });
+  });
+  await counting;
+  await child.ended;
+  const id = /#\/run\/(\w+)/.exec(page.url())[1];
+  const { started, ended } = await page.evaluate(async (run) => {
+    const data = await (await fetch(`/api/runs/${run}`)).json();
+    return { started: Date.parse(data.run.started), ended: Object.values(data.states).map((state) => state.ended_ms).sort((a, b) => a - b) };
+  }, id);
+  const seen = await page.evaluate(() => window.seen);
+  const delays = seen.filter(([count]) => count > 0 && count <= ended.length).map(([count, time]) => time - started - ended[count - 1]);
+  assert.ok(delays.length > 0, 'the page saw the run while it was running');
+  console.log(`event to pixel: median ${median(delays).toFixed(0)} ms over ${delays.length} changes of ${LIVE_STEPS} steps`);
+  await finish(page);
+});

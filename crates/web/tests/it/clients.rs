@@ -1,0 +1,79 @@
+//! A page for the clients of a gateway: each sees its own runs only.
+
+use std::sync::Arc;
+
+use planwright_web::{Access, PageClients};
+use serde_json::json;
+
+use crate::world::{PAY, World};
+
+struct Clients;
+
+impl PageClients for Clients {
+    fn client(&self, token: &str) -> Option<Arc<str>> {
+        Some(format!("token:{}", token.strip_prefix("secret of ")?).into())
+    }
+
+    fn is_known(&self, client: &str) -> bool {
+        client != "token:gone"
+    }
+}
+
+#[test]
+fn a_run_of_another_client_does_not_exist() {
+    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+    world.run(PAY, "own", Some("token:ada"));
+    world.run(PAY, "other", Some("token:bob"));
+    world.run(PAY, "none", None);
+    let ids = |value: &serde_json::Value, name: &str, id: &str| -> Vec<String> {
+        let rows = value[name].as_array().unwrap().iter();
+        rows.map(|row| row[id].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&world.get("runs").1, "runs", "id"), ["own"]);
+    assert_eq!(ids(&world.get("inbox").1, "questions", "run"), ["own"]);
+    assert_eq!(world.get("runs/own").0, 200);
+    let (_, missing) = world.get("runs/missing");
+    for id in ["other", "none"] {
+        for part in ["", "/graph", "/timeline", "/report", "/steps/pay"] {
+            let (status, body) = world.get(&format!("runs/{id}{part}"));
+            assert_eq!(status, 404, "{id}{part}");
+            // It cannot be told from a run that does not exist.
+            let message = body["error"]["message"]
+                .as_str()
+                .unwrap()
+                .replace(id, "missing");
+            assert_eq!(json!(message), missing["error"]["message"]);
+        }
+        assert_eq!(world.get(&format!("events?run={id}")).0, 404);
+        assert_eq!(world.get(&format!("diff?a=own&b={id}")).0, 404);
+        let body =
+            json!({"run": id, "decisions": [{"at": "pay", "digest": "0"}], "decision": "approve"});
+        assert_eq!(world.post("decisions", &body).0, 404);
+        assert_eq!(world.post(&format!("runs/{id}/cancel"), &json!({})).0, 404);
+    }
+    let mut stream = world.read("events").header("cookie", world.cookie()).send();
+    let runs = stream.message().unwrap();
+    assert_eq!(ids(&runs, "changed", "id"), ["own"]);
+    let inbox = stream.message().unwrap();
+    assert_eq!(ids(&inbox, "questions", "run"), ["own"]);
+}
+
+#[test]
+fn a_client_starts_no_programs() {
+    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+    world.run(PAY, "own", Some("token:ada"));
+    assert_eq!(world.get("config").1["can_run"], false);
+    assert_eq!(world.get("tools").0, 403);
+    assert_eq!(world.get("plans").0, 403);
+    assert_eq!(world.post("runs/own/resume", &json!({})).0, 403);
+    let plan = json!({"text": PAY, "mode": "real"});
+    assert_eq!(world.post("plan/run", &plan).0, 403);
+}
+
+#[test]
+fn a_session_ends_with_the_token() {
+    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+    let gone = world.log_in("secret of gone");
+    assert_eq!(world.get_as(&gone, "runs").0, 401);
+}

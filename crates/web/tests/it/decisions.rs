@@ -1,0 +1,157 @@
+//! Decisions: each is about exactly the call that was shown, and counts once.
+
+use planwright::stored::Passphrase;
+use serde_json::{Value, json};
+
+use crate::world::{PAY, World};
+
+fn decision(question: &Value, more: &Value) -> Value {
+    let mut body = json!({
+        "run": question["run"],
+        "decisions": [{"at": question["at"], "digest": question["digest"]}],
+        "decision": "approve",
+    });
+    for (name, value) in more.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}
+
+#[test]
+fn a_question_shows_the_whole_call() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let mut question = world.question("r1");
+    for varying in ["asked", "digest"] {
+        assert!(question[varying].is_string());
+        question[varying] = json!("[varies]");
+    }
+    insta::assert_json_snapshot!(question);
+}
+
+#[test]
+fn a_decision_counts_once() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let question = world.question("r1");
+    let approve = decision(&question, &json!({}));
+    assert_eq!(
+        world.post("decisions", &approve),
+        (200, json!({"decided": 1}))
+    );
+    let (status, body) = world.post("decisions", &approve);
+    assert_eq!(status, 409, "{body}");
+    let reject = decision(&question, &json!({"decision": "reject"}));
+    assert_eq!(world.post("decisions", &reject).0, 409);
+    // It waits to be applied.
+    assert_eq!(world.question("r1")["decision"], "approve");
+    let (_, runs) = world.get("runs");
+    assert_eq!(runs["runs"][0]["waiting"], 0);
+    let stored = world.store.decisions("r1").unwrap();
+    assert_eq!(stored[0].by.as_deref(), Some("ada"));
+}
+
+#[test]
+fn a_decision_about_another_call_is_refused() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let other = PAY.replace("\"bob\"", "\"eve\"");
+    world.run(&other, "r2", None);
+    let question = world.question("r1");
+    let mut changed = question.clone();
+    changed["digest"] = world.question("r2")["digest"].clone();
+    let mut elsewhere = question.clone();
+    elsewhere["at"] = json!("balance");
+    let mut beginning = question.clone();
+    beginning["digest"] = json!(question["digest"].as_str().unwrap()[..16]);
+    for wrong in [changed, elsewhere, beginning] {
+        let (status, body) = world.post("decisions", &decision(&wrong, &json!({})));
+        assert_eq!(status, 409, "{body}");
+    }
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+}
+
+#[test]
+fn one_wrong_digest_stops_all_decisions_of_a_request() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "${item}", "amount": 1}, "for_each": ["a", "b"]}]}"#;
+    world.run(plan, "r1", None);
+    let (_, inbox) = world.get("inbox");
+    let calls: Vec<Value> = inbox["questions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|question| json!({"at": question["at"], "digest": question["digest"]}))
+        .collect();
+    assert_eq!(calls.len(), 2);
+    let mut wrong = calls.clone();
+    wrong[1]["digest"] = json!("0");
+    let body = json!({"run": "r1", "decisions": wrong, "decision": "approve"});
+    assert_eq!(world.post("decisions", &body).0, 409);
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+    let body = json!({"run": "r1", "decisions": calls, "decision": "approve"});
+    assert_eq!(world.post("decisions", &body), (200, json!({"decided": 2})));
+}
+
+#[test]
+fn changed_arguments_have_to_fit() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let question = world.question("r1");
+    let change = |arguments: Value| {
+        let more = json!({"decision": "change", "arguments": arguments});
+        world.post("decisions", &decision(&question, &more)).0
+    };
+    assert_eq!(change(json!({"to": "bob"})), 422);
+    assert_eq!(change(json!("bob")), 400);
+    let check =
+        json!({"run": "r1", "server": "bank", "tool": "pay", "arguments": {"to": 1, "amount": 2}});
+    let (status, faults) = world.post("check_arguments", &check);
+    assert_eq!(
+        (status, &faults["findings"][0]["pointer"]),
+        (200, &json!("/to"))
+    );
+    let more = json!({"arguments": {"to": "bob", "amount": 2}});
+    assert_eq!(world.post("decisions", &decision(&question, &more)).0, 400);
+    assert_eq!(change(json!({"to": "bob", "amount": 2})), 200);
+}
+
+#[test]
+fn decisions_require_the_passphrase_if_one_is_set() {
+    let world = World::new();
+    Passphrase::set(&world.store, Some("correct horse")).unwrap();
+    world.run(PAY, "r1", None);
+    assert_eq!(world.get("config").1["passphrase"], true);
+    let question = world.question("r1");
+    let with = |passphrase: &str| {
+        let more = json!({"passphrase": passphrase});
+        world.post("decisions", &decision(&question, &more))
+    };
+    assert_eq!(
+        world.post("decisions", &decision(&question, &json!({}))).0,
+        403
+    );
+    assert_eq!(with("wrong horse").0, 403);
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+    let retry = json!({"retry": ["pay"]});
+    assert_eq!(world.post("runs/r1/resume", &retry).0, 403);
+    assert_eq!(with("correct horse").0, 200);
+}
+
+#[test]
+fn a_run_goes_on_after_a_decision() {
+    let world = World::new();
+    world.run(PAY, "r1", None);
+    let question = world.question("r1");
+    world.post("decisions", &decision(&question, &json!({})));
+    let stream = world.read("events?run=r1").header("cookie", world.cookie());
+    let mut stream = stream.send();
+    assert_eq!(world.post("runs/r1/resume", &json!({})).0, 200);
+    loop {
+        let event = stream.message().expect("the stream lasts");
+        if event["run"]["status"] == "succeeded" {
+            break;
+        }
+    }
+    assert_eq!(world.get("runs/r1/report").1["output"]["pay"], "paid");
+}

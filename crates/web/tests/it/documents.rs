@@ -1,0 +1,137 @@
+//! The forms of graphs, steps and timelines.
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+const PLAN: &str = r#"{"name": "rent", "inputs": {"who": {"default": "ada"}}, "steps": [
+    {"id": "each", "tool": "bank.balance", "args": {"of": "${item}"}, "for_each": ["a", "b"]},
+    {"id": "inner", "plan": {"steps": [
+        {"id": "one", "tool": "bank.balance", "args": {"of": "c"}},
+        {"id": "two", "value": "${one.amount}"}
+    ]}},
+    {"id": "pay", "tool": "bank.pay", "args": {"to": "${inputs.who}", "amount": "${each[0].amount}"}, "after": ["inner"]}
+]}"#;
+
+/// Replaces what varies from run to run.
+fn settled(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let varies = name.ends_with("_ms")
+                    || ["time", "started", "asked", "digest"].contains(&&**name);
+                if varies && !field.is_null() && !field.is_object() {
+                    *field = json!("[varies]");
+                } else {
+                    settled(field);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(settled),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn check(name: &str, path: &str) {
+    let world = World::new();
+    world.run(PLAN, "r1", None);
+    let (status, mut value) = world.get(path);
+    assert_eq!(status, 200, "{value}");
+    settled(&mut value);
+    if let Some(Value::Array(bars)) = value.get_mut("bars") {
+        // Calls that go together begin and end in either order.
+        bars.sort_by_key(|bar| bar["at"].to_string());
+        value["critical"] = json!("[varies]");
+    }
+    if let Some(Value::Object(states)) = value.get_mut("states") {
+        states.sort_keys();
+    }
+    insta::assert_json_snapshot!(name, value);
+}
+
+#[test]
+fn graph() {
+    check("graph", "runs/r1/graph");
+}
+
+#[test]
+fn graph_with_an_open_plan() {
+    check("graph_open", "runs/r1/graph?open=inner");
+}
+
+#[test]
+fn run() {
+    check("run", "runs/r1");
+}
+
+#[test]
+fn step() {
+    check("step", "runs/r1/steps/each");
+}
+
+#[test]
+fn item() {
+    check("item", "runs/r1/steps/each%5B1%5D");
+}
+
+#[test]
+fn timeline() {
+    check("timeline", "runs/r1/timeline");
+}
+
+#[test]
+fn the_critical_path_follows_the_step_that_ended_last() {
+    let world = World::new();
+    let plan = r#"{"steps": [
+        {"id": "a", "tool": "bank.balance"},
+        {"id": "b", "tool": "bank.balance", "args": {"of": "${a.amount}"}},
+        {"id": "c", "value": "${b.amount}"}
+    ]}"#;
+    let plan = plan.replace("\"of\": \"${a.amount}\"", "\"of\": \"x ${a.amount}\"");
+    world.run(&plan, "r1", None);
+    assert_eq!(
+        world.get("runs/r1/timeline").1["critical"],
+        json!(["a", "b", "c"])
+    );
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let world = World::new();
+    world.run(PLAN, "r1", None);
+    world.run(&PLAN.replace("\"c\"", "\"d\""), "r2", None);
+    let (status, diff) = world.get("diff?a=r1&b=r2");
+    assert_eq!((status, &diff["same"]), (200, &json!(false)));
+    assert_eq!(diff["plan"]["changed"], json!(["inner"]));
+}
+
+#[test]
+fn runs_are_filtered() {
+    let world = World::new();
+    world.run(PLAN, "r1", None);
+    world.run(
+        r#"{"name": "look", "steps": [{"id": "a", "tool": "bank.balance"}]}"#,
+        "r2",
+        None,
+    );
+    let ids = |query: &str| -> Vec<String> {
+        let (status, runs) = world.get(&format!("runs?{query}"));
+        assert_eq!(status, 200, "{runs}");
+        let rows = runs["runs"].as_array().unwrap().iter();
+        rows.map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    // The one that waits comes first, though it is older.
+    assert_eq!(ids(""), ["r1", "r2"]);
+    assert_eq!(ids("status=waiting"), ["r1"]);
+    assert_eq!(ids("status=succeeded"), ["r2"]);
+    assert_eq!(ids("text=LOO"), ["r2"]);
+    assert_eq!(ids("plan=rent"), ["r1"]);
+    assert_eq!(ids("client=bob"), [""; 0]);
+    assert_eq!(ids("time=yesterday"), [""; 0]);
+    assert_eq!(ids("limit=1"), ["r1"]);
+    assert_eq!(ids("limit=1&before=r1"), ["r2"]);
+    let (status, body) = world.get("runs?time=someday%20soonish");
+    assert_eq!(status, 400, "{body}");
+    assert!(body["error"]["help"].is_string());
+}

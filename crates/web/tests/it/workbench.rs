@@ -1,0 +1,141 @@
+//! The workbench: checks, conversions and runs of plans that a person writes.
+
+use serde_json::{Value, json};
+
+use crate::world::{PAY, World};
+
+#[test]
+fn diagnostics_have_places_as_editors_count() {
+    let world = World::new();
+    let text = "{\"name\": \"😀\", \"steps\": [\n  {\"id\": \"a\", \"tool\": \"bank.balanse\"}]}";
+    let (status, checked) = world.post("plan/check", &json!({"text": text}));
+    assert_eq!((status, &checked["ok"]), (200, &json!(false)));
+    let found = &checked["diagnostics"][0];
+    assert_eq!(found["code"], "PW0201");
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let at = |name: &str| usize::try_from(found[name].as_u64().unwrap()).unwrap();
+    let part = String::from_utf16(&units[at("start")..at("end")]).unwrap();
+    assert_eq!(part, "\"bank.balanse\"");
+    assert_eq!(at("line"), 2);
+    // The graph goes as far as the plan.
+    assert_eq!(checked["graph"]["nodes"][0]["at"], "a");
+}
+
+#[test]
+fn a_sound_plan_has_a_graph_and_an_estimate() {
+    let world = World::new();
+    let (status, checked) = world.post("plan/check", &json!({"text": PAY, "dialect": ""}));
+    assert_eq!((status, &checked["ok"]), (200, &json!(true)));
+    assert_eq!(checked["dialect"], "native");
+    assert_eq!(checked["estimate"]["calls"], 2);
+    assert_eq!(checked["graph"]["nodes"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_plan_is_converted() {
+    let world = World::new();
+    let (status, converted) = world.post("plan/convert", &json!({"text": PAY, "to": "lines"}));
+    assert_eq!(status, 200);
+    assert!(converted["text"].as_str().unwrap().contains("balance"));
+    let unknown = json!({"text": PAY, "to": "latin"});
+    assert_eq!(world.post("plan/convert", &unknown).0, 400);
+}
+
+#[test]
+fn a_dry_run_calls_nothing() {
+    let world = World::new();
+    let (status, started) = world.post("plan/run", &json!({"text": PAY, "mode": "dry"}));
+    assert_eq!(status, 200);
+    assert_eq!(started["preview"]["status"], "dry_run");
+    assert!(started.get("run").is_none());
+    assert_eq!(world.get("runs").1["runs"], json!([]));
+}
+
+#[test]
+fn a_real_run_asks_in_the_inbox_and_goes_on() {
+    for mode in ["real", "simulated"] {
+        let world = World::new();
+        let mut stream = world.read("events").header("cookie", world.cookie()).send();
+        let (status, started) = world.post("plan/run", &json!({"text": PAY, "mode": mode}));
+        assert_eq!(status, 200, "{started}");
+        let run = started["run"].as_str().unwrap();
+        let question = loop {
+            let event = stream.message().expect("the stream lasts");
+            let mut rows = event["changed"].as_array().into_iter().flatten();
+            assert!(
+                !rows.any(|row: &Value| row["status"] == "failed"),
+                "{event}"
+            );
+            if event["questions"][0]["run"] == run {
+                break event["questions"][0].clone();
+            }
+        };
+        let body = json!({
+            "run": run,
+            "decisions": [{"at": question["at"], "digest": question["digest"]}],
+            "decision": "approve",
+        });
+        assert_eq!(world.post("decisions", &body).0, 200);
+        loop {
+            let event = stream.message().expect("the stream lasts");
+            let mut rows = event["changed"].as_array().into_iter().flatten();
+            if rows.any(|row: &Value| row["id"] == run && row["status"] == "succeeded") {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_of_this_page_is_cancelled() {
+    let world = World::new();
+    let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
+    let run = started["run"].as_str().unwrap().to_owned();
+    let mut stream = world.read("events").header("cookie", world.cookie()).send();
+    let cancelled = world.post(&format!("runs/{run}/cancel"), &json!({}));
+    assert_eq!(cancelled, (200, json!({"run": run})));
+    loop {
+        let event = stream.message().expect("the stream lasts");
+        let mut rows = event["changed"].as_array().into_iter().flatten();
+        if rows.any(|row: &Value| row["id"] == *run && row["status"] == "cancelled") {
+            break;
+        }
+    }
+    let again = world.post(&format!("runs/{run}/cancel"), &json!({}));
+    assert_eq!(again.0, 409);
+}
+
+#[test]
+fn tools_come_with_examples() {
+    let world = World::new();
+    let (status, tools) = world.get("tools");
+    assert_eq!(status, 200);
+    let pay = tools["servers"][0]["tools"].as_array().unwrap().iter();
+    let pay = pay
+        .into_iter()
+        .find(|tool| tool["name"] == "bank.pay")
+        .unwrap();
+    assert_eq!(pay["example"], json!({"to": "text", "amount": 1}));
+    assert_eq!(pay["approval"], true);
+}
+
+#[test]
+fn plans_are_stored_with_their_versions() {
+    let world = World::new();
+    let save = |text: &str| world.post("plans", &json!({"name": "rent", "text": text}));
+    assert_eq!(
+        save(PAY),
+        (200, json!({"name": "rent", "version": 1, "is_new": true}))
+    );
+    assert_eq!(save(PAY).1["is_new"], false);
+    let other = PAY.replace("bob", "eve");
+    assert_eq!(save(&other).1["version"], 2);
+    assert_eq!(save("no plan").0, 422);
+    let (_, plans) = world.get("plans");
+    assert_eq!(plans["plans"].as_array().unwrap().len(), 1);
+    let (_, plan) = world.get("plans/rent");
+    assert_eq!(plan["text"], other);
+    assert_eq!(plan["versions"].as_array().unwrap().len(), 2);
+    assert_eq!(world.get("plans/rent?version=1").1["text"], PAY);
+    assert_eq!(world.get("plans/none").0, 404);
+}

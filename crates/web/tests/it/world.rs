@@ -1,0 +1,250 @@
+//! A page over a store of its own, with simulated tools.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use planwright::Planwright;
+use planwright::core::check::Policy;
+use planwright::core::{Catalog, Value as PlanValue};
+use planwright::engine::backend::Simulated;
+use planwright::engine::{Backends, RunId, RunOptions, SecretValues};
+use planwright::format::ToolSourcesV1;
+use planwright::planner::dates::{Now, Zone};
+use planwright::service::{RunSpec, RunStorage, Tools};
+use planwright::store::{LeaseHolder, Store};
+use planwright::stored::{NewStoredRun, StoredRun};
+use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
+use planwright_web::{Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError};
+use serde_json::{Value, json};
+
+/// The script of the tools: one that reads, and one that asks first.
+const SCRIPT: &str = r#"{"tools": {
+    "bank.balance": {
+        "input_schema": {"type": "object", "properties": {"of": {"type": "string"}}},
+        "output_schema": {"type": "object", "properties": {"amount": {"type": "integer"}}, "required": ["amount"]},
+        "returns": {"amount": 12}
+    },
+    "bank.pay": {
+        "description": "Sends money.",
+        "approval": true,
+        "annotations": {"destructiveHint": true},
+        "input_schema": {"type": "object", "properties": {"to": {"type": "string"}, "amount": {"type": "integer"}}, "required": ["to", "amount"]},
+        "returns": "paid"
+    },
+    "bank.fail": {"fails": {"message": "<script>alert(1)</script>"}}
+}}"#;
+
+/// A plan whose last step waits for a person.
+pub(crate) const PAY: &str = r#"{"name": "rent", "steps": [
+    {"id": "balance", "tool": "bank.balance", "args": {"of": "ada"}},
+    {"id": "pay", "tool": "bank.pay", "args": {"to": "bob", "amount": "${balance.amount}"}}
+]}"#;
+
+/// A page that is served.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) service: Planwright,
+    pub(crate) address: SocketAddr,
+    pub(crate) token: String,
+    cookie: String,
+    runtime: tokio::runtime::Runtime,
+    _folder: tempfile::TempDir,
+}
+
+impl World {
+    /// A page for the owner, who has a session.
+    pub(crate) fn new() -> Self {
+        let token = PageToken::random().unwrap();
+        let text = token.as_str().to_owned();
+        Self::with_access(Access::Owner(token), &text)
+    }
+
+    /// A page for the parties of `access`; the session is that of `token`.
+    pub(crate) fn with_access(access: Access, token: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().join("runs.db")).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let service = service(SCRIPT).with_store(&store);
+        let settings = PageSettings {
+            service: service.clone(),
+            store: store.clone(),
+            requires_passphrase: false,
+            tools: Arc::new(ScriptTools(store.clone())),
+            person: Some("ada".to_owned()),
+            now,
+            mark_flow: Arc::new(|_, _| {}),
+            today: Arc::new(|| Now::at(Duration::from_secs(1_760_000_000), &Zone::utc())),
+        };
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
+        let listener = listener.unwrap();
+        let address = listener.local_addr().unwrap();
+        let page = Page::new(settings, access, address.port(), &[]);
+        runtime.spawn(page.watch());
+        let router = page.router();
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        let mut world = Self {
+            store,
+            service,
+            address,
+            token: token.to_owned(),
+            cookie: String::new(),
+            runtime,
+            _folder: folder,
+        };
+        world.cookie = world.log_in(token);
+        world
+    }
+
+    /// Exchanges a token for a cookie.
+    pub(crate) fn log_in(&self, token: &str) -> String {
+        let response = self
+            .request("session", &json!({"token": token}))
+            .header("origin", &self.origin())
+            .send();
+        assert_eq!(response.status(), 204);
+        let cookie = response.header("set-cookie").unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// A write without a session and without an origin.
+    pub(crate) fn request(&self, path: &str, body: &Value) -> HttpRequest {
+        HttpRequest::post(&format!("{}/api/{path}", self.origin()), body)
+    }
+
+    /// A read without a session.
+    pub(crate) fn read(&self, path: &str) -> HttpRequest {
+        HttpRequest::get(&format!("{}/api/{path}", self.origin()))
+    }
+
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// Reads with the session.
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        self.get_as(&self.cookie, path)
+    }
+
+    pub(crate) fn get_as(&self, cookie: &str, path: &str) -> (u16, Value) {
+        answered(self.read(path).header("cookie", cookie).send())
+    }
+
+    /// Writes with the session.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        let request = self
+            .request(path, body)
+            .header("cookie", &self.cookie)
+            .header("origin", &self.origin());
+        answered(request.send())
+    }
+
+    /// Runs a plan to its end, for `client`.
+    pub(crate) fn run(&self, plan: &str, id: &str, client: Option<&str>) -> RunId {
+        let id: RunId = id.parse().unwrap();
+        let loaded = planwright::loaded_plan::LoadedPlan::new("plan", planwright::parse(plan));
+        let (checked, loaded) = self.service.check_loaded(loaded);
+        let checked = checked.unwrap_or_else(|| panic!("{}", loaded.diagnostics));
+        let run = NewStoredRun {
+            client: client.map(str::to_owned),
+            ..NewStoredRun::of(&loaded, ToolSourcesV1::default(), now())
+        };
+        let spec = RunSpec {
+            id: id.clone(),
+            storage: RunStorage::New {
+                store: self.store.clone(),
+                holder: LeaseHolder::this_process("", now()),
+                run: Box::new(run),
+            },
+            ..RunSpec::new(checked)
+        };
+        self.runtime.block_on(async {
+            self.service.launch(spec).unwrap().finish().await;
+        });
+        id
+    }
+
+    /// The open call of a run, as the inbox shows it.
+    pub(crate) fn question(&self, run: &str) -> Value {
+        let (status, inbox) = self.get("inbox");
+        assert_eq!(status, 200);
+        let questions = inbox["questions"].as_array().unwrap();
+        let question = questions.iter().find(|question| question["run"] == run);
+        question.unwrap().clone()
+    }
+}
+
+/// The status and the JSON of a response.
+pub(crate) fn answered(response: HttpResponse) -> (u16, Value) {
+    let status = response.status();
+    let text = response.text();
+    let value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
+    (status, value)
+}
+
+/// The tools of a script.
+struct ScriptTools(Store);
+
+impl ScriptTools {
+    fn opened(&self, script: &str) -> OpenTools {
+        OpenTools {
+            service: service(script).with_store(&self.0),
+            sources: ToolSourcesV1::default(),
+            options: RunOptions::default(),
+            external_values: Arc::new(|_| Ok(SecretValues::new())),
+            guard: Arc::new(()),
+        }
+    }
+}
+
+impl PageTools for ScriptTools {
+    fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        ready(Ok(self.opened(SCRIPT))).boxed()
+    }
+
+    fn simulate(&self, script: PlanValue) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        ready(Ok(self.opened(&script.to_json()))).boxed()
+    }
+
+    fn of_run<'a>(&'a self, _: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
+        ready(Ok(self.opened(SCRIPT))).boxed()
+    }
+
+    fn can_run(&self) -> bool {
+        true
+    }
+}
+
+fn service(script: &str) -> Planwright {
+    let script = PlanValue::from_json(script).unwrap();
+    let simulated = Arc::new(Simulated::from_script(&script).unwrap());
+    let mut catalog = Catalog::new();
+    let mut backends = Backends::new();
+    for tool in simulated.tools() {
+        catalog.add(tool.clone());
+    }
+    for server in simulated.servers() {
+        backends.add(server, Arc::clone(&simulated) as _);
+    }
+    Planwright::over(Tools {
+        catalog: Arc::new(catalog),
+        backend: Arc::new(backends),
+        policy: Policy::new(),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "a run begins now")]
+fn now() -> SystemTime {
+    SystemTime::now()
+}
