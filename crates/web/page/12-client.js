@@ -34,6 +34,8 @@ function clientChannel(notified) {
 
 function clientSource() {
   let input = null;
+  /** The plan that the client has a check of, as the workbench shows it, and its findings. */
+  let checkedPlan = null;
   let opened;
   const token = new Promise((resolve) => { opened = resolve; });
   /** The tokens to decide, by the digest of the call. They come beside the results, where no model reads them. */
@@ -51,7 +53,9 @@ function clientSource() {
     const run = result.structuredContent?.run;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
     else if (input?.plan) {
-      editBench({ text: typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2) });
+      const text = typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2);
+      checkedPlan = { text, result: result.structuredContent ?? {} };
+      editBench({ text });
       go('#/workbench');
     }
   }
@@ -99,10 +103,25 @@ function clientSource() {
   return {
     ...pathSource(read),
     openSession: async () => {},
-    decide: (decision) => call('decide_call', {
-      ...decision,
-      tokens: Object.fromEntries(decision.decisions.map(({ digest }) => [digest, deciding.get(digest) ?? ''])),
-    }),
+    checkPlan: async (body) => {
+      const drawn = await read('plan/check', body);
+      if (body.text !== checkedPlan?.text) return drawn;
+      const findings = (checkedPlan.result.findings ?? []).map(({ code, message, help, at }) => (
+        { code, message: at ? `${message} (${at})` : message, help, severity: 'error', pointer: at ?? '' }
+      ));
+      return { ...drawn, ok: checkedPlan.result.status === 'sound', diagnostics: findings };
+    },
+    decide: async (decision) => {
+      const decided = await call('decide_call', {
+        ...decision,
+        tokens: Object.fromEntries(decision.decisions.map(({ digest }) => [digest, deciding.get(digest) ?? ''])),
+      });
+      // The run waits until the model resumes it, so the conversation goes on with that.
+      const text = `I have decided about calls of the run ${decision.run}: resume it with resume_plan.`;
+      channel.request('ui/message', { role: 'user', content: [{ type: 'text', text }] })
+        .catch((error) => console.warn('planwright: the client took no message', error));
+      return decided;
+    },
     cancel: notHere,
     resume: notHere,
     runPlan: notHere,

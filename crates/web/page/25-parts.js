@@ -156,7 +156,8 @@ const go = (route) => { location.hash = route; };
 
 /** Changes the route without a new entry in the history. */
 function replaceRoute(address) {
-  history.replaceState(null, '', address);
+  // The whole address: inside a client, the page has none that a fragment could be relative to.
+  history.replaceState(null, '', location.href.replace(/#.*$/s, '') + address);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 

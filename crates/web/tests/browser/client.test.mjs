@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { payBack } from './plans.mjs';
-import { Browser, PATIENCE, World, checkAccess, finish, screenshot } from './world.mjs';
+import { Browser, PATIENCE, World, finish, screenshot } from './world.mjs';
+
+/** Waits for an approval: its second call moves money. */
+const payBack = {
+  name: 'pay-back',
+  steps: [
+    { id: 'list', tool: 'list_orders' },
+    { id: 'back', tool: 'refund', args: { order: 'o-1', amount: 20 }, after: ['list'] },
+  ],
+};
 
 const VIEW = 'ui://planwright/run';
 const world = new World();
@@ -78,6 +86,7 @@ async function show(of, input, result) {
     if (method === 'ui/initialize') {
       return { protocolVersion: '2026-01-26', hostInfo: { name: 'test', version: '1' }, hostCapabilities: {}, hostContext: {} };
     }
+    if (method === 'ui/message') return {};
     assert.equal(method, 'tools/call');
     return of.request(method, params);
   });
@@ -133,16 +142,16 @@ test('a person follows a run in the client and approves its call', async () => {
   await view.locator('[data-graph]').waitFor();
   await screenshot(page, 'client');
   await view.getByRole('link', { name: /Inbox/ }).click();
-  await view.getByText('simulated.refund').first().click();
   await screenshot(page, 'client-inbox');
   const call = view.getByRole('complementary', { name: 'The call' });
   await call.getByRole('heading', { name: 'simulated.refund' }).waitFor();
-  await call.getByRole('button', { name: /of this run/ }).click();
-  await call.getByRole('button', { name: /^Approve/ }).click();
-  await view.getByRole('region', { name: 'Stored decisions' }).getByText(run.slice(0, 8)).waitFor();
+  await call.getByRole('button', { name: 'Approve', exact: true }).click();
+  await view.getByRole('status').getByText(/^Approved/).waitFor();
+  const message = page.sent.find(({ method }) => method === 'ui/message');
+  assert.match(message.params.content[0].text, new RegExp(run));
   const done = await of.call('resume_plan', { run });
   assert.equal(done.structuredContent.status, 'succeeded');
-  await view.getByRole('link', { name: 'Runs' }).click();
+  await view.getByRole('link', { name: 'Runs', exact: true }).click();
   await view.getByText('succeeded').first().waitFor();
   assert.ok(page.sent.some(({ params }) => params.name === 'decide_call'));
   await finish(page);
