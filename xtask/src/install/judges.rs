@@ -50,6 +50,13 @@ const JUDGES: &[Environment] = &[
         ],
         programs: &["node_modules/@modelcontextprotocol/server/package.json"],
     },
+    // The driver of the browser in which the page of runs is tested, and the checks of its accessibility.
+    Environment {
+        folder: "browser",
+        registry: Registry::Npm,
+        packages: &["playwright-core@1.65.1", "axe-core@4.14.1"],
+        programs: &["node_modules/playwright-core/package.json"],
+    },
     Environment {
         folder: "python",
         registry: Registry::PyPi,

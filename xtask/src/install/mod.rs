@@ -1,9 +1,11 @@
 //! Installation of external programs below cargo's target folder, in pinned versions.
 
+mod chromium;
 mod environment;
 pub(crate) mod judges;
 pub(crate) mod servers;
 mod tools;
 
+pub(crate) use chromium::chromium;
 pub(crate) use environment::{Environment, Registry};
 pub(crate) use tools::install_tool;

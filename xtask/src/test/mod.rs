@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
-use crate::install::{judges, servers};
+use crate::install::{chromium, judges, servers};
 use crate::project::Project;
 use crate::{book, deps, null_device, package, semver, tidy};
 use stage::{Outcome, Summary};
@@ -36,6 +36,7 @@ const STAGES: &[(&str, Check)] = &[
     }),
     ("doctests", doctests),
     ("tests", tests),
+    ("browser", browser),
     ("package", |project| {
         package::run(project).map(|()| Tally::NONE)
     }),
@@ -128,6 +129,44 @@ fn docs(project: &Project) -> Result<Tally, String> {
 fn doctests(project: &Project) -> Result<Tally, String> {
     let line = ["cargo", "test", "--workspace", "--doc", "--no-fail-fast"];
     output(command(&project.root, &line)).map(|text| Tally::of_doctests(&text))
+}
+
+/// Tests the page of runs in a real browser, with the programs that the stage before has built.
+fn browser(project: &Project) -> Result<Tally, String> {
+    let chromium = chromium(project)?;
+    let folder = project.root.join("crates/web/tests/browser");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{folder:?}: {error}"))?;
+    let mut tests: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))
+        .collect();
+    tests.sort();
+    let line = [
+        "node",
+        "--test",
+        "--test-reporter=tap",
+        "--test-concurrency=1",
+    ];
+    let mut node = command(&project.root, &line);
+    let target = project.target();
+    node.args(tests)
+        .env("CHROMIUM", chromium)
+        .env("PLANWRIGHT", target.join("debug/planwright"))
+        .env("PLANWRIGHT_BROWSER_PACKAGES", target.join("judges/browser"))
+        .env("PLANWRIGHT_SCREENSHOTS", target.join("screenshots"));
+    // The output of a failed run has its counts, too.
+    let run = node
+        .output()
+        .map_err(|error| format!("`node` cannot be started: {error}"))?;
+    let text = String::from_utf8_lossy(&run.stdout);
+    let tally = Tally::of_tap(&text);
+    if !run.status.success() {
+        println!("{text}{}", String::from_utf8_lossy(&run.stderr));
+    }
+    match tally {
+        Some(tally) => Ok(tally),
+        None => Err("the browser tests left no counts".to_owned()),
+    }
 }
 
 fn tests(project: &Project) -> Result<Tally, String> {

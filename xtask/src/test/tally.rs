@@ -24,6 +24,28 @@ impl Tally {
         tally
     }
 
+    /// Parses the last lines of a report of the Test Anything Protocol, as Node.js writes them; `None` if it broke off before them.
+    pub(super) fn of_tap(report: &str) -> Option<Self> {
+        let count = |name: &str| {
+            let mut lines = report.lines().rev();
+            lines.find_map(|line| {
+                line.strip_prefix("# ")?
+                    .strip_prefix(name)?
+                    .trim()
+                    .parse()
+                    .ok()
+            })
+        };
+        let failed: usize = count("fail ")?;
+        let cancelled: usize = count("cancelled ")?;
+        let skipped: usize = count("skipped ")?;
+        Some(Self {
+            passed: count("pass ")?,
+            // A test that did not run has not passed.
+            failed: failed + cancelled + skipped,
+        })
+    }
+
     /// Parses the first element of nextest's JUnit report.
     pub(super) fn of_nextest(report: &str) -> Self {
         let all = report
@@ -75,5 +97,18 @@ mod tests {
         let tally = Tally::of_nextest(report);
         assert_eq!((tally.passed, tally.failed), (9, 3));
         assert_eq!(Tally::of_nextest("no report"), Tally::NONE);
+    }
+
+    #[test]
+    fn a_report_of_node() {
+        let report = "ok 1 - a\n1..3\n# tests 3\n# suites 0\n# pass 1\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n";
+        assert_eq!(
+            Tally::of_tap(report),
+            Some(Tally {
+                passed: 1,
+                failed: 2
+            })
+        );
+        assert_eq!(Tally::of_tap("ok 1 - a\n"), None);
     }
 }
