@@ -15,6 +15,8 @@ const ZOOM_MAX = 2.5;
 const MAP_FROM = 60;
 
 const SPACE_AROUND = 24;
+/** The width of a view, in pixels, from which on a small graph is drawn larger. */
+const WIDE = 1500;
 
 class GraphView extends Component {
   constructor(props) {
@@ -88,7 +90,8 @@ class GraphView extends Component {
   /** The scale at which the whole graph is visible. */
   fitScale() {
     const { graph } = this.props;
-    return Math.min(1, (this.size.width - 2 * SPACE_AROUND) / Math.max(1, graph.width), (this.size.height - 2 * SPACE_AROUND) / Math.max(1, graph.height));
+    const most = this.size.width > WIDE ? 1.5 : 1.1;
+    return Math.min(most, (this.size.width - 2 * SPACE_AROUND) / Math.max(1, graph.width), (this.size.height - 2 * SPACE_AROUND) / Math.max(1, graph.height));
   }
 
   /** The first view: all of a small graph, else the top of it, or the selected step. */

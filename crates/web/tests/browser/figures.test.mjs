@@ -12,18 +12,18 @@ let browser;
 let run;
 
 /** Layers of 100 steps, each of which takes the outputs of two steps of the layer before. */
-function plan(count, tool) {
+function plan(name, count, tool) {
   const steps = Array.from({ length: count }, (_, index) => {
     const step = { id: `s${index}`, tool };
     if (index >= 100) step.args = { a: `\${s${index - 100}}`, b: `\${s${index - (index % 100 === 0 ? 1 : 101)}}` };
     return step;
   });
-  return { name: `steps-${count}`, steps };
+  return { name, steps };
 }
 
 before(async () => {
   world.write('quick.json', { tools: { quick: { returns: 1 }, short: { sleep_ms: 25, returns: 1 } } });
-  world.write('large.json', plan(STEPS, 'quick'));
+  world.write('large.json', plan('large', STEPS, 'quick'));
   run = JSON.parse(await world.command('run', 'large.json', '--simulate', 'quick.json', '--format', 'json')).run;
   await world.start();
   browser = await Browser.launch();
@@ -109,10 +109,10 @@ test('figures for 10,000 steps', async () => {
 });
 
 test('figures for live updates', async () => {
-  world.write('live.json', plan(LIVE_STEPS, 'short'));
+  world.write('live.json', plan('live', LIVE_STEPS, 'short'));
   const page = await browser.open(world);
   const child = world.begin('run', 'live.json', '--simulate', 'quick.json', '--max-parallel', '1');
-  const row = page.getByRole('row').filter({ hasText: `steps-${LIVE_STEPS}` });
+  const row = page.getByRole('row').filter({ hasText: 'live' });
   await row.getByRole('link').first().click();
   await page.locator('.node').first().waitFor();
   // The time of each frame in which the number of ended steps is another one.
