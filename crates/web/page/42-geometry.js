@@ -103,6 +103,13 @@ function edgePath({ points }) {
   return path;
 }
 
+/** The tip of an edge: a triangle at its end, where every edge arrives vertically. */
+function edgeTip({ points }) {
+  const [x, y] = points[points.length - 1];
+  const side = points.length > 1 && points[points.length - 2][1] > y ? 8 : -8;
+  return `M${x - 4} ${y + side}h8L${x} ${y}z`;
+}
+
 /** The nearest node from `node` in a direction, or from the upper left if there is no node yet. */
 function nearestNode(index, node, key) {
   if (!node) return index.nodes[0] ?? null;

@@ -15,6 +15,8 @@ const ZOOM_MAX = 2.5;
 const MAP_FROM = 60;
 
 const SPACE_AROUND = 24;
+/** The width of a view, in pixels, from which on a small graph is drawn larger. */
+const WIDE = 1500;
 
 class GraphView extends Component {
   constructor(props) {
@@ -88,13 +90,14 @@ class GraphView extends Component {
   /** The scale at which the whole graph is visible. */
   fitScale() {
     const { graph } = this.props;
-    return Math.min(1, (this.size.width - 2 * SPACE_AROUND) / Math.max(1, graph.width), (this.size.height - 2 * SPACE_AROUND) / Math.max(1, graph.height));
+    const most = this.size.width > WIDE ? 1.5 : 1.1;
+    return Math.min(most, (this.size.width - 2 * SPACE_AROUND) / Math.max(1, graph.width), (this.size.height - 2 * SPACE_AROUND) / Math.max(1, graph.height));
   }
 
   /** The first view: all of a small graph, else the top of it, or the selected step. */
   start() {
     const fit = this.fitScale();
-    const k = fit >= 0.5 ? fit : Math.max(fit, 0.75);
+    const k = fit >= 0.5 ? fit : Math.max(fit, 0.9);
     const { graph, at } = this.props;
     const node = fit >= 0.5 ? null : this.index.byAddress.get(at) ?? this.index.nodes[0];
     const width = this.size.width / k;
@@ -236,7 +239,9 @@ class GraphView extends Component {
     let content = null;
     if (view && !this.region) {
       const [width, height] = [size.width / view.k, size.height / view.k];
-      this.region = { x0: view.x - MARGIN * width, y0: view.y - MARGIN * height, x1: view.x + (1 + MARGIN) * width, y1: view.y + (1 + MARGIN) * height, k: view.k };
+      // The first frame has nothing beyond the viewport, so that it comes early.
+      const margin = this.hasPainted ? MARGIN : 0;
+      this.region = { x0: view.x - margin * width, y0: view.y - margin * height, x1: view.x + (1 + margin) * width, y1: view.y + (1 + margin) * height, k: view.k };
       this.items = index.inRect(this.region);
     }
     this.overview = Boolean(this.region) && (this.region.k < LEGIBLE || this.items.nodes.length > MANY_NODES);
@@ -267,17 +272,16 @@ class GraphView extends Component {
   detail(selected, onToggle) {
     const { region, items } = this;
     const { states, at, graph } = this.props;
-    const near = new Set(selected ? this.index.edgesOf(at) : []);
     const isOpen = (node) => node.is_group && node.is_open;
     const open = items.nodes.filter(isOpen).sort((a, b) => b.w * b.h - a.w * a.h);
     const steps = items.nodes.filter((node) => !isOpen(node));
     const draw = (node) => html`<${GraphNode} key=${node.at} node=${node} state=${states?.get(node.at)} selected=${node.at === at}
-      toggles=${Boolean(onToggle)} />`;
+      toggles=${Boolean(onToggle)} isLarge=${graph.nodes.length >= MAP_FROM} />`;
     return html`<svg class="drawing" width=${graph.width * region.k} height=${graph.height * region.k}>
-      <defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="8.5" markerHeight="8.5" orient="auto"><path d="M0 0.5L8 4 0 7.5z" /></marker></defs>
       <g transform=${`scale(${region.k})`}>
         <g>${open.map(draw)}</g>
-        <g>${items.edges.map((edge) => html`<${GraphEdge} key=${edge.order} edge=${edge} near=${near.has(edge)} />`)}</g>
+        <g>${edgePaths(items.edges)}</g>
+        <g class="near">${selected && edgePaths(this.index.edgesOf(at))}</g>
         <g>${steps.map(draw)}</g>
       </g>
     </svg>`;
@@ -303,7 +307,10 @@ class GraphView extends Component {
       this.painted = region;
       this.paintedAt = at;
     }
-    if (this.map) {
+    if (!this.hasPainted) {
+      this.hasPainted = true;
+      this.rest = setTimeout(() => this.redraw(), REST);
+    } else if (this.map) {
       if (this.mapOf === graph && this.mapColours === this.colours) this.updateMap(states);
       else {
         const k = Math.min(168 / graph.width, 112 / graph.height);

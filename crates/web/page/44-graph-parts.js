@@ -12,9 +12,9 @@ class GraphNode extends Component {
     return next.node !== node || next.state !== state || next.selected !== selected;
   }
 
-  render({ node, state, selected, toggles }) {
+  render({ node, state, selected, toggles, isLarge }) {
     const status = statusKey(state?.status);
-    const flow = flowOf(node);
+    const flow = isLarge && !node.violations?.length ? null : flowOf(node);
     const classes = ['node', `s-${status}`, selected && 'selected', node.is_group && 'group', node.is_open && 'open', flow && `flow-${flow}`];
     const note = nodeNote(state);
     const toggle = node.is_group && toggles;
@@ -24,7 +24,7 @@ class GraphNode extends Component {
       ${(node.is_group || node.for_each) && !node.is_open && html`<rect class="behind" x="4" y="4" width=${node.w} height=${node.h} rx="7" />`}
       <rect class="box" width=${node.w} height=${node.h} rx="7" />
       ${node.lines.map((line, place) => html`<text class=${place ? 'tool' : 'id'} x=${BOX_PADDING} y=${BOX_PADDING / 2 + 12 + place * LINE_HEIGHT}>${visible(line)}</text>`)}
-      <circle class="seat" cx="0" cy="14" r="10" /><g class="icon" transform="translate(-7.5 6.5) scale(0.94)">${symbolPaths(status)}</g>
+      <g class="icon" transform="translate(-7.5 6.5) scale(0.94)">${symbolPaths(status)}</g>
       ${flow && html`<text class="aside flag" x="2" y=${node.h + 12}>${flowText}</text>`}
       ${note && html`<text class="aside" text-anchor="end" x=${node.w - 2} y=${node.h + (isTight ? 24 : 12)}>${note}</text>`}
       ${toggle && html`<g class="toggle" transform=${`translate(${node.w - 10} -9)`}><rect width="18" height="18" rx="5" />
@@ -58,16 +58,17 @@ const flowKey = (flow) => (flow === 'untrusted, private' ? 'both' : Object.hasOw
 /** The mark of a step: a violation of the flow policy, or the labels of the values that it passes on. */
 const flowOf = (node) => (node.violations?.length ? 'violation' : node.flow ? flowKey(node.flow) : null);
 
-class GraphEdge extends Component {
-  shouldComponentUpdate(next) {
-    return next.edge !== this.props.edge || next.near !== this.props.near;
+/** Edges as paths, one for all lines of a kind and one for their tips: a path for each edge would be too many elements. */
+function edgePaths(edges) {
+  const kinds = new Map();
+  for (const edge of edges) {
+    const kind = `k-${String(edge.kind).replace(/\W/g, '')}${edge.optional ? ' optional' : ''}${edge.flow ? ` flow flow-${flowKey(edge.flow)}` : ''}`;
+    if (!kinds.has(kind)) kinds.set(kind, [[], []]);
+    const [lines, tips] = kinds.get(kind);
+    lines.push(edge.line ??= edgePath(edge));
+    tips.push(edge.tip ??= edgeTip(edge));
   }
-
-  render({ edge, near }) {
-    const flow = edge.flow ? `flow flow-${flowKey(edge.flow)}` : '';
-    return html`<path class=${`edge k-${String(edge.kind).replace(/\W/g, '')} ${edge.optional ? 'optional' : ''} ${flow} ${near ? 'near' : ''}`} d=${edgePath(edge)}
-      marker-end="url(#tip)" />`;
-  }
+  return [...kinds].map(([kind, [lines, tips]]) => html`<path key=${kind} class=${`edge ${kind}`} d=${lines.join('')} /><path key=${`${kind} tips`} class=${`tips ${kind}`} d=${tips.join('')} />`);
 }
 
 /** The meaning of the marks of the data flow, if the graph has some. */
