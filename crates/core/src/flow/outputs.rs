@@ -136,14 +136,20 @@ pub(super) struct ToolOutputs<'a> {
     pub(super) name: ToolName,
     pub(super) rules: OutputRules<'a>,
     parts: Vec<Part>,
+    /// The fields of parts with many of them.
     fields: HashMap<(PartId, Arc<str>), PartId, Hashing>,
 }
+
+/// Maximum number of fields of a part that are compared one by one.
+const MAX_COMPARED: usize = 8;
 
 #[derive(Debug)]
 struct Part {
     path: Vec<Arc<str>>,
     shape: Type,
     labels: OnceCell<Rc<[FieldLabels]>>,
+    /// The first fields of the part that were read.
+    few: Vec<(Arc<str>, PartId)>,
 }
 
 /// The labels of a field, by its path with dots.
@@ -159,6 +165,7 @@ impl<'a> ToolOutputs<'a> {
                 path: Vec::new(),
                 shape: tool.output.structure().clone(),
                 labels: OnceCell::new(),
+                few: Vec::new(),
             }],
             fields: HashMap::default(),
         }
@@ -167,17 +174,29 @@ impl<'a> ToolOutputs<'a> {
     /// Returns the field `key` of a part.
     pub(super) fn field(&mut self, part: PartId, key: &Arc<str>) -> PartId {
         let next = PartId(u32::try_from(self.parts.len()).unwrap_or(u32::MAX));
-        let field = *self.fields.entry((part, Arc::clone(key))).or_insert(next);
-        if field == next {
-            let path = self.path(part).iter().chain([key]).cloned().collect();
-            let shape = part_at(self.shape(part), std::slice::from_ref(key));
-            self.parts.push(Part {
-                path,
-                shape,
-                labels: OnceCell::new(),
-            });
+        let Some(whole) = self.parts.get_mut(part.0 as usize) else {
+            return part;
+        };
+        if let Some((_, known)) = whole.few.iter().find(|(name, _)| name == key) {
+            return *known;
         }
-        field
+        if whole.few.len() < MAX_COMPARED {
+            whole.few.push((Arc::clone(key), next));
+        } else {
+            let known = *self.fields.entry((part, Arc::clone(key))).or_insert(next);
+            if known != next {
+                return known;
+            }
+        }
+        let path = self.path(part).iter().chain([key]).cloned().collect();
+        let shape = part_at(self.shape(part), std::slice::from_ref(key));
+        self.parts.push(Part {
+            path,
+            shape,
+            labels: OnceCell::new(),
+            few: Vec::new(),
+        });
+        next
     }
 
     /// Returns the path of a part.
