@@ -160,6 +160,8 @@ pub(super) struct LabelStore<'a> {
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
     keys: Option<NodeId>,
+    /// True while the fields of values are compared with the names of guarded parameters.
+    pub(super) searches_names: bool,
     /// The labels that servers have stated for the outputs of steps.
     stated: HashMap<Arc<str>, Flags, Hashing>,
 }
@@ -194,6 +196,7 @@ impl<'a> LabelStore<'a> {
             planner_scalar: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
+            searches_names: false,
             stated: HashMap::default(),
         };
         store.planner = store.whole(planner);

@@ -171,8 +171,22 @@ impl<'a> ToolOutputs<'a> {
         }
     }
 
-    /// Returns the field `key` of a part.
-    pub(super) fn field(&mut self, part: PartId, key: &Arc<str>) -> PartId {
+    /// Returns the field `key` of a part, which a plan reads if `is_read`. The type of a part that is read is known at any depth of
+    /// a recursive schema; a search for names sees a few levels, since it would not end.
+    pub(super) fn field(&mut self, part: PartId, key: &Arc<str>, is_read: bool) -> PartId {
+        let field = self.field_of(part, key);
+        let has_type = self.shape(PartId::WHOLE) != &Type::Any;
+        if let Some(part) = self.parts.get_mut(field.0 as usize)
+            && is_read
+            && has_type
+            && part.shape == Type::Any
+        {
+            part.shape = self.tool.output.part(&part.path);
+        }
+        field
+    }
+
+    fn field_of(&mut self, part: PartId, key: &Arc<str>) -> PartId {
         let next = PartId(u32::try_from(self.parts.len()).unwrap_or(u32::MAX));
         let Some(whole) = self.parts.get_mut(part.0 as usize) else {
             return part;

@@ -307,6 +307,7 @@ pub(super) fn arguments(
         guarded: rules.guards.is_empty() || tool.is_extraction(),
         leaving: rules.leaves.is_empty(),
     };
+    store.searches_names = true;
     let mut walk = ArgumentWalk {
         store,
         rules,
@@ -317,6 +318,7 @@ pub(super) fn arguments(
     let shape = tool.input.structure();
     walk.visit(part, shape, labels, ALL_ARGUMENTS, state);
     let found = walk.found;
+    store.searches_names = false;
     let mut arguments = Vec::with_capacity(found.len());
     for found in found {
         let labels = store.any_of(found.labels);
