@@ -8,7 +8,7 @@ use jsonschema::{PatternOptions, Validator};
 use super::cost::SchemaCost;
 use super::fast_accept::Given;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
-use super::part_type::part_type;
+use super::lookup::part_type;
 use super::secret::SecretParts;
 use super::type_reader::InferredType;
 use super::{SchemaFault, Type, fast_accept, fault, format, type_reader};

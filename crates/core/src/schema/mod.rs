@@ -11,7 +11,6 @@ mod fault;
 mod format;
 mod instance;
 mod lookup;
-mod part_type;
 mod secret;
 mod template;
 mod type_reader;
