@@ -101,7 +101,7 @@ pub(crate) fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<u
             Some(open) if byte == open => quote = None,
             // A quote after a backslash does not close the text.
             Some(_) if byte == b'\\' => at += 1,
-            None if quotes.iter().any(|quote| *quote == byte) => quote = Some(byte),
+            None if quotes.contains(&byte) => quote = Some(byte),
             None if byte == b'{' => depth += 1,
             None if byte == b'}' && depth == 0 => return Some(at),
             None if byte == b'}' => depth -= 1,

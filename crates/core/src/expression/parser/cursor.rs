@@ -51,8 +51,17 @@ impl<'t> Cursor<'t> {
         Some(letter)
     }
 
+    #[inline]
     pub(super) fn skip_space(&mut self) {
-        // The usual case: a few blanks, and a visible ASCII character that begins no comment.
+        // The usual case: a visible ASCII character, which begins no comment.
+        let next = self.text.as_bytes().get(self.at);
+        if !next.is_some_and(|next| next.is_ascii_graphic() && *next != b'/') {
+            self.skip_blanks();
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        // Most blanks are one, before a visible ASCII character.
         while let Some(next) = self.text.as_bytes().get(self.at) {
             match next {
                 b' ' => self.at += 1,
