@@ -205,6 +205,16 @@ impl LoadedPlan {
         self
     }
 
+    /// Returns the labels of results of an earlier plan, by step.
+    pub fn kept(&self) -> &StepLabels {
+        &self.kept
+    }
+
+    /// Returns the labels of the results of earlier runs that the plan refers to.
+    pub fn recalled_labels(&self) -> &RecalledLabels {
+        &self.recalled_labels
+    }
+
     /// Names another plan that this one may run, so that diagnostics distinguish a misspelt name from a missing plan.
     #[must_use]
     pub fn with_known_plan(mut self, name: &str) -> Self {

@@ -135,7 +135,7 @@ pub(crate) async fn show(
         (None, None) => return Ok(Exit::Rejected),
     };
     if let (true, Some(plan)) = (marks_flow, &sound) {
-        flow::mark(&mut drawing, plan, &config);
+        flow::mark(&mut drawing, plan, &loaded, &config);
     }
     if let Some(step) = &arguments.step {
         printer.pages(&list::step_text(&drawing, step, printer)?);

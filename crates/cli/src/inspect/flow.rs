@@ -6,8 +6,8 @@ use std::path::Path;
 use planwright::config::Config;
 use planwright::core::check::Policy;
 use planwright::core::flow::{
-    Confidentiality, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity, OnViolation,
-    OutputField, ParameterRule, output_fields, parameter_rules, uncovered_rules,
+    Confidentiality, FlowContext, FlowOrigin, FlowParameter, FlowReport, FlowVerdict, Integrity,
+    OnViolation, OutputField, ParameterRule, output_fields, parameter_rules, uncovered_rules,
 };
 use planwright::core::{Catalog, CheckedPlan, Diagnostic, Diagnostics, Severity};
 use planwright::drawing::Drawing;
@@ -113,10 +113,21 @@ pub(super) fn check(
     (sound, loaded)
 }
 
-/// Marks the flow of untrusted and private values in a drawing of `plan`.
-pub(crate) fn mark(drawing: &mut Drawing, plan: &CheckedPlan, config: &Config) {
+/// Marks the flow of untrusted and private values in a drawing of `plan`. `loaded` has the labels of results that the plan did not
+/// compute.
+pub(crate) fn mark(
+    drawing: &mut Drawing,
+    plan: &CheckedPlan,
+    loaded: &LoadedPlan,
+    config: &Config,
+) {
     let policy = config.restrict(Policy::new());
-    drawing.mark_flow(plan, config.flow(), &policy.releases);
+    let context = FlowContext {
+        recalled: Some(loaded.recalled_labels()),
+        kept: Some(loaded.kept()),
+        ..FlowContext::new(config.flow(), &policy.releases)
+    };
+    drawing.mark_flow(plan, context);
 }
 
 /// Formats a line for each guarded or leaving parameter, with the way of a violation, then the verdict.

@@ -78,6 +78,7 @@ impl AdaptationSettings<'_> {
             adapting: self,
             replans_left: self.replans,
             corrected: BTreeSet::new(),
+            forgotten: BTreeSet::new(),
             usage: Usage::default(),
         }
     }
@@ -92,14 +93,22 @@ impl AdaptationSettings<'_> {
         PlanningDay::of(goal, asked.as_ref().unwrap_or(&self.now), &self.now)
     }
 
-    fn read(old: &PlanTextV1, text: &str, session: &RunSession<'_>) -> LoadedPlan {
+    /// Loads the plan `text` in place of `old`, with the labels of the results that stay: steps in `forgotten` run again.
+    fn read(
+        old: &PlanTextV1,
+        text: &str,
+        session: &RunSession<'_>,
+        forgotten: &BTreeSet<Arc<str>>,
+    ) -> LoadedPlan {
         let new = PlanTextV1 {
             source: "revision".to_owned(),
             text: text.to_owned(),
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        LoadedPlan::from_stored(&new, session.loaded.inputs.clone())
+        let mut kept = session.loaded.kept().clone();
+        kept.retain(|step, _| !forgotten.contains(step));
+        LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_kept(kept)
     }
 
     /// Returns the history of the run so far.
@@ -117,6 +126,8 @@ pub(crate) struct Adaptation<'a> {
     replans_left: u32,
     /// The steps whose arguments were examined.
     corrected: BTreeSet<Arc<str>>,
+    /// The steps that revised plans run again.
+    forgotten: BTreeSet<Arc<str>>,
     /// The tokens and the cost of the model's answers.
     pub(crate) usage: Usage,
 }
@@ -154,8 +165,9 @@ impl Adaptation<'_> {
         // The model has read the failure and the results of the steps before it.
         let config = adapting.config.clone().with_exposed_planner();
         let policy = config.restrict(Policy::new());
+        let before_this = self.forgotten.clone();
         let judge = |text: &str| {
-            let loaded = AdaptationSettings::read(&old, text, session);
+            let loaded = AdaptationSettings::read(&old, text, session, &before_this);
             let (plan, loaded) = loaded.check(&session.toolbox.catalog, &policy);
             (plan, loaded.diagnostics)
         };
@@ -177,7 +189,7 @@ impl Adaptation<'_> {
         let Some((text, kind, failed_call)) = written else {
             return Ok(None);
         };
-        let loaded = AdaptationSettings::read(&old, &text, session);
+        let loaded = AdaptationSettings::read(&old, &text, session, &self.forgotten);
         let (Some(plan), loaded) = loaded.check(&session.toolbox.catalog, &policy) else {
             return Ok(None);
         };
@@ -227,6 +239,9 @@ impl Adaptation<'_> {
         for step in &forgotten {
             history.forget(step);
         }
+        let forgotten = forgotten.iter();
+        self.forgotten
+            .extend(forgotten.map(|step| Arc::clone(step.text())));
         let segment = RunSegment {
             plan: plan.clone(),
             options: options.clone(),

@@ -149,6 +149,10 @@ pub(super) fn line_text(line: &LogLineV1, width: usize) -> String {
         let why = format!("{kind} by {model}, since `{step}` failed ({error})");
         let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&why)));
     }
+    for kept in &line.kept {
+        let shown = kept.shown();
+        let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&shown)));
+    }
     text
 }
 

@@ -176,6 +176,21 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             .collect();
         assert_eq!(again, called, "{keep:?}");
         assert!(stderr.starts_with(message), "{stderr}");
+        let stays =
+            "the result of `b` stays on request without known labels: untrusted and private\n";
+        for command in ["show", "logs"] {
+            let text = stdout(&run_program(path, &[command, id]));
+            assert_eq!(text.contains(stays), !keep.is_empty(), "{text}");
+        }
+        let kept = json!([{"step": "b", "untrusted": true, "private": true}]);
+        let drawn = stdout(&run_program(path, &["show", id, "--as", "json"]));
+        let drawn: Value = serde_json::from_str(&drawn).unwrap();
+        let lines = logs["lines"].as_array().unwrap();
+        let began = lines.iter().rfind(|line| line["what"] == "began").unwrap();
+        for found in [&drawn["run"]["kept"], &began["kept"]] {
+            let expected = if keep.is_empty() { &Value::Null } else { &kept };
+            assert_eq!(found, expected);
+        }
         let replay = run_program(path, &["replay", id]);
         assert_eq!(replay.status.code(), Some(0), "{}", stdout(&replay));
     }

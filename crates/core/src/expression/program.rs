@@ -85,7 +85,7 @@ pub(super) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
                 Form::First(inner) => flat.extend(inner),
                 Form::All(_) => {}
             },
-            Tree::Read(read) => flat.push(Alternative::Read(read)),
+            Tree::Read(read) => flat.push(Alternative::Read(*read)),
             Tree::Literal(value) => flat.push(Alternative::Literal(value)),
             tree => flat.push(Alternative::Expression(expression_of(
                 tree,
@@ -142,7 +142,7 @@ impl<'t> Binder<'t> {
         match tree {
             Tree::Literal(_) | Tree::Bound(_) | Tree::LoopVariable(_) => {}
             Tree::Read(read) => {
-                let read = read.clone();
+                let read = std::mem::replace(&mut **read, Read::whole(Source::Item));
                 *tree = self.read(read, guarded);
             }
             Tree::FirstOf(alternatives) => {
@@ -224,7 +224,7 @@ fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
     if let Tree::Has(path) = tree
         && let Tree::Read(read) = &**path
     {
-        tested.push(read.clone());
+        tested.push((**read).clone());
     }
     each_part(tree, &mut |part| tested_reads(part, tested));
 }

@@ -16,7 +16,7 @@ pub(crate) enum Tree {
     /// A constant value.
     Literal(Value),
     /// A read, as parsed. Binding replaces it by [`Tree::Bound`].
-    Read(Read),
+    Read(Box<Read>),
     /// The value of the binding `index`.
     Bound(usize),
     /// The variable of an enclosing loop; 0 means the innermost.
@@ -60,7 +60,7 @@ pub(crate) enum Accessor {
     /// Selects the part at a constant path.
     Part(Path, Missing),
     /// Selects the item or field that a computed value names.
-    Item(Tree),
+    Item(Box<Tree>),
     /// Calls a method.
     Call(&'static BuiltinFunction, Vec<Tree>),
     /// Searches for a constant pattern.

@@ -68,8 +68,8 @@ impl ExpressionWalk<'_, '_> {
                 self.bound.store().number_from(&parts)
             }
             Tree::Choice(cases, otherwise) => {
-                let mut values = Vec::new();
-                let mut conditions = Vec::new();
+                let mut values = Vec::with_capacity(cases.len() + 1);
+                let mut conditions = Vec::with_capacity(cases.len());
                 for (condition, value) in cases {
                     conditions.push(self.joined(condition));
                     values.push(self.labels(value));
@@ -143,7 +143,8 @@ impl ExpressionWalk<'_, '_> {
     }
 
     fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> LabelsId {
-        let mut values = vec![self.labels(first)];
+        let mut values = Vec::with_capacity(rest.len() + 1);
+        values.push(self.labels(first));
         let mut concatenates = true;
         for (operator, tree) in rest {
             concatenates &= *operator == BinaryOperator::Add;
@@ -172,8 +173,11 @@ impl ExpressionWalk<'_, '_> {
                 Accessor::Part(path, _) => self.bound.store().at(value, path),
                 Accessor::Item(index) => self.item(value, index),
                 Accessor::Call(function, arguments) => {
-                    let mut values = vec![value];
-                    values.extend(self.all(arguments));
+                    let mut values = Vec::with_capacity(arguments.len() + 1);
+                    values.push(value);
+                    for argument in arguments {
+                        values.push(self.labels(argument));
+                    }
                     match (function.name, arguments.as_slice()) {
                         ("flatten", []) => self.flattened(&values, Some(1)),
                         ("flatten", [Tree::Literal(depth)]) => {
@@ -299,10 +303,17 @@ impl ExpressionWalk<'_, '_> {
     fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
         let item = self.bound.store().first_item(over);
         self.locals.push(item);
-        let bodies = self.all(trees);
+        let (only, several);
+        let bodies: &[LabelsId] = if let [tree] = trees {
+            only = [self.labels(tree)];
+            &only
+        } else {
+            several = self.all(trees);
+            &several
+        };
         self.locals.pop();
         let store = self.bound.store();
-        match (kind, bodies.as_slice()) {
+        match (kind, bodies) {
             (Loop::Filter | Loop::SortBy, [body]) => {
                 let read = store.join(*body);
                 let list = store.list_like(over, item);
@@ -326,7 +337,7 @@ impl ExpressionWalk<'_, '_> {
             }
             _ => {
                 // A quantifier also depends on which items there are.
-                let result = store.number_from(&bodies);
+                let result = store.number_from(bodies);
                 match store.length(over) {
                     Some(length) => store.with(result, length),
                     None => result,

@@ -133,6 +133,10 @@ impl LabelGraph {
     pub(super) fn reserve(&mut self, nodes: usize) {
         self.nodes.reserve(nodes);
         self.parents.reserve(nodes);
+        // Most nodes join others.
+        self.passages.reserve(nodes / 8);
+        self.origins.reserve(nodes / 8);
+        self.calls.reserve(nodes / 8);
     }
 
     /// Adds the source of a value.
@@ -332,7 +336,7 @@ impl LabelGraph {
     pub(super) fn search(&self, visits_left: usize) -> GraphSearch<'_> {
         GraphSearch {
             graph: self,
-            seen: HashMap::default(),
+            seen: SeenNodes::default(),
             visits_left,
         }
     }
@@ -378,8 +382,52 @@ fn position(position: usize) -> u32 {
 pub(super) struct GraphSearch<'g> {
     graph: &'g LabelGraph,
     /// The nodes that the current search has seen, each with the node after it on the way to the start.
-    seen: HashMap<NodeId, Option<NodeId>, Hashing>,
+    seen: SeenNodes,
     visits_left: usize,
+}
+
+/// Nodes, each with another one. Most searches see a few, which are compared one by one.
+#[derive(Default)]
+struct SeenNodes {
+    few: Vec<(NodeId, Option<NodeId>)>,
+    others: HashMap<NodeId, Option<NodeId>, Hashing>,
+}
+
+/// Maximum number of seen nodes that are compared one by one.
+const MAX_COMPARED: usize = 16;
+
+impl SeenNodes {
+    fn clear(&mut self) {
+        self.few.clear();
+        self.others.clear();
+    }
+
+    fn get(&self, node: NodeId) -> Option<NodeId> {
+        let few = self.few.iter().find(|(seen, _)| *seen == node);
+        let found = few.map(|(_, next)| *next);
+        found.or_else(|| self.others.get(&node).copied())?
+    }
+
+    /// Adds `node`, and returns true if it is new.
+    fn insert(&mut self, node: NodeId, next: Option<NodeId>) -> bool {
+        if self.few.iter().any(|(seen, _)| *seen == node) {
+            return false;
+        }
+        if self.few.len() < MAX_COMPARED {
+            if self.few.is_empty() {
+                self.few.reserve(MAX_COMPARED);
+            }
+            self.few.push((node, next));
+            return true;
+        }
+        match self.others.entry(node) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(new) => {
+                new.insert(next);
+                true
+            }
+        }
+    }
 }
 
 impl<'g> GraphSearch<'g> {
@@ -414,7 +462,7 @@ impl<'g> GraphSearch<'g> {
         while let Some(here) = position {
             let node = self.graph.node(here);
             passages.extend(node.and_then(|node| self.graph.passage_of(node)));
-            position = self.seen.get(&here).copied().flatten();
+            position = self.seen.get(here);
         }
         passages
     }
@@ -427,7 +475,8 @@ impl<'g> GraphSearch<'g> {
         max: usize,
     ) -> Vec<LabelOrigin> {
         self.seen.clear();
-        let mut open = vec![node];
+        let mut open = Vec::with_capacity(MAX_COMPARED);
+        open.push(node);
         let mut origins = Vec::new();
         while let Some(at) = open.pop() {
             match self.visit(at, None) {
@@ -462,12 +511,6 @@ impl<'g> GraphSearch<'g> {
     /// Returns true if the current search sees `node` for the first time, and `None` if the budget is spent.
     fn visit(&mut self, node: NodeId, next: Option<NodeId>) -> Option<bool> {
         self.visits_left = self.visits_left.checked_sub(1)?;
-        Some(match self.seen.entry(node) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(new) => {
-                new.insert(next);
-                true
-            }
-        })
+        Some(self.seen.insert(node, next))
     }
 }

@@ -160,6 +160,8 @@ pub(super) struct LabelStore<'a> {
     nothing: LabelsId,
     /// The label of the keys that the plan spells out, if it is untrusted.
     keys: Option<NodeId>,
+    /// True while the fields of values are compared with the names of guarded parameters.
+    pub(super) searches_names: bool,
     /// The labels that servers have stated for the outputs of steps.
     stated: HashMap<Arc<str>, Flags, Hashing>,
 }
@@ -194,6 +196,7 @@ impl<'a> LabelStore<'a> {
             planner_scalar: LabelsId(0),
             nothing: LabelsId(0),
             keys: is_exposed.then_some(planner),
+            searches_names: false,
             stated: HashMap::default(),
         };
         store.planner = store.whole(planner);
@@ -207,6 +210,10 @@ impl<'a> LabelStore<'a> {
         let steps = steps.min(MAX_EXPECTED_STEPS);
         self.values.reserve(steps * VALUES_OF_A_STEP);
         self.graph.reserve(steps * NODES_OF_A_STEP);
+        self.fields.reserve(steps);
+        self.first_items.reserve(steps);
+        self.lengths.reserve(steps);
+        self.output_nodes.reserve(steps * 2);
     }
 
     /// Sets the labels that servers have stated for the outputs of steps.
@@ -377,9 +384,12 @@ impl<'a> LabelStore<'a> {
     }
 
     pub(super) fn any_of(&mut self, values: Vec<LabelsId>) -> LabelsId {
-        // Most choices have one alternative, and need no list of distinct ones.
-        if let [only] = values.as_slice() {
-            return *only;
+        // Most choices have one or two alternatives, and need no list of distinct ones.
+        match values.as_slice() {
+            [only] => return *only,
+            [one, other] if one == other => return *one,
+            [_, _] => return self.push_alternatives(&values),
+            _ => {}
         }
         let mut distinct: Vec<LabelsId> = Vec::with_capacity(values.len());
         for value in values {
@@ -390,13 +400,15 @@ impl<'a> LabelStore<'a> {
         match distinct.as_slice() {
             [] => self.nothing,
             [same] => *same,
-            _ => {
-                let start = position(self.alternatives.len());
-                self.alternatives.append(&mut distinct);
-                let end = position(self.alternatives.len());
-                self.push(Labels::AnyOf(ValueRange { start, end }))
-            }
+            _ => self.push_alternatives(&distinct),
         }
+    }
+
+    fn push_alternatives(&mut self, values: &[LabelsId]) -> LabelsId {
+        let start = position(self.alternatives.len());
+        self.alternatives.extend_from_slice(values);
+        let end = position(self.alternatives.len());
+        self.push(Labels::AnyOf(ValueRange { start, end }))
     }
 
     /// Returns the alternatives of a choice.

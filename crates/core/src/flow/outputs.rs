@@ -136,14 +136,20 @@ pub(super) struct ToolOutputs<'a> {
     pub(super) name: ToolName,
     pub(super) rules: OutputRules<'a>,
     parts: Vec<Part>,
+    /// The fields of parts with many of them.
     fields: HashMap<(PartId, Arc<str>), PartId, Hashing>,
 }
+
+/// Maximum number of fields of a part that are compared one by one.
+const MAX_COMPARED: usize = 8;
 
 #[derive(Debug)]
 struct Part {
     path: Vec<Arc<str>>,
     shape: Type,
     labels: OnceCell<Rc<[FieldLabels]>>,
+    /// The first fields of the part that were read.
+    few: Vec<(Arc<str>, PartId)>,
 }
 
 /// The labels of a field, by its path with dots.
@@ -159,25 +165,52 @@ impl<'a> ToolOutputs<'a> {
                 path: Vec::new(),
                 shape: tool.output.structure().clone(),
                 labels: OnceCell::new(),
+                few: Vec::new(),
             }],
             fields: HashMap::default(),
         }
     }
 
-    /// Returns the field `key` of a part.
-    pub(super) fn field(&mut self, part: PartId, key: &Arc<str>) -> PartId {
-        let next = PartId(u32::try_from(self.parts.len()).unwrap_or(u32::MAX));
-        let field = *self.fields.entry((part, Arc::clone(key))).or_insert(next);
-        if field == next {
-            let path = self.path(part).iter().chain([key]).cloned().collect();
-            let shape = part_at(self.shape(part), std::slice::from_ref(key));
-            self.parts.push(Part {
-                path,
-                shape,
-                labels: OnceCell::new(),
-            });
+    /// Returns the field `key` of a part, which a plan reads if `is_read`. The type of a part that is read is known at any depth of
+    /// a recursive schema; a search for names sees a few levels, since it would not end.
+    pub(super) fn field(&mut self, part: PartId, key: &Arc<str>, is_read: bool) -> PartId {
+        let field = self.field_of(part, key);
+        let has_type = self.shape(PartId::WHOLE) != &Type::Any;
+        if let Some(part) = self.parts.get_mut(field.0 as usize)
+            && is_read
+            && has_type
+            && part.shape == Type::Any
+        {
+            part.shape = self.tool.output.part(&part.path);
         }
         field
+    }
+
+    fn field_of(&mut self, part: PartId, key: &Arc<str>) -> PartId {
+        let next = PartId(u32::try_from(self.parts.len()).unwrap_or(u32::MAX));
+        let Some(whole) = self.parts.get_mut(part.0 as usize) else {
+            return part;
+        };
+        if let Some((_, known)) = whole.few.iter().find(|(name, _)| name == key) {
+            return *known;
+        }
+        if whole.few.len() < MAX_COMPARED {
+            whole.few.push((Arc::clone(key), next));
+        } else {
+            let known = *self.fields.entry((part, Arc::clone(key))).or_insert(next);
+            if known != next {
+                return known;
+            }
+        }
+        let path = self.path(part).iter().chain([key]).cloned().collect();
+        let shape = part_at(self.shape(part), std::slice::from_ref(key));
+        self.parts.push(Part {
+            path,
+            shape,
+            labels: OnceCell::new(),
+            few: Vec::new(),
+        });
+        next
     }
 
     /// Returns the path of a part.

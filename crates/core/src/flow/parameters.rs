@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::labels::{LabelStore, LabelsId, OtherFields};
@@ -44,6 +43,8 @@ struct ToolParameter {
     leaves: Option<Arc<str>>,
     decides: bool,
     fields: HashMap<Arc<str>, ParameterId, Hashing>,
+    /// The position among what was found about the arguments of the current call.
+    found: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +146,7 @@ impl<'a> ArgumentRules<'a> {
             leaves: first(&self.leaves),
             decides: self.decides.iter().any(|rule| rule.covers(&path)),
             fields: HashMap::default(),
+            found: None,
             path,
         });
     }
@@ -305,22 +307,25 @@ pub(super) fn arguments(
         guarded: rules.guards.is_empty() || tool.is_extraction(),
         leaving: rules.leaves.is_empty(),
     };
+    store.searches_names = true;
     let mut walk = ArgumentWalk {
         store,
         rules,
-        found: IndexMap::default(),
+        found: Vec::new(),
         fields_left: MAX_FIELDS,
         depth: 0,
     };
     let shape = tool.input.structure();
     walk.visit(part, shape, labels, ALL_ARGUMENTS, state);
     let found = walk.found;
+    store.searches_names = false;
     let mut arguments = Vec::with_capacity(found.len());
-    for (id, found) in found {
+    for found in found {
         let labels = store.any_of(found.labels);
-        let Some(parameter) = rules.parameter(id) else {
+        let Some(parameter) = rules.parameters.get_mut(found.parameter.0 as usize) else {
             continue;
         };
+        parameter.found = None;
         arguments.push(Argument {
             decides: found.guard.is_some() && parameter.decides,
             parameter: Arc::clone(&parameter.name),
@@ -349,6 +354,7 @@ pub(super) fn arguments(
 }
 
 struct Found {
+    parameter: ParameterId,
     guard: Option<Arc<str>>,
     leaves: Option<Arc<str>>,
     place: Place,
@@ -358,7 +364,7 @@ struct Found {
 struct ArgumentWalk<'w, 'a, 'r> {
     store: &'w mut LabelStore<'a>,
     rules: &'w mut ArgumentRules<'r>,
-    found: IndexMap<ParameterId, Found, Hashing>,
+    found: Vec<Found>,
     fields_left: usize,
     /// The length of the path of the parameter that is visited.
     depth: usize,
@@ -674,15 +680,24 @@ impl ArgumentWalk<'_, '_, '_> {
             return;
         }
         let place = part.place();
-        let found = self.found.entry(at).or_insert_with(|| Found {
-            guard: None,
-            leaves: None,
-            place,
-            labels: Vec::new(),
-        });
-        found.guard = found.guard.take().or(guard);
-        found.leaves = found.leaves.take().or(leaves);
-        found.labels.push(labels);
+        let Some(parameter) = self.rules.parameters.get_mut(at.0 as usize) else {
+            return;
+        };
+        let next = self.found.len();
+        match self.found.get_mut(*parameter.found.get_or_insert(next)) {
+            Some(found) => {
+                found.guard = found.guard.take().or(guard);
+                found.leaves = found.leaves.take().or(leaves);
+                found.labels.push(labels);
+            }
+            None => self.found.push(Found {
+                parameter: at,
+                guard,
+                leaves,
+                place,
+                labels: vec![labels],
+            }),
+        }
     }
 }
 

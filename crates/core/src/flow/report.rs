@@ -4,7 +4,7 @@
 //! public changes nothing.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -307,8 +307,8 @@ pub struct FlowReport {
     pub exposes: bool,
     /// The results of an earlier plan of the run that the analysis knew of, with their labels.
     pub kept: StepLabels,
-    /// The positions of the parameters of each step.
-    pub(super) by_step: HashMap<Arc<str>, Vec<usize>>,
+    /// The positions of the parameters of each step, once they were asked for.
+    pub(super) by_step: OnceLock<HashMap<Arc<str>, Vec<usize>>>,
 }
 
 impl FlowReport {
@@ -331,7 +331,15 @@ impl FlowReport {
     /// Returns the guarded and leaving parameters of the step at `path`: its id, after those of the steps around its plan,
     /// with slashes between them. Steps whose ids contain slashes may share a path.
     pub fn parameters_of(&self, path: &str) -> impl Iterator<Item = &FlowParameter> {
-        let positions = self.by_step.get(path).into_iter().flatten();
+        let by_step = self.by_step.get_or_init(|| {
+            let mut by_step: HashMap<_, Vec<usize>> = HashMap::new();
+            for (position, parameter) in self.parameters.iter().enumerate() {
+                let step = Arc::clone(&parameter.step);
+                by_step.entry(step).or_default().push(position);
+            }
+            by_step
+        });
+        let positions = by_step.get(path).into_iter().flatten();
         positions.filter_map(|position| self.parameters.get(*position))
     }
 

@@ -146,12 +146,13 @@ impl ReportBuilder<'_> {
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
-        let named: Vec<String> = origins
-            .iter()
-            .take(MAX_NAMED_ORIGINS)
-            .map(shown_origin)
-            .collect();
-        let mut sources = named.join(", ");
+        let mut sources = String::new();
+        for (position, origin) in origins.iter().take(MAX_NAMED_ORIGINS).enumerate() {
+            if position > 0 {
+                sources.push_str(", ");
+            }
+            add_origin(&mut sources, origin);
+        }
         if origins.len() > MAX_NAMED_ORIGINS {
             // Writing to a text cannot fail.
             let _ = write!(sources, " and {} more", origins.len() - MAX_NAMED_ORIGINS);
@@ -219,18 +220,22 @@ impl ReportBuilder<'_> {
 impl FlowOrigin {
     /// Returns the source in a few words.
     pub fn shown(&self) -> String {
-        shown_origin(self)
+        let mut text = String::new();
+        add_origin(&mut text, self);
+        text
     }
 }
 
-fn shown_origin(origin: &FlowOrigin) -> String {
-    match (&*origin.step, &*origin.tool) {
-        ("", "plan") => "the plan's author".to_owned(),
-        ("", _) => format!("the secret `{}`", origin.field),
-        (step, "") if origin.field.is_empty() => format!("`{step}` (an earlier plan)"),
-        (step, tool) if origin.field.is_empty() => format!("`{step}` (`{tool}`)"),
-        (step, tool) => format!("`{step}.{}` (`{tool}`)", origin.field),
-    }
+/// Adds the source to `text`, in a few words.
+fn add_origin(text: &mut String, origin: &FlowOrigin) {
+    let parts: &[&str] = match (&*origin.step, &*origin.tool, &*origin.field) {
+        ("", "plan", _) => &["the plan's author"],
+        ("", _, secret) => &["the secret `", secret, "`"],
+        (step, "", "") => &["`", step, "` (an earlier plan)"],
+        (step, tool, "") => &["`", step, "` (`", tool, "`)"],
+        (step, tool, field) => &["`", step, ".", field, "` (`", tool, "`)"],
+    };
+    text.extend(parts.iter().copied());
 }
 
 impl Integrity {

@@ -8,6 +8,7 @@ use jsonschema::{PatternOptions, Validator};
 use super::cost::SchemaCost;
 use super::fast_accept::Given;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
+use super::lookup::part_type;
 use super::secret::SecretParts;
 use super::type_reader::InferredType;
 use super::{SchemaFault, Type, fast_accept, fault, format, type_reader};
@@ -85,6 +86,12 @@ impl Schema {
     /// one.
     pub fn structure(&self) -> &Type {
         &self.inferred().structure
+    }
+
+    /// Returns the type of the field at `path`, through lists. Unlike [`structure`](Self::structure), it describes fields at any
+    /// depth of a recursive schema.
+    pub(crate) fn part(&self, path: &[Arc<str>]) -> Type {
+        part_type(&self.0.text, path)
     }
 
     /// Returns true if parts of the schema were not understood, so that it may be malformed. If all parts were

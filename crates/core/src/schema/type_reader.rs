@@ -36,18 +36,16 @@ pub(super) struct InferredType {
 
 /// Infers the type of the schema `document`.
 pub(super) fn infer_type(document: &Value) -> InferredType {
-    let mut reader = TypeReader {
-        document,
-        applies_siblings: !is_old_draft(document),
-        known: IndexMap::new(),
-        recursive: HashSet::new(),
-        parts_left: MAX_PARTS,
-        is_incomplete: false,
-    };
+    let mut reader = TypeReader::new(document);
     InferredType {
         structure: reader.schema(document, 0),
         is_incomplete: reader.is_incomplete,
     }
+}
+
+/// Infers the type of a subschema of `document`.
+pub(super) fn infer_subschema(document: &Value, schema: &Value) -> Type {
+    TypeReader::new(document).schema(schema, 0)
 }
 
 /// Returns true for drafts up to 7, which ignore keywords beside a `$ref`.
@@ -71,6 +69,17 @@ struct TypeReader<'a> {
 }
 
 impl<'a> TypeReader<'a> {
+    fn new(document: &'a Value) -> Self {
+        Self {
+            document,
+            applies_siblings: !is_old_draft(document),
+            known: IndexMap::new(),
+            recursive: HashSet::new(),
+            parts_left: MAX_PARTS,
+            is_incomplete: false,
+        }
+    }
+
     fn schema(&mut self, schema: &'a Value, depth: u32) -> Type {
         self.parts_left = self.parts_left.saturating_sub(1);
         // A recursive or exponentially growing schema ends here as the widest type.

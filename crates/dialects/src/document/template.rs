@@ -92,6 +92,11 @@ pub(crate) fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<u
     let mut quote = None;
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
+        // The usual case: a letter, a digit, a dot or a bracket, which ends nothing.
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b' ' | b'(' | b')' | b',' | b'_') {
+            at += 1;
+            continue;
+        }
         match quote {
             Some(open) if byte == open => quote = None,
             // A quote after a backslash does not close the text.

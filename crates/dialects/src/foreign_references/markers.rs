@@ -252,16 +252,14 @@ impl<'a> ReferenceNames<'a> {
     /// The first marker in `text` that names a step or an input.
     pub(super) fn marker(&self, text: &str) -> Option<Marker> {
         // A marker inside of one of our references is part of an expression.
+        if self.is_native && begins_reference(text) && end_of_reference(text, 0) == text.len() {
+            return None;
+        }
         let references = if self.is_native {
             references(text)
         } else {
             Vec::new()
         };
-        if let [only] = references.as_slice()
-            && *only == (0..text.len())
-        {
-            return None;
-        }
         let is_foreign = |range: &Range<usize>| !(self.form.is_own)(&text[range.clone()]);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);
@@ -514,27 +512,34 @@ fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = text[at..].find("${").map(|start| at + start) {
-        if text[start..].starts_with("${{") {
+        if !begins_reference(&text[start..]) {
             at = start + 3;
             continue;
         }
-        let mut open = 0_usize;
-        let mut end = text.len();
-        for (index, byte) in text.bytes().enumerate().skip(start + 1) {
-            match byte {
-                b'{' => open += 1,
-                b'}' if open == 1 => {
-                    end = index + 1;
-                    break;
-                }
-                b'}' => open -= 1,
-                _ => {}
-            }
-        }
+        let end = end_of_reference(text, start);
         found.push(start..end);
         at = end;
     }
     found
+}
+
+/// Returns true if `text` begins with a reference of this dialect.
+fn begins_reference(text: &str) -> bool {
+    text.starts_with("${") && !text.starts_with("${{")
+}
+
+/// Returns the end of the reference that begins at byte `start` of `text`.
+fn end_of_reference(text: &str, start: usize) -> usize {
+    let mut open = 0_usize;
+    for (index, byte) in text.bytes().enumerate().skip(start + 1) {
+        match byte {
+            b'{' => open += 1,
+            b'}' if open == 1 => return index + 1,
+            b'}' => open -= 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// The part of `text` from byte `start` on that a marker may cover, so that the cost of many unclosed markers is

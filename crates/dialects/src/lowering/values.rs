@@ -84,6 +84,16 @@ pub(crate) fn lower_template(
     (source, sink): (&mut SourceText, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
+    if !text.contains("${") {
+        return NodeKind::Literal(Arc::clone(text).into());
+    }
+    // The usual case: one marker that is the whole text.
+    if text.starts_with("${")
+        && let Some(end) = template::end_of_marker(text, 2, quotes)
+        && end + 1 == text.len()
+    {
+        return lower_whole(text, place, &text[2..end], sink, read);
+    }
     let fragments = template::split(text, quotes)
         .into_iter()
         .map(|piece| match piece {
@@ -132,18 +142,10 @@ pub(crate) fn lower_fragments(
         place,
         mut offsets,
     } = whole;
-    // A marker that is the whole text keeps the type of the value; inside of longer text, the value is inserted as
-    // text.
     if let [Fragment::Marker(inside, range)] = fragments.as_slice()
         && range.len() == text.len()
     {
-        return match read(inside, place) {
-            Ok(reference) => NodeKind::Reference(reference),
-            Err(diagnostic) => {
-                sink.push(place, *diagnostic);
-                NodeKind::Literal(Arc::clone(text).into())
-            }
-        };
+        return lower_whole(text, place, inside, sink, read);
     }
     let mut parts = Vec::with_capacity(fragments.len());
     let mut sound = true;
@@ -174,6 +176,24 @@ pub(crate) fn lower_fragments(
         // A text whose only markers were escapes is a plain text.
         [TextPart::Literal(literal)] => NodeKind::Literal(Arc::clone(literal).into()),
         _ => NodeKind::Text(parts),
+    }
+}
+
+/// Lowers a text that is one marker with the content `inside`. It keeps the type of the value; a value inside of longer text
+/// is inserted as text.
+fn lower_whole(
+    text: &Arc<str>,
+    place: Place,
+    inside: &str,
+    sink: &mut DiagnosticSink,
+    read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
+) -> NodeKind {
+    match read(inside, place) {
+        Ok(reference) => NodeKind::Reference(reference),
+        Err(diagnostic) => {
+            sink.push(place, *diagnostic);
+            NodeKind::Literal(Arc::clone(text).into())
+        }
     }
 }
 

@@ -342,6 +342,7 @@ pub struct ProcessV1 {
 }
 
 /// The way in which a plan was checked for where data goes.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlowModeV1 {
@@ -361,10 +362,12 @@ impl From<PlannerLabel> for FlowModeV1 {
 }
 
 /// A result that an earlier plan of the run computed, and that stays although the new plan changes what it was computed from.
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptStepV1 {
     /// The step.
+    #[cfg_attr(test, schemars(with = "String"))]
     pub step: Arc<str>,
     /// True if a stranger may have chosen a part of the result, or that it stays.
     pub untrusted: bool,
@@ -394,6 +397,22 @@ impl KeptStepV1 {
             private: true,
             asked_by: None,
         }
+    }
+
+    /// Returns the step, the author of the request to keep its result, and its labels, in a few words.
+    pub fn shown(&self) -> String {
+        let asked = match self.asked_by {
+            Some(FlowModeV1::Clean) => " on request",
+            Some(FlowModeV1::Exposed) => " on request of a planner that had read untrusted text",
+            None => " on request without known labels",
+        };
+        let labels = match (self.untrusted, self.private) {
+            (true, true) => ": untrusted and private",
+            (true, false) => ": untrusted",
+            (false, true) => ": private",
+            (false, false) => "",
+        };
+        format!("the result of `{}` stays{asked}{labels}", self.step)
     }
 
     /// Returns the labels of the result.

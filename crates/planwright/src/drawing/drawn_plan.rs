@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use planwright_core::check::{DependencyKind, Releases};
+use planwright_core::check::DependencyKind;
 use planwright_core::flow::{
-    Confidentiality, FlowContext, FlowParameter, FlowPolicy, FlowReport, Integrity, analyze,
+    Confidentiality, FlowContext, FlowParameter, FlowReport, Integrity, analyze,
 };
 use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Code, Plan};
@@ -237,8 +237,8 @@ impl Violation {
 impl Drawing {
     /// Marks the edges that carry untrusted or private values, and the parameters that violate the policy. `plan` is the
     /// plan that is drawn.
-    pub fn mark_flow(&mut self, plan: &CheckedPlan, policy: &FlowPolicy, releases: &Releases) {
-        let report = analyze(plan, FlowContext::new(policy, releases).with_edges());
+    pub fn mark_flow(&mut self, plan: &CheckedPlan, context: FlowContext<'_>) {
+        let report = analyze(plan, context.with_edges());
         let edges = report.edges.iter().map(|edge| {
             let labels = EdgeLabels {
                 integrity: edge.integrity,

@@ -1,5 +1,6 @@
 //! `run --replan` and `run --repair`: a run that fails goes on with another plan.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -197,6 +198,47 @@ fn a_resume_may_let_a_model_write_another_plan() {
     assert_eq!(report["replanned"], true);
     let calls = called(&report);
     assert_eq!(calls, ["orders", "fee", "paid", "paid", "notice"]);
+}
+
+#[test]
+fn a_revised_plan_knows_the_labels_of_kept_results() {
+    let fixture = ModelFixture::new(&json!({
+        "one": {"annotations": {"readOnlyHint": true}, "echo": true},
+        "pay": {"fails": {"code": "card_declined", "message": "Your card was declined."}},
+        "mail": {"echo": true},
+    }));
+    let settings = fixture.path().join(".config/planwright");
+    fs::create_dir_all(&settings).unwrap();
+    let policy = "[flow]\ntrusted = ['one']\nplanner = 'exposed'\n";
+    fs::write(settings.join("planwright.toml"), policy).unwrap();
+    let plan = |n: u32| {
+        json!({"steps": [
+            {"id": "a", "tool": "one", "args": {"n": n}},
+            {"id": "b", "tool": "one", "args": {"of": "${a.n}"}},
+            {"id": "c", "tool": "pay", "args": {"of": "${b.of}"}},
+        ]})
+    };
+    fixture.write("plan.json", &plan(1));
+    fixture.write("new.json", &plan(2));
+    fixture.answers(&[json!({"steps": [
+        {"id": "notice", "tool": "mail", "args": {"to": "${b.of}"}},
+    ]})]);
+    for (keep, exit, verdict, is_sent) in [
+        (&["--keep", "b"][..], 4, "asks", false),
+        (&[], 0, "clean", true),
+    ] {
+        let report = fixture.json(&["run", "plan.json"], 1);
+        let run = report["run"].as_str().unwrap();
+        let more = [
+            &["resume", run, "--plan", "new.json", "--replan", "1"],
+            keep,
+        ]
+        .concat();
+        let report = fixture.json(&more, exit);
+        assert_eq!(report["replanned"], true);
+        assert_eq!(report["flow"]["verdict"], verdict, "{report}");
+        assert_eq!(called(&report).contains(&"notice"), is_sent, "{report}");
+    }
 }
 
 #[test]

@@ -51,11 +51,24 @@ impl<'t> Cursor<'t> {
         Some(letter)
     }
 
+    #[inline]
     pub(super) fn skip_space(&mut self) {
         // The usual case: a visible ASCII character, which begins no comment.
         let next = self.text.as_bytes().get(self.at);
-        if next.is_some_and(|next| next.is_ascii_graphic() && *next != b'/') {
-            return;
+        if !next.is_some_and(|next| next.is_ascii_graphic() && *next != b'/') {
+            self.skip_blanks();
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        // Most blanks are one, before a visible ASCII character.
+        while let Some(next) = self.text.as_bytes().get(self.at) {
+            match next {
+                b' ' => self.at += 1,
+                b'/' => break,
+                b'!'..=b'~' => return,
+                _ => break,
+            }
         }
         loop {
             let rest = self.rest();
@@ -72,11 +85,27 @@ impl<'t> Cursor<'t> {
     /// Consumes `sign` if it comes next.
     #[inline]
     pub(super) fn take(&mut self, sign: &str) -> bool {
-        let found = self.rest().starts_with(sign);
+        let found = self.is_at(sign);
         if found {
             self.at += sign.len();
         }
         found
+    }
+
+    /// Returns true if `sign` comes next.
+    #[inline]
+    pub(super) fn is_at(&self, sign: &str) -> bool {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        // Most signs differ in their first character, and most have one.
+        rest.first() == sign.as_bytes().first()
+            && (sign.len() == 1 || rest.starts_with(sign.as_bytes()))
+    }
+
+    /// Consumes any whitespace, and returns true if an operand ends here: no operator follows.
+    pub(super) fn ends_operand(&mut self) -> bool {
+        self.skip_space();
+        let next = self.text.as_bytes().get(self.at);
+        next.is_none_or(|next| matches!(next, b')' | b',' | b']' | b'}' | b':'))
     }
 
     /// Consumes `sign` and any whitespace before it.
@@ -89,7 +118,7 @@ impl<'t> Cursor<'t> {
     /// Consumes any whitespace, and returns true if `sign` comes next.
     pub(super) fn is_spaced(&mut self, sign: &str) -> bool {
         self.skip_space();
-        self.rest().starts_with(sign)
+        self.is_at(sign)
     }
 
     /// Consumes `sign`, or returns an error that it is missing.

@@ -48,7 +48,8 @@ pub fn parse_form_in_loop(
     item_name: Option<&str>,
     patterns: &mut PatternBudget,
 ) -> Result<Form, ExpressionError> {
-    if text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
+    // A text has at least as many bytes as characters.
+    if text.len() > MAX_EXPRESSION_CHARS && text.chars().nth(MAX_EXPRESSION_CHARS).is_some() {
         return Err(ExpressionError::too_large(
             format!("the expression has more than {MAX_EXPRESSION_CHARS} characters"),
             0,
@@ -111,7 +112,7 @@ impl Parser<'_> {
             self.cursor.skip_space();
             let at = self.cursor.at;
             match self.choice()? {
-                Tree::Read(read) => reads.push(read),
+                Tree::Read(read) => reads.push(*read),
                 _ => {
                     return Err(ExpressionError::reference("`all(…)` takes paths only", at));
                 }
@@ -177,7 +178,7 @@ impl Parser<'_> {
         loop {
             self.cursor.skip_space();
             // `??` separates alternatives and is no condition.
-            if self.cursor.rest().starts_with("??") || !self.cursor.take("?") {
+            if self.cursor.is_at("??") || !self.cursor.take("?") {
                 break;
             }
             self.cursor.enter()?;
@@ -195,7 +196,12 @@ impl Parser<'_> {
     }
 
     fn or(&mut self) -> Result<Tree, ExpressionError> {
-        let first = self.and()?;
+        let first = self.unary()?;
+        // The usual case, which spares the operators of each level.
+        if self.cursor.ends_operand() {
+            return Ok(first);
+        }
+        let first = self.and_after(first)?;
         if !self.cursor.take_spaced("||") {
             return Ok(first);
         }
@@ -207,7 +213,13 @@ impl Parser<'_> {
     }
 
     fn and(&mut self) -> Result<Tree, ExpressionError> {
-        let first = self.chain(0)?;
+        let first = self.unary()?;
+        self.and_after(first)
+    }
+
+    /// Parses the operators from `&&` on after their first operand.
+    fn and_after(&mut self, first: Tree) -> Result<Tree, ExpressionError> {
+        let first = self.chain_after(0, first)?;
         if !self.cursor.take_spaced("&&") {
             return Ok(first);
         }
@@ -220,7 +232,17 @@ impl Parser<'_> {
 
     /// Parses left-associative operators of `level` around operands of the next level.
     fn chain(&mut self, level: usize) -> Result<Tree, ExpressionError> {
-        let mut first = self.link(level)?;
+        let first = self.unary()?;
+        self.chain_after(level, first)
+    }
+
+    /// Parses the operators of `level`, and of those that bind more closely, after their first operand.
+    fn chain_after(&mut self, level: usize, first: Tree) -> Result<Tree, ExpressionError> {
+        let mut first = if level < 2 {
+            self.chain_after(level + 1, first)?
+        } else {
+            first
+        };
         let mut rest = Vec::new();
         while let Some(operator) = self.operator(level)? {
             let at = self.cursor.at;

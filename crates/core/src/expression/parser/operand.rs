@@ -189,7 +189,7 @@ impl Parser<'_> {
             return self.call(name, at);
         }
         self.source(name, at)
-            .map(|source| Tree::Read(Read::whole(source)))
+            .map(|source| Tree::Read(Box::new(Read::whole(source))))
     }
 
     /// Returns the source at the root of a path: a reserved name, or the id of a step.
@@ -374,7 +374,7 @@ impl Parser<'_> {
                 ));
             }
             // An index that is not constant is evaluated.
-            computed => with_accessor(tree, Accessor::Item(computed)),
+            computed => with_accessor(tree, Accessor::Item(Box::new(computed))),
         })
     }
 }
@@ -450,7 +450,10 @@ fn optional(tree: Tree) -> Result<Tree, ()> {
 /// Returns the path at the end of `tree`, to be extended.
 fn last_path(tree: &mut Tree) -> Option<(&mut Path, &mut Missing)> {
     match tree {
-        Tree::Read(read) => Some((&mut read.path, &mut read.missing)),
+        Tree::Read(read) => {
+            let read = &mut **read;
+            Some((&mut read.path, &mut read.missing))
+        }
         Tree::Access(_, accessors) => match accessors.last_mut() {
             Some(Accessor::Part(path, missing)) => Some((path, missing)),
             _ => None,

@@ -62,7 +62,7 @@ impl LabelStore<'_> {
         if is_position(key) && list == IsList::Always {
             return id;
         }
-        let part = tool.field(output.part, key);
+        let part = tool.field(output.part, key, !self.searches_names);
         let field = self.push(Labels::Output(OutputPart { part, ..output }));
         if is_position(key) && list == IsList::Maybe {
             return self.any_of(vec![id, field]);

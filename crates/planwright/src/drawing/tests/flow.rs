@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use planwright_core::check::Releases;
-use planwright_core::flow::{FlowPattern, FlowPolicy, PlannerLabel};
+use planwright_core::flow::{FlowContext, FlowPattern, FlowPolicy, PlannerLabel};
 use planwright_core::plan::{Action, Field, Node, PlanCall, PlanTarget};
 use planwright_core::{CheckContext, CheckedPlan, Library, Place, Plan, Step, StepId, check};
 
@@ -49,7 +49,7 @@ fn mails() -> Plan {
 
 fn marked(plan: &CheckedPlan, policy: &FlowPolicy) -> Drawing {
     let mut drawing = Drawing::of(plan);
-    drawing.mark_flow(plan, policy, &Releases::default());
+    drawing.mark_flow(plan, FlowContext::new(policy, &Releases::default()));
     drawing
 }
 
