@@ -260,6 +260,10 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
         let note = "the list is read as the `steps` of a plan";
         return Some((plan_of(root), note.to_owned()));
     }
+    if let Some(calls) = calls_of_parts(root) {
+        let note = "the calls of the response are read, `call_1` and so on";
+        return Some((plan_of(&calls), note.to_owned()));
+    }
     if is_call(root) {
         let note = "the call is read as a plan of one step";
         let list = Item {
@@ -296,6 +300,46 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
         }
     }
     None
+}
+
+/// The steps of the calls in a response of Gemini, `{"candidates": [{"content": {"parts": [{"functionCall": …}]}}]}`, or in one of its
+/// parts; `None` if `root` is none. Parts of text are left out.
+fn calls_of_parts(root: &Item) -> Option<Item> {
+    let candidate = match root.get("candidates").and_then(Item::as_list) {
+        Some([only]) => only,
+        Some(_) => return None,
+        None => root,
+    };
+    let content = candidate.get("content").unwrap_or(candidate);
+    let parts = content.get("parts").unwrap_or(content);
+    let calls = parts.as_list()?.iter().filter_map(|part| {
+        part.get("functionCall")
+            .or_else(|| part.get("function_call"))
+    });
+    let steps = calls.enumerate().map(|(index, call)| {
+        let name = call.get("name").filter(|name| name.as_text().is_some())?;
+        let entry = |key: &str, item: Item| ItemEntry {
+            key: key.into(),
+            key_span: Span::default(),
+            item,
+        };
+        let id = ItemKind::Text(format!("call_{}", index + 1).into());
+        let id = Item {
+            kind: id,
+            place: call.place,
+        };
+        let mut fields = vec![entry("id", id), entry("tool", name.clone())];
+        fields.extend(call.get("args").map(|args| entry("args", args.clone())));
+        Some(Item {
+            kind: ItemKind::Object(fields),
+            place: call.place,
+        })
+    });
+    let steps: Vec<Item> = steps.collect::<Option<_>>()?;
+    (!steps.is_empty()).then_some(Item {
+        kind: ItemKind::List(steps),
+        place: parts.place,
+    })
 }
 
 /// The edits that make the text of `document` the plan `inner` that was found in it. There are none if they lose more than fields

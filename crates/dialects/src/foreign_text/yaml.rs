@@ -1,6 +1,10 @@
 //! The JSON of a plan in YAML, for advice: blocks of keys and lists, plain and quoted texts.
 
+use std::collections::HashSet;
+
 use planwright_core::Value;
+
+use super::calls::json_of;
 
 /// The value of the YAML in `text`; `None` if it is more than blocks and scalars.
 pub(super) fn value(text: &str) -> Option<Value> {
@@ -119,7 +123,10 @@ fn scalar(text: &str) -> Option<Value> {
         return Some(Value::text(text[1..text.len() - 1].replace("''", "'")));
     }
     if text.starts_with(['"', '[', '{']) {
-        return Value::from_json(text).ok();
+        let json = || json_of(text, &HashSet::new());
+        return Value::from_json(text)
+            .ok()
+            .or_else(|| Value::from_json(&json()?).ok());
     }
     if text.starts_with(['|', '>', '&', '*', '!', '%', '@', '`']) {
         return None;
