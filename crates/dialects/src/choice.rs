@@ -174,7 +174,8 @@ pub(crate) fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diag
         && let Some(document) = as_native
     {
         let (native, of_native) = parse_with(NATIVE, document);
-        if is_foreign || errors(&of_native) < errors(&diagnostics) {
+        let leads = unled(&of_native) == 0 && unled(&diagnostics) > 0;
+        if is_foreign || leads || errors(&of_native) < errors(&diagnostics) {
             (dialect, plan, diagnostics) = (NATIVE, native, of_native);
         }
     }
@@ -225,6 +226,15 @@ fn evidence(dialect: &dyn Dialect, fields: &[Arc<str>]) -> String {
 
 fn errors(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(|found| found.is_error()).count()
+}
+
+/// The number of fields in `diagnostics` that stand for no other field.
+fn unled(diagnostics: &Diagnostics) -> usize {
+    let is_unled = |found: &&Diagnostic| {
+        let help = found.help.as_deref().unwrap_or_default();
+        found.code == Code::UnknownField && help.starts_with("it may have")
+    };
+    diagnostics.iter().filter(is_unled).count()
 }
 
 /// The place of a note about the whole text.

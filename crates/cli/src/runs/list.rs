@@ -35,7 +35,7 @@ const MAX_NAME_WIDTH: usize = 32;
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let filter = filter(arguments);
-    let runs = find(&store, arguments)?;
+    let runs = selected(&store, arguments)?;
     match arguments.format {
         Format::Json => output::json(&document(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.status(match filter {
@@ -72,7 +72,7 @@ fn filter(arguments: &RunsArguments) -> RunFilter {
 }
 
 /// The runs that the arguments select.
-pub(super) fn find(
+pub(super) fn selected(
     store: &Store,
     arguments: &RunsArguments,
 ) -> Result<Vec<RunListingV1>, CommandError> {

@@ -27,7 +27,7 @@ pub(crate) async fn watch(
             _ = clock.tick() => {}
             _ = &mut signal => return Ok(Exit::Success),
         }
-        let runs = list::find(&store, arguments)?;
+        let runs = list::selected(&store, arguments)?;
         let text = match arguments.format {
             Format::Text => list::text(&store, &runs)?,
             Format::Json => String::new(),

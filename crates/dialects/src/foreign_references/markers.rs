@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use planwright_core::expression::print_form;
-use planwright_core::plan::{Alternative, Form, Input, InputKind, SlotPath};
+use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
 use crate::native::path_of;
@@ -200,6 +200,18 @@ impl<'a> ReferenceNames<'a> {
             let output = written.first().map(SlotPath::to_string);
             let output = output.map_or_else(|| step.id.as_str().into(), Cow::from);
             steps.entry(step.id.as_str()).or_insert(output);
+        }
+        // Calls without names are referred to by their tools, if no other step has the same one.
+        let mut calls: HashMap<&str, usize> = HashMap::new();
+        for tool in plan.steps.iter().filter_map(tool_of) {
+            *calls.entry(tool).or_default() += 1;
+        }
+        for step in &plan.steps {
+            if let Some(tool) = tool_of(step).filter(|tool| calls.get(tool) == Some(&1))
+                && let Some(output) = steps.get(step.id.as_str()).cloned()
+            {
+                steps.entry(tool).or_insert(output);
+            }
         }
         Self {
             steps,
@@ -558,6 +570,14 @@ impl<'a> ReferenceNames<'a> {
         let (name, rest) = split_name(path);
         let input = self.inputs.get(name).filter(|_| !name.is_empty())?;
         Some(format!("{input}{rest}"))
+    }
+}
+
+/// The tool that `step` calls, if it calls one.
+fn tool_of(step: &Step) -> Option<&str> {
+    match &step.action {
+        Action::Tool(name) => Some(&name.text),
+        Action::Plan(_) | Action::Value(_) => None,
     }
 }
 

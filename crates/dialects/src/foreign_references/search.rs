@@ -320,8 +320,13 @@ impl ReferenceNames<'_> {
     fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
         match &item.kind {
             ItemKind::Text(text) => {
-                if let Some(marker) = self.marker(text) {
-                    let written = &text[marker.range];
+                // Each replacement leaves one marker less; the bound is for texts with very many.
+                let mut rest = text.to_string();
+                for _ in 0..MAX_REPLACEMENTS {
+                    let Some(marker) = self.marker(&rest) else {
+                        break;
+                    };
+                    let written = &rest[marker.range.clone()];
                     let long = self.long_form(written);
                     let long = long.filter(|long| *long != marker.meaning);
                     let also = long.map_or_else(String::new, |long| {
@@ -334,6 +339,12 @@ impl ReferenceNames<'_> {
                         marker.is_certain,
                         sink,
                     );
+                    let Some(escaped) = literal(written) else {
+                        break;
+                    };
+                    let dollars = &rest[..marker.range.start];
+                    let dollars = dollars.len() - dollars.trim_end_matches('$').len();
+                    rest.replace_range(marker.range, &format!("{}{escaped}", "$".repeat(dollars)));
                 }
             }
             ItemKind::List(items) => {

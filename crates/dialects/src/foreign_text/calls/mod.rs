@@ -6,7 +6,7 @@
 
 mod block;
 mod statement;
-mod values;
+pub(super) mod values;
 mod words;
 
 use std::collections::HashSet;
@@ -16,7 +16,6 @@ use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit};
 
 use self::block::Blocks;
 use self::statement::{Statement, list_of_calls, pipeline};
-pub(in crate::foreign_text) use self::values::value as json_of;
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
 use crate::lowering::lines::{line_at, next_line};

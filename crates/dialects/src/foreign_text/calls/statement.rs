@@ -53,6 +53,7 @@ impl Statement {
             });
         }
         Self::call(written, ids)
+            .filter(|_| !written.contains(" for "))
             .or_else(|| Self::assignment(written, ids))
             // Inline code of Markdown.
             .or_else(|| {
@@ -66,12 +67,40 @@ impl Statement {
         let (name, written) = written.trim_end_matches(';').split_once('=')?;
         let Before { ids: names } = words::before(&format!("{name}="))?;
         let [id] = <[String; 1]>::try_from(names).ok()?;
+        if let Some(statement) = Self::comprehension(&id, written, ids) {
+            return Some(statement);
+        }
         let value = value(written, ids)?;
         Some(Self {
             id: Some(id),
             value: Some(value),
             ..Self::default()
         })
+    }
+
+    /// Reads `[f(x) for x in list]`, whose output is `id`.
+    fn comprehension(id: &str, written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let inside = written.trim().strip_prefix('[')?.strip_suffix(']')?;
+        let (call, rest) = inside.split_once(" for ")?;
+        let (name, list) = rest.split_once(" in ")?;
+        if list.contains(" if ") || list.contains(" for ") {
+            return None;
+        }
+        let list = expression(list, ids)?;
+        let name = name.trim();
+        let mut inner = ids.clone();
+        inner.insert(name.to_owned());
+        let mut statement = Self::call(call, &inner).filter(Self::is_single_call)?;
+        let call = statement
+            .calls
+            .first_mut()
+            .filter(|call| call.id.is_none())?;
+        call.id = Some(id.to_owned());
+        statement.id = Some(id.to_owned());
+        statement
+            .fields
+            .push(format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\""));
+        Some(statement)
     }
 
     fn call(written: &str, ids: &HashSet<String>) -> Option<Self> {

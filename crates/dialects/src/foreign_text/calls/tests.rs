@@ -75,6 +75,10 @@ fn calls_of_other_languages() {
             "f(1) | g | h(c=2)",
             "f = f(1)\ng = g(${f})\nh = h(${g}, c=2)",
         ),
+        (
+            "x = f()\ny = [g(a=r[\"id\"]) for r in x[\"rows\"]]",
+            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}",
+        ),
     ] {
         assert_eq!(rewritten(text).as_deref(), Some(expected), "{text}");
     }

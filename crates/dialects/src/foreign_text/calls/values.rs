@@ -55,7 +55,7 @@ pub(super) fn signs(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
 }
 
 /// The parts of `text` between the commas that are in no brackets and no text. The last one may be empty.
-pub(super) fn split(text: &str) -> Option<Vec<&str>> {
+pub(in crate::foreign_text) fn split(text: &str) -> Option<Vec<&str>> {
     let mut depth = 0_usize;
     let mut parts = Vec::new();
     let mut start = 0;
@@ -79,7 +79,7 @@ pub(super) fn split(text: &str) -> Option<Vec<&str>> {
 }
 
 /// The byte of the bracket that closes the one at the start of `text`.
-pub(super) fn closing(text: &str) -> Option<usize> {
+pub(in crate::foreign_text) fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, sign, is_text) in signs(text) {
         match sign {
@@ -98,7 +98,10 @@ pub(super) fn closing(text: &str) -> Option<usize> {
 }
 
 /// The name and the value of a part such as `name=value`, `name: value` or `"name": value`.
-pub(super) fn named<'a>(part: &'a str, sign: &[char]) -> Option<(&'a str, &'a str)> {
+pub(in crate::foreign_text) fn named<'a>(
+    part: &'a str,
+    sign: &[char],
+) -> Option<(&'a str, &'a str)> {
     let at = signs(part)
         .find(|(_, found, is_text)| !is_text && sign.contains(found))
         .map(|(at, ..)| at)?;
@@ -112,7 +115,7 @@ pub(super) fn named<'a>(part: &'a str, sign: &[char]) -> Option<(&'a str, &'a st
 }
 
 /// `written` as a value of a line, whose references are to steps in `ids`.
-pub(in crate::foreign_text) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
+pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
     let written = written.trim();
     match written {
         "True" | "true" => return Some("true".to_owned()),

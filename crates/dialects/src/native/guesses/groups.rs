@@ -6,7 +6,7 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use super::names::Names;
 use super::texts::{bare_name, expression_of};
-use super::words::{GROUPS, ITEM_NAMES, STEP, are_steps, is_switch};
+use super::words::{GROUPS, ITEM_NAMES, STEP, are_steps, holds_branches, is_branch, is_switch};
 use super::{Guesses, field, get, has};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
@@ -16,7 +16,8 @@ const MAX_SHOWN_STEPS: usize = 2000;
 impl Guesses<'_> {
     /// Replaces groups of steps by the steps that have the same effect, and reports each with these steps.
     pub(super) fn flatten(&mut self, items: &mut Vec<Item>) {
-        for item in std::mem::take(items) {
+        for mut item in std::mem::take(items) {
+            hoist_branches(&mut item);
             let Some(word) = group_of(&item) else {
                 items.push(item);
                 continue;
@@ -201,6 +202,20 @@ fn cases(group: &ItemEntry, entries: &[ItemEntry]) -> Option<Vec<Item>> {
     Some(steps)
 }
 
+/// Reads `"if": {"condition": …, "then": …}` as the fields in it.
+fn hoist_branches(item: &mut Item) {
+    let ItemKind::Object(entries) = &mut item.kind else {
+        return;
+    };
+    let Some(at) = entries.iter().position(holds_branches) else {
+        return;
+    };
+    let entry = entries.remove(at);
+    if let ItemKind::Object(inner) = entry.item.kind {
+        entries.extend(inner);
+    }
+}
+
 /// Words for the value of a `switch`.
 const SWITCH: [&str; 4] = ["switch", "on", "match", "expression"];
 
@@ -310,13 +325,16 @@ fn loop_of(
 /// The word under which `item` holds other steps and no call of its own.
 pub(super) fn group_of(item: &Item) -> Option<Arc<str>> {
     let entries = item.as_object()?;
+    if entries.iter().any(holds_branches) {
+        return Some("if".into());
+    }
     let is_call = ["tool", "plan", "value", "extract"];
     if is_call.iter().any(|word| has(entries, word)) {
         return None;
     }
     let is_group = |entry: &&ItemEntry| {
         let is_list = entry.item.as_list().is_some() && are_steps(&entry.item);
-        (GROUPS.contains(&&*entry.key) && is_list) || is_switch(entry)
+        (GROUPS.contains(&&*entry.key) && is_list) || is_switch(entry) || is_branch(entry)
     };
     let group = entries.iter().find(is_group)?;
     Some(Arc::clone(&group.key))

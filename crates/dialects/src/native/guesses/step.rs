@@ -562,6 +562,7 @@ impl Guesses<'_> {
         };
         let message = match missing.len() {
             1 => "the step has no `id`".to_owned(),
+            2 => "the step has no `id`, nor has one other".to_owned(),
             count => format!("the step has no `id`, nor have {} others", count - 1),
         };
         let shown = missing.iter().take(MAX_SHOWN_IDS);

@@ -106,9 +106,11 @@ pub(super) fn is_step(item: &Item) -> bool {
         .iter()
         .any(|word| item.get(word).is_some_and(|item| item.as_list().is_some()));
     let is_named_call = item.has("name") && has(ARGS);
-    let switches = item
-        .as_object()
-        .is_some_and(|entries| entries.iter().any(is_switch));
+    let switches = item.as_object().is_some_and(|entries| {
+        entries
+            .iter()
+            .any(|entry| is_switch(entry) || is_branch(entry) || holds_branches(entry))
+    });
     has(&["tool", "plan", "value", "extract"])
         || item
             .as_object()
@@ -118,6 +120,16 @@ pub(super) fn is_step(item: &Item) -> bool {
         || switches
         || is_named_call
         || (item.has("type") && has(ARGS))
+}
+
+/// Returns true if `entry` is the single step of a `then`.
+pub(super) fn is_branch(entry: &ItemEntry) -> bool {
+    &*entry.key == "then" && entry.item.as_object().is_some() && is_step(&entry.item)
+}
+
+/// Returns true if `entry` is a condition with the steps of its branches, `"if": {"condition": …, "then": …}`.
+pub(super) fn holds_branches(entry: &ItemEntry) -> bool {
+    &*entry.key == "if" && entry.item.has("then")
 }
 
 /// Returns true if `entry` holds the steps of each case of a `switch`.
