@@ -73,6 +73,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Approve(arguments) => approval::decide::approve(&arguments, printer),
             Command::Reject(arguments) => approval::decide::reject(&arguments, printer),
             Command::Passphrase(arguments) => approval::passphrase::passphrase(&arguments, printer),
+            Command::Runs(arguments) if arguments.watch => {
+                Box::pin(runs::watch::watch(&arguments, printer)).await
+            }
             Command::Runs(arguments) => runs::list::runs(&arguments, printer),
             Command::Logs(arguments) => Box::pin(runs::logs::logs(&arguments, printer)).await,
             Command::Attach(arguments) => Box::pin(runs::follow::attach(&arguments, printer)).await,

@@ -174,7 +174,8 @@ pub(crate) fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diag
         && let Some(document) = as_native
     {
         let (native, of_native) = parse_with(NATIVE, document);
-        if is_foreign || errors(&of_native) < errors(&diagnostics) {
+        let leads = unled(&of_native) == 0 && unled(&diagnostics) > 0;
+        if is_foreign || leads || errors(&of_native) < errors(&diagnostics) {
             (dialect, plan, diagnostics) = (NATIVE, native, of_native);
         }
     }
@@ -227,6 +228,15 @@ fn errors(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(|found| found.is_error()).count()
 }
 
+/// The number of fields in `diagnostics` that stand for no other field.
+fn unled(diagnostics: &Diagnostics) -> usize {
+    let is_unled = |found: &&Diagnostic| {
+        let help = found.help.as_deref().unwrap_or_default();
+        found.code == Code::UnknownField && help.starts_with("it may have")
+    };
+    diagnostics.iter().filter(is_unled).count()
+}
+
 /// The place of a note about the whole text.
 fn start_of(document: &Document) -> Span {
     let span = document.source.span(document.root.place);
@@ -259,6 +269,10 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
     if resembles_steps(root) {
         let note = "the list is read as the `steps` of a plan";
         return Some((plan_of(root), note.to_owned()));
+    }
+    if let Some(calls) = calls_of_parts(root) {
+        let note = "the calls of the response are read, `call_1` and so on";
+        return Some((plan_of(&calls), note.to_owned()));
     }
     if is_call(root) {
         let note = "the call is read as a plan of one step";
@@ -296,6 +310,46 @@ fn unwrapped(root: &Item) -> Option<(Item, String)> {
         }
     }
     None
+}
+
+/// The steps of the calls in a response of Gemini, `{"candidates": [{"content": {"parts": [{"functionCall": …}]}}]}`, or in one of its
+/// parts; `None` if `root` is none. Parts of text are left out.
+fn calls_of_parts(root: &Item) -> Option<Item> {
+    let candidate = match root.get("candidates").and_then(Item::as_list) {
+        Some([only]) => only,
+        Some(_) => return None,
+        None => root,
+    };
+    let content = candidate.get("content").unwrap_or(candidate);
+    let parts = content.get("parts").unwrap_or(content);
+    let calls = parts.as_list()?.iter().filter_map(|part| {
+        part.get("functionCall")
+            .or_else(|| part.get("function_call"))
+    });
+    let steps = calls.enumerate().map(|(index, call)| {
+        let name = call.get("name").filter(|name| name.as_text().is_some())?;
+        let entry = |key: &str, item: Item| ItemEntry {
+            key: key.into(),
+            key_span: Span::default(),
+            item,
+        };
+        let id = ItemKind::Text(format!("call_{}", index + 1).into());
+        let id = Item {
+            kind: id,
+            place: call.place,
+        };
+        let mut fields = vec![entry("id", id), entry("tool", name.clone())];
+        fields.extend(call.get("args").map(|args| entry("args", args.clone())));
+        Some(Item {
+            kind: ItemKind::Object(fields),
+            place: call.place,
+        })
+    });
+    let steps: Vec<Item> = steps.collect::<Option<_>>()?;
+    (!steps.is_empty()).then_some(Item {
+        kind: ItemKind::List(steps),
+        place: parts.place,
+    })
 }
 
 /// The edits that make the text of `document` the plan `inner` that was found in it. There are none if they lose more than fields

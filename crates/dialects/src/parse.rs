@@ -122,6 +122,7 @@ fn read_plan(
         };
     };
     let source = Arc::clone(document.source.text());
+    let may_be_calls = matches!(chosen, Ok(None)) && syntax == Syntax::Lines;
     let choice = match chosen {
         Ok(Some(dialect)) => Ok(parse_with(dialect, document)).map(|read| (dialect.name(), read)),
         Ok(None) => choose(document).map(parse_choice),
@@ -137,6 +138,21 @@ fn read_plan(
             (None, None)
         }
     };
+    if may_be_calls
+        && matches!(dialect, None | Some("lines"))
+        && diagnostics.has_errors()
+        && !diagnostics
+            .iter()
+            .any(|found| found.code == Code::AmbiguousDialect)
+        && let Some(found) = foreign_text::calls::diagnostics(&source)
+    {
+        return ParseResult {
+            plan: None,
+            dialect,
+            diagnostics: bounded(found, options.limits.diagnostics),
+            source,
+        };
+    }
     ParseResult {
         plan,
         dialect,
@@ -233,7 +249,7 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
     );
     let at = parts.first().map_or(0, |part| part.range.start);
     let diagnostic = Diagnostic::error(Code::NotJson, message).at_span("", at..at);
-    [diagnostic.help("give the one that is meant")]
+    [diagnostic.help("give the one that is meant, or put the steps of all into one `steps`")]
         .into_iter()
         .collect()
 }
@@ -245,6 +261,10 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     };
     let known = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
     let known = known.filter(|text| enclosed_parts(text).is_empty());
+    if let Some(found) = known.and_then(foreign_text::calls::diagnostics) {
+        *diagnostics = found;
+        return;
+    }
     match known.and_then(foreign_text::diagnostic) {
         Some(diagnostic) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
             *diagnostics = [diagnostic].into_iter().collect();

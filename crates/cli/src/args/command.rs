@@ -301,7 +301,7 @@ pub(crate) struct PlanArguments {
     /// A file with a JSON object of inputs and variables; `--var` wins over it.
     #[arg(long = "vars", value_name = "FILE")]
     pub(crate) vars_file: Option<PathBuf>,
-    /// A folder of plans that steps may run by name: `DIR/NAME.json`.
+    /// A folder of plans that steps may run by name: `DIR/NAME.json`. PLAN may be such a name as well.
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
     /// Let independent steps run concurrently even if the dialect lists them in order.

@@ -298,7 +298,10 @@ pub(crate) struct RunsArguments {
     /// No more than this many, the newest.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Output format.
+    /// List the runs again whenever the list changes, until Ctrl-C.
+    #[arg(help_heading = OPTIONS, long)]
+    pub(crate) watch: bool,
+    /// Output format. With `--watch`, each JSON document is a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
     #[command(flatten)]

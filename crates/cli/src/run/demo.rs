@@ -19,6 +19,7 @@ use crate::system::signals::Signals;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
+use crate::view::paragraph::filled;
 use crate::view::printer::Printer;
 
 const PLAN: &str = include_str!("demo.plan.json");
@@ -69,8 +70,15 @@ pub(crate) async fn demo(
     let summary = ended.summary;
     if watched {
         let savings = Savings::of(&summary);
-        printer.status(&savings.to_string());
-        printer.status("\nNext: `planwright tools --workspace .` lists these tools, `planwright run --help` says the rest.");
+        let next = "Next: `planwright tools --workspace .` lists these tools, `planwright run --help` says the rest.";
+        let columns = if Printer::is_watched() {
+            Printer::status_width()
+        } else {
+            usize::MAX
+        };
+        for line in savings.to_string().lines().chain(["", next]) {
+            printer.status(&filled(line, columns, 0));
+        }
     }
     Ok(Exit::of_run(summary.status))
 }

@@ -74,7 +74,19 @@ fn limits(arguments: &TextArguments) -> document::ReadLimits {
 
 /// Reads everything that the arguments name.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
-    load(arguments, parse(&arguments.text)?)
+    let text = in_library(arguments).unwrap_or_else(|| arguments.text.clone());
+    load(arguments, parse(&text)?)
+}
+
+/// The arguments for the plan of the folder `--library` that has the name of the plan, unless there is a file of that name.
+fn in_library(arguments: &PlanArguments) -> Option<TextArguments> {
+    let folder = arguments.library.as_ref()?;
+    let name = arguments.text.plan.to_str().filter(|name| *name != "-")?;
+    let file = folder.join(format!("{name}.json"));
+    (!arguments.text.plan.exists() && file.is_file()).then(|| TextArguments {
+        plan: file,
+        ..arguments.text.clone()
+    })
 }
 
 /// Reads a stored plan, in the way that the arguments say.

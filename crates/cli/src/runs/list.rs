@@ -36,16 +36,10 @@ const MAX_NAME_WIDTH: usize = 32;
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let filter = RunFilter {
-        state: arguments.status.map(run_state),
-        plan: arguments.plan.clone(),
-        since: arguments.since.map(|since| since.begins(store::now())),
-        limit: arguments.limit,
-    };
-    let found = store.runs(&filter).map_err(store::explain)?;
-    let runs: Vec<RunListingV1> = found.iter().map(listing).collect();
+    let filter = filter(arguments);
+    let runs = selected(&store, arguments)?;
     match arguments.format {
-        Format::Json => output::json(&RunsV1::new(runs), RunFormat::Json, printer)?,
+        Format::Json => output::json(&document(runs), RunFormat::Json, printer)?,
         Format::Text if runs.is_empty() => printer.status(match filter {
             RunFilter {
                 state: None,
@@ -56,11 +50,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             _ => "no run matches",
         }),
         Format::Text => {
-            let plans: Vec<String> = runs
-                .iter()
-                .map(|run| plan_name(&store, run))
-                .collect::<Result<_, _>>()?;
-            printer.data(&table(&runs, &plans));
+            printer.data(&text(&store, &runs)?);
             if filter.state == Some(RunState::Ended(RunStatus::Waiting)) {
                 for run in &runs {
                     for call in OpenCall::of_stored(&store, &run.id)? {
@@ -72,6 +62,36 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
     }
     changed_tools::mention(&store, printer)?;
     Ok(Exit::Success)
+}
+
+fn filter(arguments: &RunsArguments) -> RunFilter {
+    RunFilter {
+        state: arguments.status.map(run_state),
+        plan: arguments.plan.clone(),
+        since: arguments.since.map(|since| since.begins(store::now())),
+        limit: arguments.limit,
+    }
+}
+
+/// The runs that the arguments select.
+pub(super) fn selected(
+    store: &Store,
+    arguments: &RunsArguments,
+) -> Result<Vec<RunListingV1>, CommandError> {
+    let found = store.runs(&filter(arguments)).map_err(store::explain)?;
+    Ok(found.iter().map(listing).collect())
+}
+
+/// The table of `runs`.
+pub(super) fn text(store: &Store, runs: &[RunListingV1]) -> Result<String, CommandError> {
+    let plans = runs.iter().map(|run| plan_name(store, run));
+    let plans = plans.collect::<Result<Vec<_>, _>>()?;
+    Ok(table(runs, &plans))
+}
+
+/// The document that lists `runs`.
+pub(super) fn document(runs: Vec<RunListingV1>) -> RunsV1 {
+    RunsV1::new(runs)
 }
 
 fn run_state(argument: RunStateArgument) -> RunState {

@@ -8,3 +8,4 @@ pub(crate) mod logs;
 mod plan_diff;
 pub(crate) mod selector;
 pub(crate) mod store;
+pub(crate) mod watch;

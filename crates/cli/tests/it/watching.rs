@@ -128,3 +128,37 @@ fn standard_input_does_not_change() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("`--watch` needs a plan in a file"));
 }
+
+#[test]
+fn runs_are_listed_again_when_one_ends() {
+    let scene = scene();
+    let mut process = planwright(scene.path())
+        .args(["runs", "--watch", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap());
+    let mut next = || {
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        serde_json::from_str::<Value>(&line).unwrap()
+    };
+    assert_eq!(next()["runs"], Value::Array(Vec::new()));
+    let run = planwright(scene.path())
+        .args(["run", "plan.json", "--simulate", "tools.json"])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", stderr(&run));
+    let ended = loop {
+        let document = next();
+        if document["runs"][0]["status"] == "succeeded" {
+            break document;
+        }
+    };
+    assert_eq!(ended["runs"][0]["done"], 1);
+    let pid = Pid::from_raw(i32::try_from(process.id()).unwrap());
+    kill(pid, Signal::SIGINT).unwrap();
+    let output = process.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

@@ -59,7 +59,7 @@ pub(crate) fn enclosed_parts(text: &str) -> Vec<EnclosedPart> {
     let begins = text.trim_start_matches('\u{feff}').trim_start();
     // A comment may precede the value.
     if begins.starts_with(['{', '[', '/']) {
-        return Vec::new();
+        return before_words(text).into_iter().collect();
     }
     let blocks = fenced_blocks(text);
     if !blocks.is_empty() {
@@ -128,6 +128,22 @@ fn value_start(text: &str) -> Option<usize> {
     is_assignment.then_some(start + open)
 }
 
+/// The value at the start of `text`, if lines of words follow it.
+fn before_words(text: &str) -> Option<EnclosedPart> {
+    let end = text.rfind(['}', ']'])? + 1;
+    let rest = text[end..].strip_prefix(';').unwrap_or(&text[end..]);
+    let (line, words) = rest.split_once('\n')?;
+    let is_words = |line: &str| {
+        let line = line.trim();
+        !line.starts_with(['/', '#', '*', ',', '"', '\'', '`'])
+    };
+    let has_words = words.contains(char::is_alphabetic) && words.lines().all(is_words);
+    (line.trim().is_empty() && has_words).then_some(EnclosedPart {
+        range: 0..end,
+        enclosure: Enclosure::Words,
+    })
+}
+
 /// The lines of `text` from the first that begins a value to the last that ends one.
 fn among_words(text: &str) -> Option<EnclosedPart> {
     let mut at = 0;
@@ -178,6 +194,11 @@ mod tests {
         check("plan = [\n1]", &["[\n1]"]);
         check("a = f({})", &[]);
         check("the words before = {}", &[]);
+        check("{\n}\nThis plan waits.\n", &["{\n}"]);
+        check("{};\n\nGood luck!", &["{}"]);
+        check("{}\n// a comment\n", &[]);
+        check("{} and words", &[]);
+        check("{}\n\n", &[]);
         check("", &[]);
     }
 }

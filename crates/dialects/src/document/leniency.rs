@@ -10,6 +10,8 @@ use super::json_reader::JsonReader;
 pub(super) enum Leniency {
     /// Texts in single quotes.
     SingleQuotes,
+    /// Texts in backticks, as in JavaScript.
+    Backticks,
     /// Keys without quotes.
     BareKey,
     /// `True`, `False` and `None`.
@@ -23,8 +25,9 @@ pub(super) enum Leniency {
 }
 
 impl Leniency {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::SingleQuotes,
+        Self::Backticks,
         Self::BareKey,
         Self::PythonLiteral,
         Self::HashComment,
@@ -36,6 +39,7 @@ impl Leniency {
     fn describe(self) -> &'static str {
         match self {
             Self::SingleQuotes => "single quotes",
+            Self::Backticks => "backticks",
             Self::BareKey => "keys without quotes",
             Self::PythonLiteral => "`True`, `False` or `None`",
             Self::HashComment => "comments after `#`",

@@ -24,6 +24,9 @@ impl JsonReader<'_> {
         let place = self.add_place(parent, segment)?;
         let kind = match self.peek() {
             Some(quote @ (b'"' | b'\'')) => ItemKind::Text(self.quoted(place, quote)?),
+            Some(quote @ b'`') if self.is_json_alone() => {
+                ItemKind::Text(self.quoted(place, quote)?)
+            }
             Some(b'$') if self.syntax == Syntax::Lines => self.reference(place)?,
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(place),
             // The token is not consumed: it belongs to the container, only the value is missing.
@@ -115,14 +118,19 @@ impl JsonReader<'_> {
             self.report_structure(place, start, start + 1, message.to_owned(), &help);
             return Err(Unrecoverable);
         }
-        if mark == b'\'' && self.is_lenient() {
+        if mark != b'"' && self.is_lenient() {
             // A text with faults may be meant otherwise than it is read.
             let written = if faults.is_empty() {
                 json(&text)
             } else {
                 self.text[start..self.at].to_owned()
             };
-            self.read_leniently(Leniency::SingleQuotes, (start, self.at), written);
+            let leniency = if mark == b'`' {
+                Leniency::Backticks
+            } else {
+                Leniency::SingleQuotes
+            };
+            self.read_leniently(leniency, (start, self.at), written);
         } else if mark == b'\'' {
             // Single quotes delimit the text as well, so that nothing but the quotes is reported.
             let message = "a text stands in single quotes".to_owned();
@@ -483,6 +491,7 @@ impl Escape {
         let character = match letter {
             '"' | '\\' | '/' => letter,
             '\'' if quote == b'\'' => letter,
+            '`' if quote == b'`' => letter,
             'b' => '\u{8}',
             'f' => '\u{c}',
             'n' => '\n',
@@ -574,7 +583,7 @@ impl Offsets {
             .text()
             .get(whole.start..whole.end)
             .and_then(|written| written.bytes().next())
-            .filter(|quote| matches!(quote, b'"' | b'\''))
+            .filter(|quote| matches!(quote, b'"' | b'\'' | b'`'))
             .map(|quote| offset_runs(source.text(), whole.start + 1, quote));
         Self { whole, runs }
     }

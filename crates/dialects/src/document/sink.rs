@@ -183,8 +183,10 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     }
     let lower = name.to_lowercase();
     let allowed = (name.chars().count() / 3).max(1);
-    known
-        .into_iter()
+    let known: Vec<&str> = known.into_iter().collect();
+    let near = known
+        .iter()
+        .copied()
         .filter(|candidate| candidate.len() <= MAX_NAME_BYTES)
         .map(|candidate| {
             // This distance counts two swapped letters as one mistake.
@@ -193,7 +195,17 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         })
         .filter(|(distance, _)| *distance <= allowed)
         .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .map(|(_, candidate)| candidate);
+    // `result` for `result_variable`
+    let begins = |candidate: &&&str| {
+        let rest = candidate.strip_prefix(&*lower);
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    let mut longer = known.iter().filter(begins);
+    near.or(match (longer.next(), longer.next()) {
+        (Some(only), None) if lower.len() > 3 => Some(*only),
+        _ => None,
+    })
 }
 
 /// Synonyms of field names in the dialects of tool calls. Fields of different units are no synonyms: a name must not

@@ -105,6 +105,8 @@ pub(super) fn step(item: &Item, position: usize, context: LoweringContext<'_>) -
     let id = call_id(id, position, sink)?;
     let mut function = match kind(item) {
         Some("function_call") => call,
+        // `function_call` of older versions is the function itself.
+        None if item.has("name") => call,
         _ => Fields::of(call.required("function", sink)?, "the function", sink)?,
     };
     let action = tool_action(&mut function, "name", sink);

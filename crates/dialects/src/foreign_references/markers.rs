@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use planwright_core::expression::print_form;
-use planwright_core::plan::{Alternative, Form, Input, InputKind, SlotPath};
+use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
+
+use crate::native::path_of;
 
 /// The words that other systems put before the id of a step, in any case.
 const PREFIXES: [&str; 13] = [
@@ -72,6 +74,20 @@ const HTML_ELEMENTS: [&str; 24] = [
 /// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
 const OUTPUT_FIELDS: [&str; 5] = [".outputs", ".output", ".result", ".data", ".json"];
 
+/// The members of [`OUTPUT_FIELDS`] that are hardly fields of an answer: they may follow an id without a prefix.
+const PLAIN_OUTPUT_FIELDS: [&str; 2] = [".outputs", ".output"];
+
+/// The roots that other systems have for the output of the step before, in any case.
+const PREVIOUS_ROOTS: [&str; 7] = [
+    "json",
+    "prev",
+    "previous",
+    "previous_step",
+    "previousstep",
+    "last_output",
+    "last_result",
+];
+
 /// The prefixes of references by the position of a step, in any case.
 const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
 
@@ -122,6 +138,8 @@ pub(crate) struct ReferenceNames<'a> {
     order: Vec<&'a str>,
     /// The paths of the inputs.
     inputs: HashMap<&'a str, String>,
+    /// The path of the output of the step before the one that is searched.
+    previous: Option<Cow<'a, str>>,
     pub(super) form: ReferenceForm,
     is_native: bool,
 }
@@ -131,7 +149,11 @@ impl<'a> ReferenceNames<'a> {
     pub(crate) fn of(plan: &'a Plan) -> Self {
         let order = plan.steps.iter().map(|step| step.id.as_str());
         let loops = plan.steps.iter().any(|step| step.for_each.is_some());
-        Self::native(order.collect(), &plan.inputs, loops)
+        Self {
+            // Every step may follow another one.
+            previous: Some("previous".into()),
+            ..Self::native(order.collect(), &plan.inputs, loops)
+        }
     }
 
     /// The names of the steps `order` and of `inputs`; and those of a loop, if a step `loops`.
@@ -139,8 +161,9 @@ impl<'a> ReferenceNames<'a> {
         let names_of_loop = ["item", "index"].into_iter().filter(|_| loops);
         let names_of_loop = names_of_loop.map(|name| (name, name.to_owned()));
         Self {
-            steps: order.iter().map(|id| (*id, (*id).into())).collect(),
+            steps: order.iter().map(|id| (*id, path_of(id).into())).collect(),
             order,
+            previous: None,
             inputs: names_of_loop.chain(inputs.iter().map(input_path)).collect(),
             form: ReferenceForm::NATIVE,
             is_native: true,
@@ -178,13 +201,34 @@ impl<'a> ReferenceNames<'a> {
             let output = output.map_or_else(|| step.id.as_str().into(), Cow::from);
             steps.entry(step.id.as_str()).or_insert(output);
         }
+        // Calls without names are referred to by their tools, if no other step has the same one.
+        let mut calls: HashMap<&str, usize> = HashMap::new();
+        for tool in plan.steps.iter().filter_map(tool_of) {
+            *calls.entry(tool).or_default() += 1;
+        }
+        for step in &plan.steps {
+            if let Some(tool) = tool_of(step).filter(|tool| calls.get(tool) == Some(&1))
+                && let Some(output) = steps.get(step.id.as_str()).cloned()
+            {
+                steps.entry(tool).or_insert(output);
+            }
+        }
         Self {
             steps,
             order: plan.steps.iter().map(|step| step.id.as_str()).collect(),
+            previous: None,
             inputs,
             form,
             is_native: false,
         }
+    }
+
+    /// The names with the step before the one at `index`.
+    pub(super) fn search_step(&mut self, index: usize) {
+        let previous = index
+            .checked_sub(1)
+            .and_then(|before| self.order.get(before));
+        self.previous = previous.and_then(|id| self.steps.get(id).cloned());
     }
 
     /// A step in native JSON, with its texts escaped so that none is reported.
@@ -313,7 +357,11 @@ impl<'a> ReferenceNames<'a> {
             && let Some(meaning) = self.path(path)
             && is_foreign(&(0..text.len()))
         {
-            let is_certain = path.contains(['.', '[']);
+            // `#E1` is a reference of ReWOO.
+            let is_evidence = text.strip_prefix("#E").is_some_and(|number| {
+                !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            let is_certain = is_evidence || path.contains(['.', '[']);
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
         for (open, close) in PATH_DELIMITERS {
@@ -345,7 +393,34 @@ impl<'a> ReferenceNames<'a> {
                 }
             }
         }
-        self.dollar_marker(text, is_apart)
+        self.dollar_marker(text, &is_apart)
+            .or_else(|| self.unknown_marker(text, &is_apart))
+    }
+
+    /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or
+    /// a template for the tool.
+    fn unknown_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
+        let templates = text
+            .match_indices("{{")
+            .filter(|(start, _)| self.is_native && is_apart(*start));
+        for (start, _) in templates {
+            let inside = start + 2;
+            let Some(length) = marker_window(text, inside).find("}}") else {
+                continue;
+            };
+            let is_dollar_form = text[..start].ends_with('$');
+            let range = start - usize::from(is_dollar_form)..inside + length + 2;
+            let path = text[inside..inside + length].trim();
+            let is_path = path.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && path
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || "_.[]".contains(c));
+            let is_whole = range == (0..text.len());
+            if is_path && !text[..range.start].ends_with('$') && (is_whole || path.contains('.')) {
+                return Some(Marker::new(range, path.to_owned(), false));
+            }
+        }
+        None
     }
 
     /// The first marker in `text` that is a dollar and a path.
@@ -359,13 +434,14 @@ impl<'a> ReferenceNames<'a> {
             let is_json_path = rest.starts_with('.');
             let skipped = ["ref:", "."].iter().find(|word| rest.starts_with(**word));
             let inside = start + 1 + skipped.map_or(0, |word| word.len());
-            let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]'\"".contains(c);
+            let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]*'\"".contains(c);
             let rest = &text[inside..];
             let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
-            let path = rest[..length].trim_end_matches(['.', '-', '\'', '"']);
+            let path = rest[..length].trim_end_matches(['.', '-', '*', '\'', '"']);
             let is_whole = start == 0 && length == rest.len();
-            let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path;
+            let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path
+                || is_json_path && is_whole && path.contains("[*]");
             if let Some(meaning) = self.path(path) {
                 let range = start..inside + path.len();
                 if !(self.form.is_own)(&text[range.clone()]) {
@@ -423,6 +499,9 @@ impl<'a> ReferenceNames<'a> {
             let name = self.order.get(index.parse::<usize>().ok()?)?;
             return self.step(&format!("{name}{rest}"), true);
         }
+        if let Some(meaning) = self.previous_output(written) {
+            return Some(meaning);
+        }
         let prefixed = PREFIXES
             .iter()
             .find_map(|word| strip_prefix_any_case(written, word));
@@ -434,6 +513,37 @@ impl<'a> ReferenceNames<'a> {
         self.step(written, false).or_else(|| self.input(written))
     }
 
+    /// The path of a reference to the output of the step before, `json.x` or `previous.x`.
+    fn previous_output(&self, written: &str) -> Option<String> {
+        let previous = self.previous.as_ref()?;
+        let (root, rest) = split_name(written);
+        let is_root = PREVIOUS_ROOTS.contains(&&*root.to_lowercase());
+        let is_other = self.steps.contains_key(root) || self.inputs.contains_key(root);
+        if !is_root || is_other {
+            return None;
+        }
+        let mut shorter = OUTPUT_FIELDS
+            .iter()
+            .filter_map(|word| rest.strip_prefix(word));
+        let rest = shorter
+            .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            .unwrap_or(rest);
+        Some(format!("{previous}{rest}"))
+    }
+
+    /// The path in this dialect of the reference `written` whose field [`Self::step`] has left out; `None` if it has left out none.
+    pub(super) fn long_form(&self, written: &str) -> Option<String> {
+        let start = written.find(|c: char| c.is_alphanumeric() || c == '_')?;
+        let rest = &written[start..];
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-.[]".contains(c)));
+        let (name, path) = split_name(&rest[..end.unwrap_or(rest.len())]);
+        let output = self.steps.get(name)?;
+        let mut words = PLAIN_OUTPUT_FIELDS.iter();
+        words
+            .any(|word| path.starts_with(word))
+            .then(|| format!("{output}{path}"))
+    }
+
     fn step(&self, path: &str, has_prefix: bool) -> Option<String> {
         let (name, rest) = split_name(path);
         // A bare number is a price or an index, even if a step has it as its id.
@@ -441,7 +551,12 @@ impl<'a> ReferenceNames<'a> {
             return None;
         }
         let output = self.steps.get(name)?;
-        let between = OUTPUT_FIELDS.iter().filter(|_| has_prefix);
+        let between: &[&str] = if has_prefix {
+            &OUTPUT_FIELDS
+        } else {
+            &PLAIN_OUTPUT_FIELDS
+        };
+        let between = between.iter();
         let mut shorter = between.filter_map(|word| rest.strip_prefix(word));
         let rest = shorter
             .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -453,6 +568,14 @@ impl<'a> ReferenceNames<'a> {
         let (name, rest) = split_name(path);
         let input = self.inputs.get(name).filter(|_| !name.is_empty())?;
         Some(format!("{input}{rest}"))
+    }
+}
+
+/// The tool that `step` calls, if it calls one.
+fn tool_of(step: &Step) -> Option<&str> {
+    match &step.action {
+        Action::Tool(name) => Some(&name.text),
+        Action::Plan(_) | Action::Value(_) => None,
     }
 }
 

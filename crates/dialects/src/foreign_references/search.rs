@@ -9,6 +9,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment
 
 use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames, literal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
+use crate::native::path_of;
 
 /// The maximum number of markers of one text that are replaced.
 const MAX_REPLACEMENTS: usize = 32;
@@ -26,9 +27,10 @@ pub(crate) fn check(
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
     let loops = steps.iter().any(|step| step.has("for_each"));
-    let names = ReferenceNames::native(ids.collect(), inputs, loops);
+    let mut names = ReferenceNames::native(ids.collect(), inputs, loops);
     let before = sink.count();
-    for step in steps {
+    for (index, step) in steps.iter().enumerate() {
+        names.search_step(index);
         for name in CHECKED_FIELDS {
             if let Some(item) = field(step, name) {
                 names.item(item, sink);
@@ -40,10 +42,11 @@ pub(crate) fn check(
     }
     let is_found = sink.count() > before;
     is_found.then(|| {
-        steps
-            .iter()
-            .map(|step| names.with_references(step))
-            .collect()
+        let steps = steps.iter().enumerate().map(|(index, step)| {
+            names.search_step(index);
+            names.with_references(step)
+        });
+        steps.collect()
     })
 }
 
@@ -57,9 +60,22 @@ fn field<'a>(item: &'a Item, name: &str) -> Option<&'a Item> {
 /// an input.
 pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
     let found = find(plan, form).into_iter();
+    let mut native = None;
     let diagnostics = found.map(|found| {
         let help = match (form.write)(&found.meaning) {
             Some(reference) => format!("write `{reference}`"),
+            None if found.is_certain && native.is_none() => {
+                native = Some(native_form(plan, form));
+                match native.as_ref().and_then(Option::as_ref) {
+                    Some(json) => format!(
+                        "this dialect has no references: write the plan in the native dialect, `{json}`"
+                    ),
+                    None => format!(
+                        "this dialect has no references: write the plan in the native dialect, with `${{{}}}`",
+                        found.meaning
+                    ),
+                }
+            }
             None => format!(
                 "this dialect has no references: write the plan in the native dialect, with `${{{}}}`",
                 found.meaning
@@ -69,6 +85,30 @@ pub(crate) fn check_plan(plan: &Plan, form: ReferenceForm) -> Diagnostics {
         diagnostic.at(found.place, &plan.sources)
     });
     diagnostics.collect()
+}
+
+/// The maximum length of a plan in advice, in bytes.
+const MAX_SHOWN_PLAN: usize = 2000;
+
+/// The native JSON of `plan`, whose steps are calls with literal arguments, with references in place of the markers that are
+/// certain; `None` if it has other texts that look like references.
+fn native_form(plan: &Plan, form: ReferenceForm) -> Option<String> {
+    let names = ReferenceNames::of_slots(plan, form);
+    let steps = plan.steps.iter().map(|step| {
+        let (Action::Tool(tool), NodeKind::Literal(args)) = (&step.action, &step.args.kind) else {
+            return None;
+        };
+        let id = step.id.as_str();
+        let args = names.as_native(args).filter(|_| path_of(id) == id)?;
+        Some(Value::object([
+            ("id", Value::from(id)),
+            ("tool", Value::from(&*tool.text)),
+            ("args", args),
+        ]))
+    });
+    let steps: Option<Vec<Value>> = steps.collect();
+    let json = Value::object([("steps", Value::list(steps?))]).to_json();
+    (json.len() <= MAX_SHOWN_PLAN && !json.contains('`')).then_some(json)
 }
 
 /// A marker in a literal text of a plan.
@@ -195,6 +235,41 @@ fn has_path(written: &str) -> bool {
 }
 
 impl ReferenceNames<'_> {
+    /// `value` with references in place of the markers that are certain; `None` if another text looks like a reference.
+    fn as_native(&self, value: &Value) -> Option<Value> {
+        Some(match value {
+            Value::Text(text) => {
+                let mut written = String::new();
+                let mut rest = &**text;
+                while let Some(marker) = self.marker(rest) {
+                    let before = rest.get(..marker.range.start)?;
+                    if !marker.is_certain || before.contains("${") {
+                        return None;
+                    }
+                    written.push_str(before);
+                    let _ = write!(written, "${{{}}}", marker.meaning);
+                    rest = rest.get(marker.range.end..)?;
+                }
+                if rest.contains("${") {
+                    return None;
+                }
+                written.push_str(rest);
+                written.into()
+            }
+            Value::List(items) => {
+                let items = items.iter().map(|item| self.as_native(item));
+                Value::list(items.collect::<Option<Vec<_>>>()?)
+            }
+            Value::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| Some((Arc::clone(key), self.as_native(field)?)));
+                Value::object(fields.collect::<Option<Vec<_>>>()?)
+            }
+            scalar @ (Value::Null | Value::Bool(_) | Value::Number(_)) => scalar.clone(),
+        })
+    }
+
     /// The step `step` with references in place of the markers that are errors.
     fn with_references(&self, step: &Item) -> Item {
         let mut step = step.clone();
@@ -223,6 +298,17 @@ impl ReferenceNames<'_> {
             }
             ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace_markers(item)),
             ItemKind::Object(entries) => {
+                let keyed = match &entries[..] {
+                    [entry] => entry
+                        .item
+                        .as_text()
+                        .and_then(|text| self.keyed_reference(&entry.key, text)),
+                    _ => self.path_object(entries),
+                };
+                if let Some(meaning) = keyed {
+                    item.kind = ItemKind::Text(format!("${{{meaning}}}").into());
+                    return;
+                }
                 for entry in entries {
                     self.replace_markers(&mut entry.item);
                 }
@@ -234,14 +320,31 @@ impl ReferenceNames<'_> {
     fn item(&self, item: &Item, sink: &mut DiagnosticSink) {
         match &item.kind {
             ItemKind::Text(text) => {
-                if let Some(marker) = self.marker(text) {
+                // Each replacement leaves one marker less; the bound is for texts with very many.
+                let mut rest = text.to_string();
+                for _ in 0..MAX_REPLACEMENTS {
+                    let Some(marker) = self.marker(&rest) else {
+                        break;
+                    };
+                    let written = &rest[marker.range.clone()];
+                    let long = self.long_form(written);
+                    let long = long.filter(|long| *long != marker.meaning);
+                    let also = long.map_or_else(String::new, |long| {
+                        format!(", or `${{{long}}}` if the answer has such a field")
+                    });
                     report(
                         item,
-                        &text[marker.range],
-                        &marker.meaning,
+                        written,
+                        (&marker.meaning, &also),
                         marker.is_certain,
                         sink,
                     );
+                    let Some(escaped) = literal(written) else {
+                        break;
+                    };
+                    let dollars = &rest[..marker.range.start];
+                    let dollars = dollars.len() - dollars.trim_end_matches('$').len();
+                    rest.replace_range(marker.range, &format!("{}{escaped}", "$".repeat(dollars)));
                 }
             }
             ItemKind::List(items) => {
@@ -254,11 +357,16 @@ impl ReferenceNames<'_> {
                     && let Some(text) = entry.item.as_text()
                     && let Some(meaning) = self.keyed_reference(&entry.key, text)
                 {
-                    report(&entry.item, text, &meaning, true, sink);
+                    report(&entry.item, text, (&meaning, ""), true, sink);
+                    return;
+                }
+                if let Some(meaning) = self.path_object(entries) {
+                    let written = item.to_value().to_json();
+                    report(item, &written, (&meaning, ""), true, sink);
                     return;
                 }
                 if let Some((written, meaning)) = self.output_by_reference(entries) {
-                    report(item, &written, &meaning, false, sink);
+                    report(item, &written, (&meaning, ""), false, sink);
                 }
                 for entry in entries {
                     self.item(&entry.item, sink);
@@ -266,6 +374,24 @@ impl ReferenceNames<'_> {
             }
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
         }
+    }
+
+    /// The path in this dialect of `{"from": "id", "path": "a.b"}`, if that names a step.
+    fn path_object(&self, entries: &[ItemEntry]) -> Option<String> {
+        let steps = ["from", "step", "step_id", "source", "node", "task", "ref"];
+        let paths = ["path", "field", "key", "output", "property", "select"];
+        let text = |words: &[&str]| {
+            let entry = entries.iter().find(|entry| words.contains(&&*entry.key))?;
+            entry.item.as_text()
+        };
+        let (id, path) = (text(&steps)?, text(&paths)?);
+        let path = path.trim_start_matches(['$', '.', '/']).replace('/', ".");
+        let output = self.steps.get(&**id).filter(|_| entries.len() == 2)?;
+        Some(if path.is_empty() {
+            output.to_string()
+        } else {
+            format!("{output}.{path}")
+        })
     }
 
     /// A reference of the form `{"output_by_reference": {"id": ["key"]}}`: its text, and the path in this dialect.
@@ -300,13 +426,20 @@ fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
     }
 }
 
-fn report(item: &Item, written: &str, meaning: &str, is_certain: bool, sink: &mut DiagnosticSink) {
+/// Reports the marker `written`, with its path in this dialect and the words after that.
+fn report(
+    item: &Item,
+    written: &str,
+    (meaning, also): (&str, &str),
+    is_certain: bool,
+    sink: &mut DiagnosticSink,
+) {
     let is_text = item.as_text().is_some();
     let what = if is_text { "text" } else { "an object" };
     let text = literal(written).filter(|_| is_text);
     let help = match &text {
-        Some(text) => format!("write `${{{meaning}}}`; for the text itself, `{text}`"),
-        None => format!("write `${{{meaning}}}`"),
+        Some(text) => format!("write `${{{meaning}}}`{also}; for the text itself, `{text}`"),
+        None => format!("write `${{{meaning}}}`{also}"),
     };
     let diagnostic = message(written, what, is_certain);
     sink.push(item.place, diagnostic.help(help));

@@ -76,6 +76,11 @@ fn markers_of_other_systems() {
         ("#o", "#o may be o"),
         ("=steps.o.temp", "=steps.o.temp is o.temp"),
         ("a <rows> b", "<rows> may be rows"),
+        ("{{x.temp}}", "{{x.temp}} may be x.temp"),
+        ("{{x}}", "{{x}} may be x"),
+        ("Dear {{ x.name }}", "{{ x.name }} may be x.name"),
+        ("$o.output.temp", "$o.output.temp is o.temp"),
+        ("$.rows[*].id", "$.rows[*].id is rows[*].id"),
         ("${o.x} and {{o.y}}", "{{o.y}} is o.y"),
     ] {
         assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
@@ -117,8 +122,8 @@ fn objects_that_are_references() {
 #[test]
 fn texts_that_are_none() {
     for text in [
-        "{{x.temp}}",
         "{{",
+        "Dear {{name}}",
         "$5.00",
         "$x.y",
         "<b>o</b>",

@@ -1,11 +1,15 @@
 //! Texts that are no plan in any syntax: YAML, words, calls without ids. Each gets one diagnostic with the form of a plan.
 
+pub(crate) mod calls;
 mod yaml;
 
-use planwright_core::{Code, Diagnostic};
+use planwright_core::{Code, Diagnostic, Value};
 
+use crate::dialect::Dialect;
 use crate::document::quote;
 use crate::lowering::lines::tool_name_length;
+use crate::native::Native;
+use crate::parse::{ReadOptions, parse};
 
 /// The form of a plan in JSON.
 const JSON_FORM: &str =
@@ -23,6 +27,7 @@ pub(crate) fn diagnostic(text: &str) -> Option<Diagnostic> {
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
         .collect();
     let (message, help) = toml(&lines)
+        .or_else(|| xml(&lines))
         .or_else(|| listed_calls(code))
         .or_else(|| of_yaml(code, &lines))
         .or_else(|| call(&lines))
@@ -57,11 +62,15 @@ fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
     let of_plans = [
         "steps", "tasks", "jobs", "nodes", "actions", "workflow", "tool", "uses",
     ];
-    let is_plan = keys.iter().any(|key| of_plans.contains(&&**key));
+    // `- get_weather:` is a call.
+    let is_call = |line: &&str| line.starts_with("- ") && line.contains('_');
+    let is_plan = keys.iter().any(|key| of_plans.contains(&&**key)) || lines.iter().any(is_call);
     if !is_plan || keys.len() * 2 < lines.len() {
         return None;
     }
-    let help = match yaml::value(text).map(|value| value.to_json()) {
+    let json = yaml::value(text).map(|value| value.to_json());
+    let json = json.map(|json| native_json(&json).unwrap_or(json));
+    let help = match json {
         Some(json) if json.len() <= MAX_SHOWN_JSON && !json.contains('`') => {
             format!("write it as JSON: `{json}`")
         }
@@ -73,6 +82,30 @@ fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
     ))
 }
 
+/// The plan in `json` with the fields of the native dialect in place of guesses; `None` if it has none, or one whose meaning is not
+/// certain.
+fn native_json(json: &str) -> Option<String> {
+    let read = parse(json.as_bytes(), &ReadOptions::new("plan"));
+    // An error with a fix is read as the fix says, and so is a certain reference of another system.
+    let is_certain = |found: &Diagnostic| {
+        !found.is_error()
+            || !found.fixes.is_empty()
+            || found.fix.is_some()
+            || (found.code == Code::MalformedReference && found.message.contains("other systems"))
+    };
+    let mut errors = read.diagnostics.iter();
+    if !read.diagnostics.has_errors() || !errors.all(is_certain) {
+        return None;
+    }
+    let (written, found) = Native.print(&read.plan?);
+    let written = Value::from_json(&written?).ok()?.to_json();
+    let again = parse(
+        written.as_bytes(),
+        &ReadOptions::new("plan").in_dialect("native"),
+    );
+    (!found.has_errors() && !again.diagnostics.has_errors()).then_some(written)
+}
+
 /// Tables of TOML: `[[steps]]`.
 fn toml(lines: &[&str]) -> Option<(String, String)> {
     let (first, others) = lines.split_first()?;
@@ -82,6 +115,19 @@ fn toml(lines: &[&str]) -> Option<(String, String)> {
     let is_toml = is_table && others.iter().any(|line| line.contains(" = "));
     is_toml.then(|| {
         let message = "the text is TOML, and a plan is JSON or lines of calls".to_owned();
+        (message, format!("write it as JSON, {JSON_FORM}"))
+    })
+}
+
+/// Elements of XML: `<plan>`.
+fn xml(lines: &[&str]) -> Option<(String, String)> {
+    let (first, last) = (lines.first()?, lines.last()?);
+    let is_element = first.starts_with("<?xml")
+        || first
+            .strip_prefix('<')?
+            .starts_with(|c: char| c.is_ascii_alphabetic());
+    (is_element && last.ends_with('>') && last.contains("</")).then(|| {
+        let message = "the text is XML, and a plan is JSON or lines of calls".to_owned();
         (message, format!("write it as JSON, {JSON_FORM}"))
     })
 }
@@ -193,6 +239,13 @@ mod tests {
             ),
         );
         check("[1, 2]", None);
+        check(
+            "<plan>\n<step tool=\"f\"/>\n</plan>",
+            Some(
+                "write it as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
+            ),
+        );
+        check("<plan> is a word", None);
         check("", None);
     }
 }

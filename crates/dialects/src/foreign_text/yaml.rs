@@ -2,6 +2,8 @@
 
 use planwright_core::Value;
 
+use super::calls::values::{closing, named, split};
+
 /// The value of the YAML in `text`; `None` if it is more than blocks and scalars.
 pub(super) fn value(text: &str) -> Option<Value> {
     let lines = text.lines().filter_map(|line| {
@@ -113,13 +115,30 @@ fn key(line: &str) -> Option<(&str, &str)> {
     (is_key && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
 }
 
+/// A list or an object on one line, `[a, b]` or `{a: b}`.
+fn flow(text: &str) -> Option<Value> {
+    if closing(text)? + 1 != text.len() {
+        return None;
+    }
+    let parts = split(&text[1..text.len() - 1])?;
+    if text.starts_with('[') {
+        let items = parts.into_iter().map(scalar);
+        return Some(Value::list(items.collect::<Option<Vec<_>>>()?));
+    }
+    let fields = parts.into_iter().map(|part| {
+        let (name, value) = named(part, &[':'])?;
+        Some((name, scalar(value)?))
+    });
+    Some(Value::object(fields.collect::<Option<Vec<_>>>()?))
+}
+
 fn scalar(text: &str) -> Option<Value> {
     let is_enclosed = |sign: char| text.len() > 1 && text.starts_with(sign) && text.ends_with(sign);
     if is_enclosed('\'') {
         return Some(Value::text(text[1..text.len() - 1].replace("''", "'")));
     }
     if text.starts_with(['"', '[', '{']) {
-        return Value::from_json(text).ok();
+        return Value::from_json(text).ok().or_else(|| flow(text));
     }
     if text.starts_with(['|', '>', '&', '*', '!', '%', '@', '`']) {
         return None;
@@ -149,6 +168,11 @@ mod tests {
             Some(r#"{"a":[{"x":true},[1,2]],"b":null}"#),
         );
         check("a: \"${b.c}\"", Some(r#"{"a":"${b.c}"}"#));
+        check(
+            "- f: {path: /a, n: [1, b]}\n  register: x",
+            Some(r#"[{"f":{"path":"/a","n":[1,"b"]},"register":"x"}]"#),
+        );
+        check("a: {b: [}", None);
         check("a: |\n  x", None);
         check("a: 1\n   b: 2", None);
         check("words", None);

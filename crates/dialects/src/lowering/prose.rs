@@ -257,8 +257,8 @@ fn is_word(word: &str) -> bool {
 /// Returns true if `line` is a short statement: `print x`, `END IF`, `exit`.
 fn is_statement(line: &str, words: &[&str], first: &str, second: &str) -> bool {
     let starts = words.first().copied().unwrap_or_default();
-    let is_capital =
-        starts.starts_with(char::is_uppercase) && starts[1..] != starts[1..].to_uppercase();
+    let rest: String = starts.chars().skip(1).collect();
+    let is_capital = starts.starts_with(char::is_uppercase) && rest != rest.to_uppercase();
     let ends_sentence = line.ends_with(['.', '!', '?']);
     let is_sentence = ends_sentence || line.ends_with(':') || line.contains(", ");
     let few = words.len() < 4;
@@ -384,6 +384,7 @@ mod tests {
             "Voici le plan :",
             "これが計画です：",
             "Hier ist der Plan …",
+            "Änderungen folgen",
         ] {
             assert_eq!(fault(line), None, "{line}");
         }

@@ -46,7 +46,8 @@ mod reference;
 mod schema;
 
 pub(crate) use guesses::{
-    has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
+    expression_of, free_id, has_named_steps, is_for_people, path_of, resembles_plan,
+    resembles_step, resembles_steps,
 };
 pub use parse::Native;
 pub use schema::schema;

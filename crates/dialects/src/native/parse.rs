@@ -480,6 +480,9 @@ pub(super) fn bound_of(item: &Item, name: &str, sink: &mut DiagnosticSink) -> Op
     count
 }
 
+/// The time below which a number without a unit is probably one of seconds.
+const SHORT_TIME: Duration = Duration::from_secs(1);
+
 /// The duration in `name`.
 pub(super) fn time(
     fields: &mut Fields<'_>,
@@ -498,6 +501,15 @@ pub(super) fn time(
             return None;
         }
     };
+    if matches!(item.kind, ItemKind::Number(_))
+        && found.is_some_and(|time| !time.is_zero() && time < SHORT_TIME)
+    {
+        // Many systems count seconds.
+        let message = format!("`{name}` is {written} milliseconds");
+        let help = format!("write `\"{written}s\"` for seconds, or `\"{written}ms\"`");
+        let note = Diagnostic::note(Code::ReadAs, message).help(help);
+        sink.push(item.place, note);
+    }
     if found.is_none() {
         let message = format!("`{name}` cannot be {}", quote(&written));
         let help = "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds";

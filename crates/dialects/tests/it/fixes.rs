@@ -167,7 +167,7 @@ fn calls_without_ids() {
         "f = g()\n# then\nf_2 = f(x=1)\n",
     );
     // What is printed is the output.
-    check_unfixed("a = f()\nprint(a)\n");
+    check("a = f()\nprint(a)\n", "a = f()\nreturn ${a}\n");
 }
 
 /// Over all guesses of people and models: no plan becomes another one, and no error is added.

@@ -72,8 +72,8 @@ const STEPS: [(&str, &str, &str); 10] = [
     ),
     ("acts", "here", "`†state.here.temp`"),
     ("nestful", "here", "`$here.temp$`"),
-    ("openai", "here", "native dialect, with `${here.temp}`"),
-    ("anthropic", "here", "native dialect, with `${here.temp}`"),
+    ("openai", "here", "${here.temp}"),
+    ("anthropic", "here", "${here.temp}"),
     ("llm-compiler", "steps.1", "`${1}`"),
     ("rewoo", "E1", "`#E1`"),
 ];

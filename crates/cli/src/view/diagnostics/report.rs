@@ -288,18 +288,27 @@ struct Report<'a> {
 impl<'a> Report<'a> {
     fn of(diagnostic: &'a Diagnostic, steps: &Steps, width: usize) -> Self {
         let text = text_of(diagnostic.source.as_deref(), steps.texts);
+        let step = steps.label(diagnostic);
         let excerpt = text
             .filter(|(_, text)| !text.trim().is_empty())
             .zip(diagnostic.span)
             .map(|((name, text), span)| {
-                let room = width.saturating_sub(FRAME).max(24);
-                Excerpt::of(&one_line(name), text, span, room)
+                let room = width.saturating_sub(FRAME);
+                let within = |room: usize| Excerpt::of(&one_line(name), text, span, room.max(24));
+                let excerpt = within(room);
+                // The label stands to the right of the spot.
+                let label = step.as_deref().map_or(0, terminal_text::width);
+                let end = FRAME + excerpt.indentation() + label;
+                match end.saturating_sub(width) {
+                    0 => excerpt,
+                    excess => within(room.saturating_sub(excess)),
+                }
             });
         let mut message = one_line(&diagnostic.message);
         if excerpt.is_none() {
             message.push_str(&whereabouts(diagnostic));
         }
-        let label = match (steps.label(diagnostic), &*diagnostic.pointer) {
+        let label = match (step, &*diagnostic.pointer) {
             (None, "") => "here".to_owned(),
             (None, pointer) => one_line(pointer),
             (Some(step), pointer) => {

@@ -135,6 +135,25 @@ fn one_a_line() {
 }
 
 #[test]
+fn the_label_of_a_spot_at_the_end_of_a_line_has_room() {
+    let text = r#"{"steps":[{"id":"mail","tool":"t","args":{"to":"a","text":"b","subjct":"x"}}]}"#;
+    let start = text.find("\"x\"").unwrap();
+    let diagnostic = Diagnostic::error(Code::UnknownArgument, "no parameter `subjct`")
+        .at_span("/steps/0/args/subjct", start..start + 3);
+    let diagnostics: Diagnostics = [diagnostic].into_iter().collect();
+    let texts = [("-".to_owned(), text.to_owned())];
+    for width in [50, 60, 70, 80, 100] {
+        let drawn = drawn(&diagnostics, &texts, width);
+        let label = drawn
+            .lines()
+            .find(|line| line.contains('╰') && line.contains("step"));
+        let label = label.unwrap_or_else(|| panic!("no label: {drawn}"));
+        assert!(label.contains("step `mail`"), "{drawn}");
+        assert!(label.chars().count() <= width, "{drawn}");
+    }
+}
+
+#[test]
 fn long_lines_are_cut_around_the_spot() {
     let text = format!(
         r#"{{"steps":[{}{{"id":"x","tool":"nope"}}{}]}}"#,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::positional::{
-    ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, with_shape,
+    ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, text_advice,
+    with_shape,
 };
 use crate::catalog::extraction_schema;
 use crate::check::reporter::Reporter;
@@ -347,7 +348,8 @@ impl ArgumentPass<'_> {
                     );
                     let mut diagnostic =
                         reporter.error(Code::WrongReferenceType, reference.place, message);
-                    diagnostic.help = fitting_fields(wanted, &found);
+                    diagnostic.help = fitting_fields(wanted, &found)
+                        .or_else(|| text_advice(wanted, reference, &found));
                     reporter.push(diagnostic);
                 }
             }

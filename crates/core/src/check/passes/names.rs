@@ -15,6 +15,18 @@ use crate::{
 /// Maximum number of differing letters in a name that counts as mistyped.
 const MAX_TYPING_ERROR: usize = 2;
 
+/// Names that other systems have for the model itself as a step.
+const MODELS: [&str; 8] = [
+    "llm",
+    "model",
+    "ai",
+    "gpt",
+    "claude",
+    "llm_call",
+    "generate_text",
+    "chat_completion",
+];
+
 /// The names of tools that run plans. A plan that calls one would start plans recursively.
 const PLAN_TOOLS: [&str; 6] = [
     "execute_plan",
@@ -169,6 +181,16 @@ fn check_tool(resolved: &ResolvedPlan<'_>, step: &Step, name: &Name, reporter: &
                     format!("there is no model that could extract data in `{}`", step.id),
                 )
                 .help("configure one as for planning: `[model]` in your own planwright.toml");
+            reporter.push(diagnostic);
+        }
+        Lookup::Unknown if MODELS.contains(&&*name.text) => {
+            let diagnostic = reporter
+                .error(
+                    Code::UnknownTool,
+                    place,
+                    format!("there is no tool `{}`: a plan calls tools, not the model", name.text),
+                )
+                .help("give the values to the model in `output`, or let a step with `extract` take data out of a text");
             reporter.push(diagnostic);
         }
         Lookup::Unknown => {

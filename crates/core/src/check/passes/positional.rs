@@ -256,6 +256,23 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
     }
 }
 
+/// The hint for a scalar where text is wanted, or a list of fitting items: the function that makes text, or the loop.
+pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) -> Option<String> {
+    if let Type::List(list) = found
+        && list.items != Type::Any
+        && wanted.accepts(&list.items) == Compatibility::Yes
+    {
+        let text = reference.shown();
+        return Some(format!(
+            "to run the step for each item, write `\"for_each\": \"{text}\"` and `${{item}}` here"
+        ));
+    }
+    let is_scalar = |kind: &Type| matches!(kind, Type::Number | Type::Integer | Type::Boolean);
+    let inside = reference.text.strip_prefix("${")?.strip_suffix('}')?;
+    (wanted.takes_text() && found.members().iter().all(is_scalar))
+        .then(|| format!("write `${{string({})}}`", inside.trim()))
+}
+
 /// Names the fields of the given value that would fit in place of the whole.
 pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
     let fields: Vec<Arc<str>> = properties(found)

@@ -12,8 +12,8 @@ use crate::expression::print_path;
 use crate::expression::typing::size_help;
 use crate::expression::typing::{TypeFault, TypeFaultKind};
 use crate::plan::{
-    Alternative, Form, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference, SlotKind,
-    Source,
+    Alternative, Form, InputKind, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
+    SlotKind, Source,
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
 use crate::{Code, Diagnostic, Severity, StepId};
@@ -96,7 +96,16 @@ impl ReadPass<'_> {
             );
             diagnostic.help = self
                 .root_advice(id.as_str())
+                .or_else(|| self.input_advice(id.as_str()))
+                .or_else(|| self.neighbour_advice(id.as_str()))
                 .or_else(|| step_advice(self.resolved, id.as_str(), reporter));
+            let is_near = diagnostic
+                .help
+                .as_ref()
+                .is_some_and(|help| !help.starts_with("the "));
+            if !is_near && let Some(advice) = self.item_advice(id.as_str()) {
+                diagnostic.help = Some(advice);
+            }
             if !self.resolved.role.is_main() {
                 let advice = diagnostic.help.iter().map(String::as_str);
                 let advice: Vec<&str> = advice.chain([ARGUMENTS_ONLY]).collect();
@@ -291,6 +300,43 @@ impl ReadPass<'_> {
         Some(format!("write `${{{root}{path}}}`"))
     }
 
+    /// The hint for the name of an input without its root.
+    fn input_advice(&self, word: &str) -> Option<String> {
+        let mut inputs = self.resolved.plan.inputs.iter();
+        let input = inputs.find(|input| &*input.name == word)?;
+        let root = match input.kind {
+            InputKind::Variable => "vars",
+            InputKind::Input => "inputs",
+        };
+        let path = print_path(&self.read.path);
+        Some(format!("write `${{{root}.{word}{path}}}`"))
+    }
+
+    /// The hint for a word that stands for the step before.
+    fn neighbour_advice(&self, word: &str) -> Option<String> {
+        let (index, _) = self.usage.step.filter(|_| PREVIOUS.contains(&word))?;
+        let before = usize::try_from(index).ok()?.checked_sub(1)?;
+        let before = self.resolved.plan.steps.get(before)?;
+        let path = print_path(&self.read.path);
+        Some(format!(
+            "write `${{{}{path}}}` for the step before",
+            before.id
+        ))
+    }
+
+    /// The hint for a name of a loop's item that the step does not declare.
+    fn item_advice(&self, word: &str) -> Option<String> {
+        let (_, step) = self.usage.step?;
+        let over = step.for_each.as_ref()?;
+        let item = over.item_name.as_deref().unwrap_or("item");
+        let path = print_path(&self.read.path);
+        let advice = format!("write `${{{item}{path}}}` for the item of `for_each`");
+        Some(match over.item_name {
+            None => format!("{advice}, or name it with `\"as\": \"{word}\"`"),
+            Some(_) => advice,
+        })
+    }
+
     /// The hint for a field between the step and its output, as other systems have it.
     fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
         let (Source::Step(id), 0) = (&self.read.source, matched) else {
@@ -390,6 +436,16 @@ impl ReadPass<'_> {
         self.usage.reference.shown()
     }
 }
+
+/// Words of other systems for the step before.
+const PREVIOUS: [&str; 6] = [
+    "previous",
+    "prev",
+    "previous_step",
+    "previous_output",
+    "last_step",
+    "last_output",
+];
 
 /// Describes the place at which a path fails.
 pub(super) fn describe_failure(what: &str, path: &[Segment], matched: usize) -> String {

@@ -93,7 +93,7 @@ fn types_of_references() {
         r#"{"when": "${u.rows}", "text": "${u.total}", "deep": {"a": "${u.name}"}}"#,
         &[
             "PW0504 at /steps/2/args/when: the argument `when` of the tool `w` takes a boolean, but `${u.rows}` gives a list of objects",
-            "PW0504 at /steps/2/args/text: the argument `text` of the tool `w` takes text, but `${u.total}` gives an integer",
+            "PW0504 at /steps/2/args/text: the argument `text` of the tool `w` takes text, but `${u.total}` gives an integer (write `${string(u.total)}`)",
             "PW0504 at /steps/2/args/deep/a: the argument `deep.a` of the tool `w` takes an integer, but `${u.name}` gives text",
         ],
     );
@@ -173,7 +173,7 @@ fn values_that_may_arrive_as_text() {
     check(
         r#"{"id": "s", "tool": "text", "args": {"v": "${n}"}}"#,
         &[
-            "PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${n}` gives an integer",
+            "PW0504 at /steps/3/args/v: the argument `v` of the tool `text` takes text, but `${n}` gives an integer (write `${string(n)}`)",
         ],
     );
     check(

@@ -52,7 +52,7 @@ fn inputs_that_are_given_later() {
     expect(
         &format!(r#"{{"inputs": {{"n": {{"type": "integer"}}}}, {steps}}}"#),
         &[
-            "PW0504 at /steps/0/args/v: the argument `v` of the tool `e` takes text, but `${inputs.n}` gives an integer",
+            "PW0504 at /steps/0/args/v: the argument `v` of the tool `e` takes text, but `${inputs.n}` gives an integer (write `${string(inputs.n)}`)",
         ],
     );
     expect(

@@ -393,7 +393,7 @@ fn check_accessible(tree: &Tree, at: usize) -> Result<(), ExpressionError> {
     match tree {
         Tree::Literal(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => Err(
             ExpressionError::reference(format!("`{value}` has no parts"), at).help(format!(
-                "write `steps[\"{value}\"]` for the step of that name"
+                "write `steps['{value}']` for the step of that name"
             )),
         ),
         _ => Ok(()),

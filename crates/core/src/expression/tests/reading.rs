@@ -318,7 +318,7 @@ fn patterns_with_sets_of_characters() {
 
 #[test]
 fn advice() {
-    check_help("1.a", "write `steps[\"1\"]` for the step of that name");
+    check_help("1.a", "write `steps['1']` for the step of that name");
     check_help("a or b", "write `||`");
     check_help("siz(a)", "did you mean `size`?");
     check_help("len(a)", "did you mean `size`?");

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::Names;
-pub(super) use self::texts::free_id;
+pub(crate) use self::texts::{expression_of, free_id, path_of};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
-use crate::document::edits::{field_edits, removal};
+use crate::document::edits::{field_edits, key_edit, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
 
 /// The state of rewriting a plan.
@@ -201,9 +201,26 @@ impl Guesses<'_> {
             let mut found = entries.iter_mut().filter(|entry| is_meant(entry));
             // With two candidates, neither is certain.
             if let (Some(entry), None) = (found.next(), found.next()) {
-                self.rename_entry(entry, owner, group.field);
+                if &*entry.key == "sequence" && group.field == "steps" {
+                    self.sequence(entry);
+                } else {
+                    self.rename_entry(entry, owner, group.field);
+                }
             }
         }
+    }
+
+    /// Reads steps that run one after the other.
+    fn sequence(&mut self, entry: &mut ItemEntry) {
+        let message = "the plan has an unknown field `sequence`";
+        let written = "\"ordering\": \"listed\", \"steps\"";
+        let edit = key_edit(self.source, (&entry.key, entry.key_span), "steps")
+            .map(|edit| TextEdit::new(edit.span, written));
+        let help = "write `\"ordering\": \"listed\"` and `\"steps\"`, or `\"steps\"` alone if a step waits only for those that it refers to";
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink
+            .push_at_key(entry, diagnostic.help(help).fixes(edit));
+        entry.key = "steps".into();
     }
 
     fn rename_entry(&mut self, entry: &mut ItemEntry, owner: &str, name: &'static str) {

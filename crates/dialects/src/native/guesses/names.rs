@@ -25,9 +25,33 @@ impl Names {
         }
     }
 
+    /// Replaces the names in all texts of `item`, and writes `{{name.field}}` in the form of this dialect. Returns true if there was one.
+    pub(super) fn write_in(&self, item: &mut Item) -> bool {
+        match &mut item.kind {
+            ItemKind::Text(text) => {
+                let Some(replaced) = self.replaced(text) else {
+                    return false;
+                };
+                *text = with_own_signs(&replaced, self.0.iter().map(|(_, path)| &**path)).into();
+                true
+            }
+            ItemKind::List(items) => {
+                let found = items.iter_mut().map(|item| self.write_in(item));
+                found.fold(false, |any, found| any | found)
+            }
+            ItemKind::Object(entries) => {
+                let found = entries
+                    .iter_mut()
+                    .map(|entry| self.write_in(&mut entry.item));
+                found.fold(false, |any, found| any | found)
+            }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => false,
+        }
+    }
+
     fn replace(&self, item: &mut Item) {
         match &mut item.kind {
-            ItemKind::Text(text) if text.contains("${") => {
+            ItemKind::Text(text) if text.contains("${") || text.contains("{{") => {
                 if let Some(replaced) = self.replaced(text) {
                     *text = replaced.into();
                 }
@@ -43,8 +67,19 @@ impl Names {
         let mut replaced = String::new();
         let mut is_changed = false;
         let mut rest = text;
-        while let Some(open) = rest.find("${") {
-            let Some(close) = end_of_marker(rest, open + 2, QUOTES) else {
+        let opening = |rest: &str| {
+            [rest.find("${"), rest.find("{{")]
+                .into_iter()
+                .flatten()
+                .min()
+        };
+        while let Some(open) = opening(rest) {
+            let close = if rest[open..].starts_with("{{") {
+                rest[open..].find("}}").map(|length| open + length)
+            } else {
+                end_of_marker(rest, open + 2, QUOTES)
+            };
+            let Some(close) = close else {
                 break;
             };
             replaced.push_str(&rest[..open + 2]);
@@ -61,6 +96,29 @@ impl Names {
         replaced.push_str(rest);
         is_changed.then_some(replaced)
     }
+}
+
+/// `text` with `${path}` in place of `{{path}}`, where that begins with one of `roots`.
+fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> String {
+    let roots: Vec<&str> = roots.collect();
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find("{{") {
+        let inside = &rest[open + 2..];
+        let Some(close) = inside.find("}}") else {
+            break;
+        };
+        let path = inside[..close].trim();
+        written.push_str(&rest[..open]);
+        if roots.iter().any(|root| path.starts_with(root)) && !rest[..open].ends_with('$') {
+            written.push_str(&format!("${{{path}}}"));
+        } else {
+            written.push_str(&rest[open..open + close + 4]);
+        }
+        rest = &inside[close + 2..];
+    }
+    written.push_str(rest);
+    written
 }
 
 /// `expression` with `path` in place of the name `name` where a path begins with it.
@@ -105,5 +163,7 @@ mod tests {
         check("now ${a.now}", None);
         check("${nowhere} ${\"now\"} ${now(1)}", None);
         check("${now", None);
+        check("{{now.datetime}} {{ x }}", Some("{{t.datetime}} {{ x }}"));
+        check("{{now", None);
     }
 }

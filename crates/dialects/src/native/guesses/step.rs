@@ -3,14 +3,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::group_of;
 use super::names::Names;
 use super::texts::{bare_name, expression_of, free_id, path_of};
-use super::words::{ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, TOOL, is_step_field};
+use super::words::{
+    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name,
+    is_step_field,
+};
 use super::{Guesses, field, get, get_mut, has};
-use crate::document::edits::{field_edits, json};
+use crate::document::edits::{field_edits, json, key_edit};
 use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
 
 /// Words for the server of a tool.
@@ -45,6 +49,8 @@ impl Guesses<'_> {
             self.plan(inner);
         }
         self.call_object(entries);
+        self.call_by_name(entries);
+        self.loop_head(entries);
         if entries.iter().all(|entry| is_step_field(&entry.key)) {
             self.expressions(entries);
             self.after_text(entries);
@@ -60,9 +66,15 @@ impl Guesses<'_> {
             self.output_name(entries, names);
             self.loose_arguments(entries, place);
         }
+        if let Some(ItemKind::Object(inner)) = get_mut(entries, "retry").map(|item| &mut item.kind)
+        {
+            let is_known = |key: &str| RETRY_FIELDS.iter().any(|field| field.name == key);
+            self.rename(inner, "`retry`", RETRY, is_known);
+        }
+        self.filter(entries);
         self.loop_item(entries);
         self.arguments(entries);
-        numbers_in_after(entries);
+        numbers_as_ids(entries);
     }
 
     /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
@@ -107,6 +119,30 @@ impl Guesses<'_> {
             }
         }
         entries.push(field("tool", name.kind, place));
+    }
+
+    /// Reads a step whose tool is its only field, `{"tool": {"name": value}}`.
+    fn call_by_name(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(at) = call_by_name(entries) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let message = format!("the step has an unknown field {}", quote(&entry.key));
+        let args = entry.item.to_value().to_json();
+        let tool = json(&entry.key);
+        let help = if args.len() < MAX_SHOWN_ARGS && !args.contains('`') {
+            format!("write `\"tool\": {tool}, \"args\": {args}`")
+        } else {
+            format!("write `\"tool\": {tool}`, and its arguments as `args` beside it")
+        };
+        let place = entry.item.place;
+        let edit = key_edit(self.source, (&entry.key, entry.key_span), "args")
+            .map(|edit| TextEdit::new(edit.span, format!("\"tool\": {tool}, \"args\"")));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink
+            .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+        entries.push(field("tool", ItemKind::Text(Arc::clone(&entry.key)), place));
+        entries.push(field("args", entry.item.kind, place));
     }
 
     pub(super) fn unknown(&mut self, entry: &ItemEntry, help: &str) {
@@ -196,13 +232,22 @@ impl Guesses<'_> {
             let (Some(entry), None) = (found.next(), found.next()) else {
                 continue;
             };
-            let Some(expression) = entry.item.as_text().and_then(|text| expression_of(text)) else {
+            let negates = matches!(&*entry.key, "unless" | "if_not" | "skip_if" | "skipIf");
+            let text = entry.item.as_text();
+            let inside = text.and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
+            let inside = inside.filter(|_| negates).or(text.map(|text| &**text));
+            let Some(expression) = inside.and_then(expression_of) else {
                 continue;
+            };
+            let expression = if negates {
+                format!("!({expression})")
+            } else {
+                expression
             };
             let help = format!("write `\"{target}\": \"${{{expression}}}\"`");
             // Words of other languages that became operators may stand in a text of the expression as well.
             let is_literal = |text: &Arc<str>| text.contains(&*expression);
-            let edits = if entry.item.as_text().is_some_and(is_literal) {
+            let edits = if negates || entry.item.as_text().is_some_and(is_literal) {
                 let value = json(&format!("${{{expression}}}"));
                 field_edits(self.source, entry, target, Some(value))
             } else {
@@ -310,6 +355,63 @@ impl Guesses<'_> {
         if path != name {
             names.add(name.into(), path);
         }
+    }
+
+    /// Reads a condition on the items of a loop, which belongs to its list.
+    fn filter(&mut self, entries: &mut Vec<ItemEntry>) {
+        let words = ["filter", "where", "select"];
+        let Some(at) = entries
+            .iter()
+            .position(|entry| words.contains(&&*entry.key))
+        else {
+            return;
+        };
+        let inside = |item: &Item| {
+            let text = item.as_text()?;
+            let inside = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'));
+            expression_of(inside.unwrap_or(text))
+        };
+        let item = get(entries, "as").and_then(Item::as_text).cloned();
+        let item = item.unwrap_or_else(|| "item".into());
+        let list = get(entries, "for_each").and_then(inside);
+        let condition = entries.get(at).and_then(|entry| inside(&entry.item));
+        let (Some(list), Some(condition)) = (list, condition) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let list = format!("${{({list}).filter({item}, {condition})}}");
+        self.unknown(&entry, &format!("write `\"for_each\": \"{list}\"`"));
+        if let Some(over) = get_mut(entries, "for_each") {
+            over.kind = ItemKind::Text(list.into());
+        }
+    }
+
+    /// Reads `"for": "x in list"`.
+    fn loop_head(&mut self, entries: &mut Vec<ItemEntry>) {
+        let words = STEP.iter().find(|group| group.field == "for_each");
+        let words = words.map_or(&[][..], |group| group.words);
+        let is_loop =
+            |entry: &&mut ItemEntry| words.contains(&&*entry.key) || &*entry.key == "for_each";
+        let Some(entry) = entries.iter_mut().find(is_loop) else {
+            return;
+        };
+        let text = entry.item.as_text().map_or("", |text| &**text);
+        let text = text.trim_matches(|c: char| "${} ".contains(c));
+        let Some((name, list)) = text.split_once(" in ") else {
+            return;
+        };
+        let (Some(name), Some(list)) = (bare_name(name), expression_of(list)) else {
+            return;
+        };
+        let written = format!("\"${{{list}}}\", \"as\": \"{name}\"");
+        let edits = field_edits(self.source, entry, "for_each", Some(written.clone()));
+        self.unknown_with(entry, &format!("write `\"for_each\": {written}`"), edits);
+        entry.key = "for_each".into();
+        entry.item.kind = ItemKind::Text(format!("${{{list}}}").into());
+        let place = entry.item.place;
+        entries.push(field("as", ItemKind::Text(name.into()), place));
     }
 
     /// Reads a name for the item of a loop under another name than `as`, or at another place.
@@ -427,7 +529,7 @@ impl Guesses<'_> {
         ))
     }
 
-    /// Gives ids to steps that have none, and reports each.
+    /// Gives ids to steps that have none, and reports all of them at once.
     fn add_ids(&mut self, items: &mut [Item]) {
         if items
             .iter()
@@ -437,6 +539,8 @@ impl Guesses<'_> {
         }
         let texts = items.iter().filter_map(|item| item.get("id"));
         let mut ids: HashSet<String> = texts.map(|id| id.to_value().to_inserted_text()).collect();
+        let mut missing = Vec::new();
+        let mut edits = Vec::new();
         for item in items {
             if item.has("id") {
                 continue;
@@ -445,18 +549,30 @@ impl Guesses<'_> {
                 continue;
             };
             let id = free_id(tool, &ids);
-            let message = "the step has no `id`";
-            let diagnostic = Diagnostic::error(Code::MissingField, message);
-            let help = format!("add an `id`, such as `\"id\": \"{id}\"`");
-            let edit = self.first_field(item.place, "id", &json(&id));
-            let diagnostic = diagnostic.help(help).fixes(edit);
-            self.sink.push(item.place, diagnostic);
+            edits.extend(self.first_field(item.place, "id", &json(&id)));
+            missing.push((item.place, id.clone()));
             let place = item.place;
             if let ItemKind::Object(entries) = &mut item.kind {
                 entries.push(field("id", ItemKind::Text(id.as_str().into()), place));
             }
             ids.insert(id);
         }
+        let Some((place, _)) = missing.first() else {
+            return;
+        };
+        let message = match missing.len() {
+            1 => "the step has no `id`".to_owned(),
+            2 => "the step has no `id`, nor has one other".to_owned(),
+            count => format!("the step has no `id`, nor have {} others", count - 1),
+        };
+        let shown = missing.iter().take(MAX_SHOWN_IDS);
+        let shown: Vec<String> = shown.map(|(_, id)| format!("`\"id\": \"{id}\"`")).collect();
+        let help = match missing.len() {
+            1 => format!("add an `id`, such as {}", shown.join(", ")),
+            _ => format!("add an `id` to each, such as {}", shown.join(", ")),
+        };
+        let diagnostic = Diagnostic::error(Code::MissingField, message);
+        self.sink.push(*place, diagnostic.help(help).fixes(edits));
     }
 }
 
@@ -480,6 +596,12 @@ const KNOWN: [&str; 16] = [
     "note",
 ];
 
+/// The maximum number of ids in advice.
+const MAX_SHOWN_IDS: usize = 8;
+
+/// The maximum length of arguments in advice, in bytes.
+const MAX_SHOWN_ARGS: usize = 1000;
+
 /// The name of the tool in a call that is an object.
 fn call_name(item: &Item) -> Option<&Item> {
     item.as_object()?;
@@ -489,7 +611,12 @@ fn call_name(item: &Item) -> Option<&Item> {
 }
 
 /// Reads ids that are numbers.
-fn numbers_in_after(entries: &mut [ItemEntry]) {
+fn numbers_as_ids(entries: &mut [ItemEntry]) {
+    if let Some(id) = get_mut(entries, "id")
+        && let ItemKind::Number(number) = &id.kind
+    {
+        id.kind = ItemKind::Text(number.to_string().into());
+    }
     let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind) else {
         return;
     };

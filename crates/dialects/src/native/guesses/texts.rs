@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The expression that a text without `${…}` is meant as; `None` if it is none.
-pub(super) fn expression_of(text: &str) -> Option<String> {
+pub(crate) fn expression_of(text: &str) -> Option<String> {
     let text = text.trim();
     let stripped = [("${{", "}}"), ("{{", "}}")]
         .iter()
@@ -44,15 +44,19 @@ pub(super) fn bare_name(text: &str) -> Option<String> {
 }
 
 /// The path of the output of the step `id`.
-pub(super) fn path_of(id: &str) -> String {
+pub(crate) fn path_of(id: &str) -> String {
     if bare_name(id).as_deref() == Some(id) {
         return id.to_owned();
+    }
+    // Single quotes need no escape in the JSON of a plan.
+    if !id.contains(['\'', '"', '\\']) {
+        return format!("steps['{id}']");
     }
     format!("steps[{}]", planwright_core::Value::from(id).to_json())
 }
 
 /// An id for a call of `tool` that is not among `ids`.
-pub(in crate::native) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
+pub(crate) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
     let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
     let name: String = name
         .chars()

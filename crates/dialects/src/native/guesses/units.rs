@@ -2,7 +2,7 @@
 
 use planwright_core::Value;
 
-use super::{Guesses, has};
+use super::{Guesses, field, has};
 use crate::document::edits::{field_edits, removal};
 use crate::document::{ItemEntry, ItemKind};
 
@@ -129,6 +129,20 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
         ("next" | "next_step" | "nextStep" | "goto", _, _) => Some(Replacement::LeaveOut(
             "a step waits for those that it refers to, and for those in its `after`",
         )),
+        ("fallback" | "default" | "default_value" | "defaultValue" | "fallback_value", _, _) => {
+            let value = entry.item.to_value().to_json();
+            let output = field("output", entry.item.kind.clone(), entry.item.place);
+            Some(Replacement::Write(
+                "on_error",
+                ItemKind::Object(vec![output]),
+                format!("{{\"output\": {value}}}"),
+            ))
+        }
+        ("backoff" | "retry_backoff" | "retryBackoff" | "backoff_strategy", _, _) => {
+            Some(Replacement::LeaveOut(
+                "`retry` waits longer before each further attempt, from its `delay` on, `{\"attempts\": 3, \"delay\": \"1s\"}`",
+            ))
+        }
         (word, _, Some(value)) if PARALLEL.contains(&word) => {
             let reason = "steps run in parallel unless one needs the other";
             Some(if value {

@@ -1,6 +1,6 @@
 //! The words that people, models and other systems use for the fields of a plan and of a step.
 
-use crate::document::{Item, ItemKind};
+use crate::document::{Item, ItemEntry, ItemKind};
 
 /// A field, and the words that stand for it.
 pub(super) struct Synonyms {
@@ -106,11 +106,67 @@ pub(super) fn is_step(item: &Item) -> bool {
         .iter()
         .any(|word| item.get(word).is_some_and(|item| item.as_list().is_some()));
     let is_named_call = item.has("name") && has(ARGS);
+    let switches = item.as_object().is_some_and(|entries| {
+        entries
+            .iter()
+            .any(|entry| is_switch(entry) || is_branch(entry) || holds_branches(entry))
+    });
     has(&["tool", "plan", "value", "extract"])
+        || item
+            .as_object()
+            .is_some_and(|entries| call_by_name(entries).is_some())
         || has(TOOL)
         || holds_steps
+        || switches
         || is_named_call
         || (item.has("type") && has(ARGS))
+}
+
+/// Returns true if `entry` is the single step of a `then`.
+pub(super) fn is_branch(entry: &ItemEntry) -> bool {
+    &*entry.key == "then" && entry.item.as_object().is_some() && is_step(&entry.item)
+}
+
+/// Returns true if `entry` is a condition with the steps of its branches, `"if": {"condition": …, "then": …}`.
+pub(super) fn holds_branches(entry: &ItemEntry) -> bool {
+    &*entry.key == "if" && entry.item.has("then")
+}
+
+/// Returns true if `entry` holds the steps of each case of a `switch`.
+pub(super) fn is_switch(entry: &ItemEntry) -> bool {
+    &*entry.key == "cases"
+        && entry.item.as_object().is_some_and(|cases| {
+            !cases.is_empty()
+                && cases
+                    .iter()
+                    .all(|case| is_step(&case.item) || are_steps(&case.item))
+        })
+}
+
+/// The position of the call in a step such as `{"get_weather": {"city": "Oslo"}}`, which may have a name for its output as well.
+pub(super) fn call_by_name(entries: &[ItemEntry]) -> Option<usize> {
+    let is_call = |entry: &ItemEntry| {
+        matches!(entry.item.kind, ItemKind::Object(_))
+            && entry.key.contains(['_', '.'])
+            && !is_step_field(&entry.key)
+            && !stands_for_field(&entry.key)
+    };
+    let is_beside = |entry: &ItemEntry| {
+        matches!(&*entry.key, "id" | "after" | "when" | "title" | "note")
+            || OUTPUT_NAMES.contains(&&*entry.key)
+            || FOR_PEOPLE.contains(&&*entry.key)
+    };
+    let at = entries.iter().position(is_call)?;
+    let mut others = entries.iter().enumerate().filter(|(index, _)| *index != at);
+    others.all(|(_, entry)| is_beside(entry)).then_some(at)
+}
+
+/// Returns true if `key` stands for a field of a step, or for steps in it.
+fn stands_for_field(key: &str) -> bool {
+    STEP.iter().any(|group| group.words.contains(&key))
+        || [ARGS, GROUPS, OUTPUT_NAMES, FOR_PEOPLE]
+            .iter()
+            .any(|words| words.contains(&key))
 }
 
 /// Words for the arguments of a call.
@@ -153,6 +209,10 @@ pub(super) const TOOL: &[&str] = &[
     "command",
     "method",
     "run",
+    "recipient_name",
+    "tool_id",
+    "capability",
+    "resource",
 ];
 
 /// Words for a list of steps inside of a step.
@@ -308,6 +368,10 @@ pub(super) const STEP: &[Synonyms] = &[
             "runIf",
             "when_condition",
             "guard",
+            "unless",
+            "if_not",
+            "skip_if",
+            "skipIf",
         ],
         fits: is_any,
     },
@@ -348,9 +412,41 @@ pub(super) const STEP: &[Synonyms] = &[
         fits: is_bool,
     },
     Synonyms {
+        field: "max_parallel",
+        words: &[
+            "concurrency",
+            "max_concurrency",
+            "maxConcurrency",
+            "maxParallel",
+            "parallelism",
+        ],
+        fits: |item| matches!(item.kind, ItemKind::Number(_)),
+    },
+    Synonyms {
         field: "retry",
         words: &["attempts", "max_attempts", "maxAttempts"],
         fits: is_any,
+    },
+];
+
+/// Words for the inner fields of `retry`.
+pub(super) const RETRY: &[Synonyms] = &[
+    Synonyms {
+        field: "attempts",
+        words: &[
+            "max_attempts",
+            "maxAttempts",
+            "max",
+            "count",
+            "times",
+            "tries",
+        ],
+        fits: is_any,
+    },
+    Synonyms {
+        field: "delay",
+        words: &["wait", "interval", "backoff", "initial_delay", "pause"],
+        fits: is_text,
     },
 ];
 
@@ -451,6 +547,10 @@ pub(super) const FOR_PEOPLE: &[&str] = &[
     "displayName",
     "question",
     "user_request",
+    "expected_output",
+    "expected_result",
+    "agent",
+    "role",
 ];
 
 /// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.

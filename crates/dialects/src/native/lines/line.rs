@@ -157,12 +157,21 @@ pub(super) fn fault(line: &str) -> Option<(String, String)> {
     Some((format!("the call of `{name}` has no id"), help.to_owned()))
 }
 
+/// Returns true if `line` is prose for people, which has no effect.
+pub(crate) fn is_prose(line: &str) -> bool {
+    line_start(line).is_none() && fault(line).is_none()
+}
+
 /// The tool of a call without an id that is all of `text`.
 fn call_without_id(text: &str) -> Option<&str> {
     let length = name_length(text, is_tool_char).unwrap_or_default();
     let (name, rest) = text.split_at(length);
     let is_call = rest.starts_with('(') && rest.ends_with([')', '}', ';']);
-    (!name.is_empty() && is_call).then_some(name)
+    // `f(x) | g` and `f(x) && g(y)` are more than one call.
+    let is_chain = [") | ", ") |> ", ") && ", ") || ", ").", ") -> ", ") >> "]
+        .iter()
+        .any(|sign| rest.contains(sign));
+    (!name.is_empty() && is_call && !is_chain).then_some(name)
 }
 
 /// The tool of a line that would be a step, had it an id.

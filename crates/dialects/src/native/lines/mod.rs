@@ -29,6 +29,7 @@ mod print;
 mod statement;
 mod stream;
 
+pub(crate) use line::is_prose;
 pub use parse::{Lines, to_json};
 pub use print::from_json;
 pub use stream::{StreamingLineReader, plan_in};

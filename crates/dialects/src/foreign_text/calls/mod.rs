@@ -1,0 +1,228 @@
+//! Calls in the form of other languages, and the lines of a plan that mean the same: Python and JavaScript, arrows, numbered
+//! lists of calls, `Action:` with `Action Input:`.
+//!
+//! The lines are only advice, as edits of the text, and only if all of the text has a meaning. A text with one line that is
+//! not understood gets none, because leaving that line out would change the plan.
+
+mod block;
+mod statement;
+pub(super) mod values;
+mod words;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit};
+
+use self::block::Blocks;
+use self::statement::{Statement, list_of_calls, pipeline};
+use crate::dialect::Dialect;
+use crate::document::{ReadLimits, quote, read_lines};
+use crate::lowering::lines::{line_at, next_line};
+use crate::native::lines::{Lines, is_prose, to_json};
+
+/// The maximum length of a text that is rewritten, in bytes.
+const MAX_BYTES: usize = 10_000;
+
+/// The maximum length of a line in a message, in bytes.
+const MAX_SHOWN_LINE: usize = 300;
+
+/// A part of a text, and the lines of a plan that it stands for.
+#[derive(Debug, PartialEq, Eq)]
+struct Rewrite {
+    range: Range<usize>,
+    lines: Vec<String>,
+}
+
+/// One diagnostic for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
+/// lines of a plan already.
+pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
+    let rewrites = rewrites(text)?;
+    let found = rewrites.into_iter().map(|rewrite| {
+        let written = text[rewrite.range.clone()].trim();
+        let first = written.lines().next().unwrap_or_default();
+        let (message, help) = if rewrite.lines.is_empty() {
+            let message = format!("{} is not a line of a plan", quote(first));
+            (message, "leave it out".to_owned())
+        } else {
+            let message = format!("{} is not how a step is written", quote(first));
+            let shown = rewrite.lines.iter().map(|line| shown(line));
+            let shown = shown.collect::<Vec<_>>().join(", then ");
+            (message, format!("write {shown}"))
+        };
+        let start = rewrite.range.end - text[rewrite.range.clone()].trim_start().len();
+        let edit = TextEdit::new(rewrite.range.clone(), rewrite.lines.join("\n"));
+        Diagnostic::error(Code::MalformedLine, message)
+            .help(help)
+            .fixes([edit])
+            .at_span("", start..start + first.len())
+    });
+    Some(found.collect())
+}
+
+fn shown(line: &str) -> String {
+    if line.len() > MAX_SHOWN_LINE || line.contains(['\n', '`']) {
+        return quote(line);
+    }
+    format!("`{line}`")
+}
+
+/// The parts of `text` that are to be rewritten.
+fn rewrites(text: &str) -> Option<Vec<Rewrite>> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let found = match list_of_calls(text).or_else(|| pipeline(text)) {
+        Some(lines) => vec![Rewrite {
+            range: 0..text.len(),
+            lines,
+        }],
+        None => Rewriter::new(text).read()?,
+    };
+    let mut rewritten = text.to_owned();
+    for rewrite in found.iter().rev() {
+        rewritten.replace_range(rewrite.range.clone(), &rewrite.lines.join("\n"));
+    }
+    (!found.is_empty() && is_plan(&rewritten)).then_some(found)
+}
+
+/// Returns true if `text` is a plan in lines without faults.
+fn is_plan(text: &str) -> bool {
+    let (document, _) = read_lines(text, "", 0, &ReadLimits::default());
+    document.is_some_and(|document| {
+        let (plan, found) = Lines.parse(document);
+        plan.is_some() && !found.has_errors()
+    })
+}
+
+/// The state of reading a text statement by statement.
+struct Rewriter<'a> {
+    text: &'a str,
+    ids: HashSet<String>,
+    blocks: Blocks,
+    found: Vec<Rewrite>,
+    /// The tool of an `Action:` whose input follows, and the start of its line.
+    action: Option<(String, usize)>,
+}
+
+impl<'a> Rewriter<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            ids: HashSet::new(),
+            blocks: Blocks::default(),
+            found: Vec::new(),
+            action: None,
+        }
+    }
+
+    fn read(mut self) -> Option<Vec<Rewrite>> {
+        for range in statements(self.text) {
+            self.statement(range)?;
+        }
+        (self.action.is_none() && self.blocks.are_closed()).then_some(self.found)
+    }
+
+    fn statement(&mut self, range: Range<usize>) -> Option<()> {
+        let written = &self.text[range.clone()];
+        let inside = written.trim();
+        if inside.starts_with("#E") && inside.contains('=') {
+            // A step of ReWOO.
+            return None;
+        }
+        if inside.is_empty() || inside.starts_with('#') || inside.starts_with("```") {
+            return Some(());
+        }
+        if let Some(tool) = inside.strip_prefix("Action:") {
+            if self.action.is_some() {
+                return None;
+            }
+            self.action = Some((tool.trim().to_owned(), range.start));
+            return Some(());
+        }
+        if let Some(input) = inside.strip_prefix("Action Input:") {
+            let (tool, start) = self.action.take()?;
+            let call = format!("{tool}({})", input.trim());
+            let statement = Statement::read(&call, &self.ids)?;
+            return self.push(start..range.end, &statement);
+        }
+        let indentation = written.len() - written.trim_start().len();
+        if self.blocks.line(inside, indentation, &self.ids)? {
+            self.found.push(Rewrite {
+                range,
+                lines: Vec::new(),
+            });
+            return Some(());
+        }
+        // A line of a plan stays as it is.
+        if !self.blocks.are_open()
+            && indentation == 0
+            && let Some(id) = id_of_line(inside)
+        {
+            self.ids.extend(id);
+            return Some(());
+        }
+        let item = self.blocks.item_name().map(str::to_owned);
+        let is_new = item.clone().is_some_and(|name| self.ids.insert(name));
+        let statement = Statement::read(inside, &self.ids);
+        if let Some(item) = item.filter(|_| is_new) {
+            self.ids.remove(&item);
+        }
+        let mut statement = match statement {
+            Some(statement) => statement,
+            None if is_prose(inside) && !words::names_call(inside) && !self.blocks.are_open() => {
+                return Some(());
+            }
+            None => return None,
+        };
+        if let Some(field) = self.blocks.field(&statement)? {
+            statement.fields.push(field);
+        }
+        self.push(range, &statement)
+    }
+
+    /// Adds the lines of `statement`; `None` if it assigns a name again, which no plan can.
+    fn push(&mut self, range: Range<usize>, statement: &Statement) -> Option<()> {
+        let (lines, ids) = statement.lines(&self.ids);
+        if ids.iter().any(|id| self.ids.contains(id)) {
+            return None;
+        }
+        self.ids.extend(ids);
+        if lines != [&self.text[range.clone()]] {
+            self.found.push(Rewrite { range, lines });
+        }
+        Some(())
+    }
+}
+
+/// The id of the step in `line`, which is a line of a plan without faults; `None` if it is none.
+fn id_of_line(line: &str) -> Option<Option<String>> {
+    if line.starts_with("plan {") {
+        return Some(None);
+    }
+    let plan = to_json(line)?;
+    let steps = plan.as_object()?.get("steps")?.as_list()?;
+    let id = steps.first()?.as_object()?.get("id")?.as_text()?;
+    Some(Some(id.to_string()))
+}
+
+/// The statements of `text`: lines, joined while a bracket or a text is open.
+fn statements(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = Some(0);
+    while let Some(start) = at {
+        let mut range = line_at(text, start);
+        at = next_line(text, start);
+        while let Some(next) = at
+            && values::is_open(&text[range.clone()])
+        {
+            range.end = line_at(text, next).end;
+            at = next_line(text, next);
+        }
+        found.push(range);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! A call with its id, in any order and with words around it.
+
+use std::collections::HashSet;
+
+use super::values::{closing, expression, named, signs, split, value};
+use super::words::{self, After, Before};
+use crate::lowering::lines::tool_name_length;
+use crate::native::free_id;
+
+/// What a statement of another language does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Statement {
+    pub(super) id: Option<String>,
+    /// The tool with its arguments, `tool(name=value)`; several calls that a program waits for together.
+    calls: Vec<Call>,
+    /// The value of a step without a call, as a line has it.
+    value: Option<String>,
+    /// The fields behind the call, as JSON.
+    pub(super) fields: Vec<String>,
+    /// The value that the plan gives back, as a line has it; an empty text for the output of the step.
+    returns: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Call {
+    id: Option<String>,
+    tool: String,
+    arguments: String,
+}
+
+/// Functions that wait for several calls.
+const GATHER: [&str; 3] = ["asyncio.gather", "Promise.all", "gather"];
+
+/// Functions that print.
+const PRINT: [&str; 3] = ["print", "console.log", "println"];
+
+impl Statement {
+    /// Reads `written`; `None` if it is no call with words around it whose meaning is known, and no `return`.
+    pub(super) fn read(written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let written = without_marks(written);
+        if let Some(returned) = written.strip_prefix("return ") {
+            let returned = returned.trim_end_matches(';');
+            if let Some(returned) = value(returned, ids) {
+                return Some(Self {
+                    returns: Some(returned),
+                    ..Self::default()
+                });
+            }
+            let call = Self::call(returned, ids).filter(Self::is_single_call)?;
+            return Some(Self {
+                returns: Some(String::new()),
+                ..call
+            });
+        }
+        Self::call(written, ids)
+            .filter(|_| !written.contains(" for "))
+            .or_else(|| Self::assignment(written, ids))
+            // Inline code of Markdown.
+            .or_else(|| {
+                let code = written.contains('`').then(|| written.replace('`', ""))?;
+                Self::call(&code, ids)
+            })
+    }
+
+    /// Reads `id = value`.
+    fn assignment(written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let (name, written) = written.trim_end_matches(';').split_once('=')?;
+        let Before { ids: names } = words::before(&format!("{name}="))?;
+        let [id] = <[String; 1]>::try_from(names).ok()?;
+        if let Some(statement) = Self::comprehension(&id, written, ids) {
+            return Some(statement);
+        }
+        let value = value(written, ids)?;
+        Some(Self {
+            id: Some(id),
+            value: Some(value),
+            ..Self::default()
+        })
+    }
+
+    /// Reads `[f(x) for x in list]`, whose output is `id`.
+    fn comprehension(id: &str, written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let inside = written.trim().strip_prefix('[')?.strip_suffix(']')?;
+        let (call, rest) = inside.split_once(" for ")?;
+        let (name, list) = rest.split_once(" in ")?;
+        if list.contains(" if ") || list.contains(" for ") {
+            return None;
+        }
+        let list = expression(list, ids)?;
+        let name = name.trim();
+        let mut inner = ids.clone();
+        inner.insert(name.to_owned());
+        let mut statement = Self::call(call, &inner).filter(Self::is_single_call)?;
+        let call = statement
+            .calls
+            .first_mut()
+            .filter(|call| call.id.is_none())?;
+        call.id = Some(id.to_owned());
+        statement.id = Some(id.to_owned());
+        statement
+            .fields
+            .push(format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\""));
+        Some(statement)
+    }
+
+    fn call(written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let (start, length, open) = head(written)?;
+        let tool = &written[start..start + length];
+        let (inside, behind) = match written[open..].chars().next() {
+            Some('(' | '{') => {
+                let end = open + closing(&written[open..])?;
+                let is_object = written[open..].starts_with('{');
+                let inside = if is_object {
+                    &written[open..=end]
+                } else {
+                    &written[open + 1..end]
+                };
+                (inside, &written[end + 1..])
+            }
+            _ => (&written[open..], ""),
+        };
+        // The last line of LLMCompiler.
+        if tool == "join" {
+            return None;
+        }
+        let Before { ids: before } = words::before(&written[..start])?;
+        let After { id, after, returns } = words::after(behind, ids)?;
+        let names: Vec<String> = before.into_iter().chain(id).collect();
+        let mut statement = Self {
+            returns: returns.then(String::new),
+            ..Self::default()
+        };
+        if !after.is_empty() {
+            let list: Vec<String> = after.iter().map(|id| format!("\"{id}\"")).collect();
+            statement
+                .fields
+                .push(format!("\"after\": [{}]", list.join(", ")));
+        }
+        if PRINT.contains(&tool) {
+            return (names.is_empty() && statement.fields.is_empty()).then_some(Self {
+                returns: Some(value(inside, ids)?),
+                ..Self::default()
+            });
+        }
+        if GATHER.contains(&tool) {
+            let inside = inside.trim();
+            let inside = inside
+                .strip_prefix('[')
+                .and_then(|rest| rest.strip_suffix(']'))
+                .unwrap_or(inside);
+            let calls: Option<Vec<Self>> = split(inside)?
+                .into_iter()
+                .map(|call| Self::call(call, ids))
+                .collect();
+            let calls = calls?;
+            let mut names = names.into_iter();
+            for inner in calls {
+                let [call] = <[Call; 1]>::try_from(inner.calls).ok()?;
+                statement.calls.push(Call {
+                    id: names.next(),
+                    ..call
+                });
+            }
+            return names.next().is_none().then_some(statement);
+        }
+        let mut names = names.into_iter();
+        let call = Call {
+            id: names.next(),
+            tool: tool.to_owned(),
+            arguments: arguments(inside, ids)?,
+        };
+        if names.next().is_some() {
+            return None;
+        }
+        statement.id.clone_from(&call.id);
+        statement.calls.push(call);
+        Some(statement)
+    }
+
+    /// Returns true if it makes exactly one call and gives nothing back.
+    pub(super) fn is_single_call(&self) -> bool {
+        self.calls.len() == 1 && self.returns.is_none()
+    }
+
+    /// The lines that mean the same, and the ids in them, of which none is in `ids`.
+    pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
+        let mut taken = ids.clone();
+        let mut lines = Vec::new();
+        let mut own = Vec::new();
+        if let (Some(id), Some(value)) = (&self.id, &self.value) {
+            lines.push(if value.starts_with("${") {
+                format!("{id} = {value}")
+            } else {
+                format!("{id} = {{\"value\": {value}}}")
+            });
+            own.push(id.clone());
+        }
+        for call in &self.calls {
+            let id = call
+                .id
+                .clone()
+                .unwrap_or_else(|| free_id(&call.tool, &taken));
+            taken.insert(id.clone());
+            let mut line = format!("{id} = {}({})", call.tool, call.arguments);
+            if !self.fields.is_empty() {
+                line.push_str(&format!(" {{{}}}", self.fields.join(", ")));
+            }
+            lines.push(line);
+            own.push(id);
+        }
+        match &self.returns {
+            Some(given) if given.is_empty() => {
+                let list: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
+                lines.push(format!("return [{}]", list.join(", ")));
+            }
+            Some(given) => lines.push(format!("return {given}")),
+            None => {}
+        }
+        (lines, own)
+    }
+}
+
+/// The start and the length of the tool's name in `written`, and the start of its arguments.
+fn head(written: &str) -> Option<(usize, usize, usize)> {
+    let mut before = ' ';
+    let mut words = Vec::new();
+    for (at, sign) in written.char_indices() {
+        let begins = (sign.is_alphabetic() || sign == '_')
+            && !(before.is_alphanumeric() || "_.-$\"'".contains(before));
+        before = sign;
+        if !begins {
+            continue;
+        }
+        let length = tool_name_length(&written[at..]);
+        let rest = &written[at + length..];
+        if rest.starts_with('(') {
+            return Some((at, length, at + length));
+        }
+        let blank = rest.len() - rest.trim_start().len();
+        let opens = blank > 0 && rest.trim_start().starts_with("{");
+        // A word before an object is a tool only if nothing says otherwise: `a = {…}` is a value.
+        if opens && !matches!(&written[at..at + length], "with" | "input" | "args") {
+            return Some((at, length, at + length + blank));
+        }
+        words.push((at, length));
+    }
+    // `tool with a = 1, b = 2`
+    let with = written.find(" with ")?;
+    let (at, length) = *words.iter().rfind(|(at, length)| at + length == with)?;
+    Some((at, length, with + " with ".len()))
+}
+
+/// The arguments of a call, as a line has them.
+fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
+    let inside = inside.trim();
+    // `tool({name: value})`
+    let fields = inside
+        .strip_prefix('{')
+        .filter(|_| closing(inside) == Some(inside.len() - 1))
+        .and_then(|rest| rest.strip_suffix('}'));
+    let parts = split(fields.unwrap_or(inside))?;
+    let mut written = Vec::new();
+    for part in parts {
+        let sign: &[char] = if fields.is_some() {
+            &[':']
+        } else {
+            &['=', ':']
+        };
+        match named(part, sign) {
+            Some((name, inner)) => written.push(format!("{name}={}", value(inner, ids)?)),
+            // `{city}` of JavaScript
+            None if fields.is_some() => {
+                written.push(format!("{part}=${{{}}}", expression(part, ids)?))
+            }
+            None => written.push(value(part, ids)?),
+        }
+    }
+    Some(written.join(", "))
+}
+
+/// `written` without the marks of a list and the words of a declaration.
+fn without_marks(written: &str) -> &str {
+    let mut rest = written.trim();
+    for mark in ["- ", "* ", "+ ", "• "] {
+        rest = rest.strip_prefix(mark).unwrap_or(rest).trim_start();
+    }
+    let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() < rest.len() && digits.starts_with(['.', ')']) {
+        rest = digits[1..].trim_start();
+    }
+    rest
+}
+
+/// The lines of a list of calls, `[tool(name=value), tool(name=value)]`; `None` if `text` is none.
+pub(super) fn list_of_calls(text: &str) -> Option<Vec<String>> {
+    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let mut ids = HashSet::new();
+    let mut lines = Vec::new();
+    for part in split(inside)? {
+        let statement = Statement::call(part, &ids)?;
+        let (found, own) = statement.lines(&ids);
+        ids.extend(own);
+        lines.extend(found);
+    }
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// The lines of calls that each take the output of the one before, `f(x) | g | h(y=1)`; `None` if `text` is none.
+pub(super) fn pipeline(text: &str) -> Option<Vec<String>> {
+    let text = text.trim().trim_end_matches(';');
+    let parts = split_at_pipes(text)?;
+    let mut ids = HashSet::new();
+    let mut lines = Vec::new();
+    let mut before: Option<String> = None;
+    for part in parts {
+        let is_name = !part.is_empty() && tool_name_length(part) == part.len();
+        let mut statement = if is_name && before.is_some() {
+            Statement {
+                calls: vec![Call {
+                    id: None,
+                    tool: part.to_owned(),
+                    arguments: String::new(),
+                }],
+                ..Statement::default()
+            }
+        } else {
+            Statement::call(part, &ids).filter(Statement::is_single_call)?
+        };
+        if let (Some(before), Some(call)) = (&before, statement.calls.first_mut()) {
+            let separator = if call.arguments.is_empty() { "" } else { ", " };
+            call.arguments = format!("${{{before}}}{separator}{}", call.arguments);
+        }
+        let (found, own) = statement.lines(&ids);
+        before = own.first().cloned();
+        ids.extend(own);
+        lines.extend(found);
+    }
+    (lines.len() > 1).then_some(lines)
+}
+
+/// The parts of the single line `text` between `|` or `|>` that are in no brackets and no text.
+fn split_at_pipes(text: &str) -> Option<Vec<&str>> {
+    if text.contains('\n') || text.contains("||") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, sign, is_text) in signs(text) {
+        match sign {
+            _ if is_text => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            '|' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            '>' if depth == 0 && start == at => start = at + 1,
+            _ => {}
+        }
+    }
+    parts.push(text[start..].trim());
+    Some(parts)
+}

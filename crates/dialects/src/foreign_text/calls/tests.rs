@@ -1,0 +1,113 @@
+//! Tests of the lines that texts in other languages stand for.
+
+use super::rewrites;
+
+/// The text after all rewrites; `None` if it is left as it is.
+fn rewritten(text: &str) -> Option<String> {
+    let mut whole = text.to_owned();
+    for rewrite in rewrites(text)?.iter().rev() {
+        whole.replace_range(rewrite.range.clone(), &rewrite.lines.join("\n"));
+    }
+    Some(whole)
+}
+
+#[test]
+fn calls_of_other_languages() {
+    for (text, expected) in [
+        (
+            "x = f(a=1)\ny = g(b=x[\"rows\"][0]['id'])",
+            "x = f(a=1)\ny = g(b=${x.rows[0].id})",
+        ),
+        (
+            "x = f()\ng(t=f\"It is {x.t}\")",
+            "x = f()\ng = g(t=\"It is ${x.t}\")",
+        ),
+        (
+            "const x = await f({ a: 1 });\nawait g({ b: x.c, d: `${x.d} there` });",
+            "x = f(a=1)\ng = g(b=${x.c}, d=\"${x.d} there\")",
+        ),
+        (
+            "const [a, b] = await Promise.all([f(1), g(2)]);",
+            "a = f(1)\nb = g(2)",
+        ),
+        ("f(a=1) -> x\ng(b=x.c) -> y", "x = f(a=1)\ny = g(b=${x.c})"),
+        (
+            "1. Call `f(a=1)` and keep it as `x`.\n2. Then call `g(b=x.c)` and return the summary.",
+            "x = f(a=1)\ng = g(b=${x.c})\nreturn [\"g\"]",
+        ),
+        ("- `x`: f with a = \"A\", b = 2", "x = f(a=\"A\", b=2)"),
+        (
+            "Step 1: f {\"a\": 2} => x\nStep 2: g {\"b\": \"${x.c}\"}",
+            "x = f(a=2)\ng = g(b=\"${x.c}\")",
+        ),
+        (
+            "STEP x: f(a=2)\nSTEP y: g(b=$x.c) AFTER x",
+            "x = f(a=2)\ny = g(b=${x.c}) {\"after\": [\"x\"]}",
+        ),
+        ("x <- f(a: 1)\nreturn x", "x = f(a=1)\nreturn ${x}"),
+        ("x = f()\nprint(x.a)", "x = f()\nreturn ${x.a}"),
+        ("[f(a=1), f(a=2)]", "f = f(a=1)\nf_2 = f(a=2)"),
+        (
+            "Thought: first\nAction: f\nAction Input: {\"a\": 1}\nThought: then\nAction: g\nAction Input: {}",
+            "Thought: first\nf = f(a=1)\nThought: then\ng = g()",
+        ),
+        (
+            "x = f()\nif x.t > 3 and x.u:\n    g(a=1)\nelse:\n    h(a=2)",
+            "x = f()\n\ng = g(a=1) {\"when\": ${x.t > 3 && x.u}}\n\nh = h(a=2) {\"when\": ${!(x.t > 3 && x.u)}}",
+        ),
+        (
+            "const x = await f();\nfor (const r of x.rows) {\n  await g({ a: r.id });\n}",
+            "x = f()\n\ng = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\n",
+        ),
+        (
+            "n = [\"a\", 'b']\nx = f(v=n)",
+            "n = {\"value\": [\"a\", \"b\"]}\nx = f(v=${n})",
+        ),
+        (
+            "x = f()\nn = x.rows[0]\ny = g(v=n.id)",
+            "x = f()\nn = ${x.rows[0]}\ny = g(v=${n.id})",
+        ),
+        (
+            "x = f()\ny = g(t=f\"${x.t}\")",
+            "x = f()\ny = g(t=\"$$${x.t}\")",
+        ),
+        (
+            "f(1) | g | h(c=2)",
+            "f = f(1)\ng = g(${f})\nh = h(${g}, c=2)",
+        ),
+        (
+            "x = f()\ny = [g(a=r[\"id\"]) for r in x[\"rows\"]]",
+            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}",
+        ),
+    ] {
+        assert_eq!(rewritten(text).as_deref(), Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn texts_with_another_meaning_are_left() {
+    for text in [
+        "x = f(a=1)",
+        "1. Call `f(a=1)` only if it rains.",
+        "x = f()\ng(b=y.c)",
+        "x = f()\nwhile x.t:\n    g()",
+        "x = f()\nfor r in x.rows:\n    a = g(r.id)\n    h(a.b)",
+        "x = f()\nif x.t:\n    if x.u:\n        g()",
+        "x = f()\nt = f\"{x.t:.2f}\"",
+        "def main():\n    x = f()",
+        "x = f(g(1))",
+        "x = f()\nx += g()",
+        "x = f()\nif x.t:\n    return g()\nh()",
+        "Call f first, then mail it.",
+        "Action: f\nAction: g\nAction Input: {}",
+        "",
+        "(",
+        "f(",
+        "}",
+        "x = f()\n}\n",
+        "x = f(\"",
+        "é = ü(\u{fe0f}",
+    ] {
+        assert_eq!(rewritten(text), None, "{text}");
+    }
+}

@@ -1,0 +1,314 @@
+//! Values in the form of other languages, as lines have them.
+
+use std::collections::HashSet;
+
+use planwright_core::Value;
+
+use crate::native::expression_of;
+
+/// Returns true if a bracket of `text` is not closed.
+pub(super) fn is_open(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for (_, sign, is_text) in signs(text) {
+        match sign {
+            _ if is_text => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    // A block is open as well, but it is closed by another statement.
+    depth > usize::from(text.trim_end().ends_with('{'))
+}
+
+/// The characters of `text` with their bytes, and whether they belong to a text in quotes. An apostrophe in a word begins no text.
+pub(super) fn signs(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
+    let mut quote = None;
+    let mut is_escaped = false;
+    let mut before = ' ';
+    text.char_indices().map(move |(at, sign)| {
+        let is_text = match quote {
+            Some(_) if is_escaped => {
+                is_escaped = false;
+                true
+            }
+            Some(open) => {
+                is_escaped = sign == '\\';
+                if sign == open {
+                    quote = None;
+                }
+                true
+            }
+            None => {
+                let begins = matches!(sign, '"' | '`')
+                    || (sign == '\'' && !before.is_alphanumeric())
+                    || (sign == '\'' && before == 'f');
+                if begins {
+                    quote = Some(sign);
+                }
+                begins
+            }
+        };
+        before = sign;
+        (at, sign, is_text)
+    })
+}
+
+/// The parts of `text` between the commas that are in no brackets and no text. The last one may be empty.
+pub(in crate::foreign_text) fn split(text: &str) -> Option<Vec<&str>> {
+    let mut depth = 0_usize;
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, sign, is_text) in signs(text) {
+        match sign {
+            _ if is_text => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => {
+                parts.push(text[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = text[start..].trim();
+    if !last.is_empty() {
+        parts.push(last);
+    }
+    (depth == 0 && parts.iter().all(|part| !part.is_empty())).then_some(parts)
+}
+
+/// The byte of the bracket that closes the one at the start of `text`.
+pub(in crate::foreign_text) fn closing(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, sign, is_text) in signs(text) {
+        match sign {
+            _ if is_text => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name and the value of a part such as `name=value`, `name: value` or `"name": value`.
+pub(in crate::foreign_text) fn named<'a>(
+    part: &'a str,
+    sign: &[char],
+) -> Option<(&'a str, &'a str)> {
+    let at = signs(part)
+        .find(|(_, found, is_text)| !is_text && sign.contains(found))
+        .map(|(at, ..)| at)?;
+    let (name, value) = (part[..at].trim(), part[at + 1..].trim());
+    let name = name.trim_matches(['"', '\'']);
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-".contains(c));
+    (is_name && !value.is_empty() && !value.starts_with('=')).then_some((name, value))
+}
+
+/// `written` as a value of a line, whose references are to steps in `ids`.
+pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
+    let written = written.trim();
+    match written {
+        "True" | "true" => return Some("true".to_owned()),
+        "False" | "false" => return Some("false".to_owned()),
+        "None" | "null" | "undefined" => return Some("null".to_owned()),
+        _ => {}
+    }
+    if written.parse::<f64>().is_ok() && Value::from_json(written).is_ok() {
+        return Some(written.to_owned());
+    }
+    let first = written.chars().next()?;
+    let formatted = written
+        .strip_prefix('f')
+        .filter(|rest| rest.starts_with(['"', '\'']));
+    if let Some(rest) = formatted {
+        return text(rest, Some("{"), ids);
+    }
+    match first {
+        '"' | '\'' if closes(written, first) => text(written, None, ids),
+        '`' if closes(written, first) => text(written, Some("${"), ids),
+        '[' if closing(written) == Some(written.len() - 1) => {
+            let items = split(&written[1..written.len() - 1])?;
+            let items: Option<Vec<String>> =
+                items.into_iter().map(|item| value(item, ids)).collect();
+            Some(format!("[{}]", items?.join(", ")))
+        }
+        '{' if closing(written) == Some(written.len() - 1) => {
+            let fields = split(&written[1..written.len() - 1])?;
+            let fields = fields.into_iter().map(|field| {
+                let (name, inner) = named(field, &[':'])?;
+                let name = Value::text(name).to_json();
+                Some(format!("{name}: {}", value(inner, ids)?))
+            });
+            Some(format!(
+                "{{{}}}",
+                fields.collect::<Option<Vec<_>>>()?.join(", ")
+            ))
+        }
+        _ => Some(format!("${{{}}}", expression(written, ids)?)),
+    }
+}
+
+/// Returns true if the quote at the start of `written` is closed by its last character.
+fn closes(written: &str, quote: char) -> bool {
+    written.len() > 1
+        && signs(&written[..written.len() - 1]).all(|(_, _, is_text)| is_text)
+        && written.ends_with(quote)
+}
+
+/// The text in quotes `written`, with references in place of the expressions after `opening`.
+fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<String> {
+    let inside = written.get(1..written.len().checked_sub(1)?)?;
+    let mut content = String::new();
+    let mut signs = inside.chars();
+    while let Some(sign) = signs.next() {
+        let sign = match sign {
+            '\\' => match signs.next()? {
+                'n' => '\n',
+                't' => '\t',
+                other if other.is_alphanumeric() => return None,
+                other => other,
+            },
+            other => other,
+        };
+        content.push(sign);
+    }
+    let Some(opening) = opening else {
+        return Some(Value::text(with_references(&content, ids)).to_json());
+    };
+    let mut formatted = String::new();
+    let mut rest = &*content;
+    while let Some(at) = rest.find(opening) {
+        let after = &rest[at + opening.len()..];
+        let end = after.find('}')?;
+        let inner = &after[..end];
+        // `{{` is a literal brace, and `{x:.2f}` a format.
+        if inner.contains(['{', ':', '!']) || rest[..at].contains('}') {
+            return None;
+        }
+        formatted.push_str(&rest[..at]);
+        // `$$` is a dollar before a reference.
+        let dollars = formatted.len() - formatted.trim_end_matches('$').len();
+        formatted.push_str(&"$".repeat(dollars));
+        formatted.push_str(&format!("${{{}}}", expression(inner, ids)?));
+        rest = &after[end + 1..];
+    }
+    formatted.push_str(rest);
+    Some(Value::text(formatted).to_json())
+}
+
+/// `text` with references in place of templates such as `{a.b}` and `{{a.b}}` whose root is in `ids`.
+fn with_references(text: &str, ids: &HashSet<String>) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let inside = rest[open..].trim_start_matches('{');
+        let braces = rest.len() - open - inside.len();
+        let signs = "}".repeat(braces);
+        let path = inside.find(&signs).map(|end| &inside[..end]);
+        let is_path = |path: &&str| {
+            path.contains('.')
+                && path
+                    .trim()
+                    .chars()
+                    .all(|c| c.is_alphanumeric() || "_.[]".contains(c))
+        };
+        let is_own = rest[..open].ends_with('$');
+        let path = path.filter(is_path).filter(|_| braces <= 2 && !is_own);
+        match path.and_then(|path| Some((path, expression(path, ids)?))) {
+            Some((path, meant)) => {
+                written.push_str(&rest[..open]);
+                written.push_str(&format!("${{{meant}}}"));
+                rest = &inside[path.len() + braces..];
+            }
+            None => {
+                written.push_str(&rest[..open + braces]);
+                rest = inside;
+            }
+        }
+    }
+    written.push_str(rest);
+    written
+}
+
+/// `written` as an expression that refers to nothing but steps in `ids`.
+pub(super) fn expression(written: &str, ids: &HashSet<String>) -> Option<String> {
+    let written = written.trim();
+    let written = written
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'))
+        .unwrap_or(written);
+    let bare = written.replace('$', "");
+    let dotted = with_dots(&bare);
+    let found = expression_of(&dotted)?;
+    let mut before = ' ';
+    let mut name = String::new();
+    let text: Vec<(char, bool)> = signs(&found)
+        .map(|(_, sign, is_text)| (sign, is_text))
+        .collect();
+    let mut roots = Vec::new();
+    let mut is_root = false;
+    for (sign, is_text) in text.into_iter().chain([(' ', false)]) {
+        let is_part = !is_text && (sign.is_alphanumeric() || sign == '_');
+        if is_part {
+            if name.is_empty() {
+                is_root = before != '.' && !sign.is_ascii_digit();
+            }
+            name.push(sign);
+        } else {
+            if is_root && sign != '(' && !name.is_empty() {
+                roots.push(std::mem::take(&mut name));
+            }
+            name.clear();
+            is_root = false;
+        }
+        before = sign;
+    }
+    let words = ["true", "false", "null", "in"];
+    let is_known = |root: &String| ids.contains(root) || words.contains(&&**root);
+    roots.iter().all(is_known).then_some(found)
+}
+
+/// `a["b"].c` as `a.b.c`.
+fn with_dots(path: &str) -> String {
+    let mut dotted = String::new();
+    let mut rest = path;
+    while let Some(at) = rest.find(['[']) {
+        let inside = &rest[at + 1..];
+        let name = inside.find(']').map(|end| &inside[..end]);
+        let key = name.and_then(|name| {
+            let quote = name
+                .chars()
+                .next()
+                .filter(|sign| matches!(sign, '"' | '\''))?;
+            let key = name.strip_prefix(quote)?.strip_suffix(quote)?;
+            let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let follows = rest[..at].ends_with(|c: char| c.is_alphanumeric() || "_])".contains(c));
+            (is_word && follows).then_some(key)
+        });
+        dotted.push_str(&rest[..at]);
+        match (key, name) {
+            (Some(key), Some(name)) => {
+                dotted.push('.');
+                dotted.push_str(key);
+                rest = &inside[name.len() + 1..];
+            }
+            _ => {
+                dotted.push('[');
+                rest = inside;
+            }
+        }
+    }
+    dotted.push_str(rest);
+    dotted
+}

@@ -1,0 +1,166 @@
+//! Words around a call, which are known or make the line unknown: `only if it rains` must not be lost.
+
+use std::collections::HashSet;
+
+/// Words that say nothing but that a call is made, and that its result has a name.
+const HARMLESS: [&str; 49] = [
+    "call", "calls", "use", "using", "run", "invoke", "execute", "do", "make", "get", "then",
+    "first", "second", "third", "next", "finally", "lastly", "now", "and", "it", "the", "a",
+    "this", "that", "with", "tool", "function", "step", "result", "results", "output", "outputs",
+    "response", "value", "keep", "store", "save", "put", "assign", "as", "in", "into", "to",
+    "named", "name", "await", "action", "of", "by",
+];
+
+/// Words that declare a name.
+const DECLARATIONS: [&str; 6] = ["const", "let", "var", "val", "auto", "set"];
+
+/// The words before a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    /// The names for the result.
+    pub(super) ids: Vec<String>,
+}
+
+/// The words after a call.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct After {
+    /// The name for the result.
+    pub(super) id: Option<String>,
+    /// The steps that it waits for.
+    pub(super) after: Vec<String>,
+    /// True if the result is returned.
+    pub(super) returns: bool,
+}
+
+/// Reads the words before a call: `const a =`, `Step 1:`, `Then call`.
+pub(super) fn before(words: &str) -> Option<Before> {
+    let words = words.trim().trim_matches(['*', '`']).trim();
+    let mut words = words.strip_suffix("await").unwrap_or(words).trim();
+    for operator in [":=", "<-", "=", ":"] {
+        let Some(rest) = words.strip_suffix(operator) else {
+            continue;
+        };
+        // `customer: Customer = f()` and `a == f()` are more than a name.
+        let rest = rest.trim();
+        if operator == "=" && rest.ends_with(['=', '!', '<', '>', '+', '-', '*', '/']) {
+            return None;
+        }
+        let names = DECLARATIONS
+            .iter()
+            .find_map(|word| rest.strip_prefix(word)?.strip_prefix(' '))
+            .unwrap_or(rest)
+            .trim();
+        let inside = names
+            .strip_prefix('[')
+            .and_then(|names| names.strip_suffix(']'));
+        let list: Vec<&str> = inside.unwrap_or(names).split(',').map(str::trim).collect();
+        if list.len() > 1 || inside.is_some() {
+            let ids: Option<Vec<String>> = list.into_iter().map(|name| id(name)).collect();
+            return Some(Before { ids: ids? });
+        }
+        if operator != ":" {
+            return Some(Before {
+                ids: vec![id(names)?],
+            });
+        }
+        // `Step 1:` has no name, `Step orders:` has one.
+        let mut tokens: Vec<&str> = names.split_whitespace().collect();
+        if tokens.first().is_some_and(|word| is_harmless(word)) && tokens.len() < 3 {
+            tokens.remove(0);
+        }
+        return match tokens.as_slice() {
+            [] => Some(Before { ids: Vec::new() }),
+            [one] if is_number(one) || is_harmless(one) => Some(Before { ids: Vec::new() }),
+            [one] => Some(Before {
+                ids: vec![id(one)?],
+            }),
+            _ => None,
+        };
+    }
+    words = words.trim_end_matches(':');
+    // `Step 1: call`
+    if let Some((label, rest)) = words.split_once(':') {
+        before(&format!("{label}:"))?;
+        words = rest;
+    }
+    let is_known = words
+        .split_whitespace()
+        .all(|word| is_harmless(word) || is_number(word));
+    is_known.then_some(Before { ids: Vec::new() })
+}
+
+/// Reads the words after a call: `-> a`, `and keep it as a`, `AFTER b`.
+pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
+    let words = words
+        .trim()
+        .trim_end_matches([';', '.', ','])
+        .trim_matches(['*', '`', ' ']);
+    let words = words.trim_start_matches([',', ';', '.']).trim();
+    let mut found = After::default();
+    if words.is_empty() {
+        return Some(found);
+    }
+    for arrow in ["->", "=>", "→", "⇒"] {
+        if let Some(name) = words.strip_prefix(arrow) {
+            found.id = Some(id(name.trim())?);
+            return Some(found);
+        }
+    }
+    let tokens: Vec<&str> = words.split_whitespace().collect();
+    let mut tokens = tokens.as_slice();
+    let mut names_follow = false;
+    while let Some((word, rest)) = tokens.split_first() {
+        tokens = rest;
+        let lower = word.to_lowercase();
+        if matches!(&*lower, "return" | "returns") {
+            // `and return the summary`
+            found.returns = rest.len() < 4;
+            return found.returns.then_some(found);
+        }
+        if matches!(&*lower, "after" | "needs") {
+            for name in rest {
+                let name = name.trim_matches([',', '(', ')', '[', ']']);
+                if !ids.contains(name) {
+                    return None;
+                }
+                found.after.push(name.to_owned());
+            }
+            return (!found.after.is_empty()).then_some(found);
+        }
+        if is_harmless(word) {
+            names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
+        } else if names_follow && found.id.is_none() {
+            found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);
+        } else {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Returns true if `line` names a call.
+pub(super) fn names_call(line: &str) -> bool {
+    line.match_indices('(')
+        .any(|(at, _)| line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+        || line.contains('`')
+}
+
+fn is_harmless(word: &str) -> bool {
+    let word = word
+        .trim_matches([',', '.', ':', ';', '`', '*'])
+        .to_lowercase();
+    HARMLESS.contains(&&*word)
+}
+
+fn is_number(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ')', ':']);
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_digit())
+}
+
+/// `name` as an id that needs no quotes.
+fn id(name: &str) -> Option<String> {
+    let name = name.trim_matches(['`', '"', '\'', '$']);
+    let is_id = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_id.then(|| name.to_owned())
+}
