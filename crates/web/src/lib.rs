@@ -33,7 +33,7 @@ mod view;
 /// The server on loopback.
 mod server;
 
-pub use page::{Page, PageSettings};
+pub use page::{MarkFlow, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};
 pub use tools::{NoTools, OpenTools, PageTools, ToolsError};

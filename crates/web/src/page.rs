@@ -14,6 +14,7 @@ use axum::routing::get;
 use planwright::Planwright;
 use planwright::core::CheckedPlan;
 use planwright::drawing::Drawing;
+use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::dates::{Now, TimeError};
 use planwright::store::Store;
 use tokio::sync::Semaphore;
@@ -31,6 +32,9 @@ const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The most streams of events at one time.
 const MAX_STREAMS: usize = 256;
 
+/// Marks the ways of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not compute.
+pub type MarkFlow = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
+
 /// The subject of a page: a store with its runs, and the tools of plans.
 #[derive(Clone)]
 pub struct PageSettings {
@@ -47,7 +51,7 @@ pub struct PageSettings {
     /// The current time.
     pub now: fn() -> SystemTime,
     /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
-    pub mark_flow: Arc<dyn Fn(&mut Drawing, &CheckedPlan) + Send + Sync>,
+    pub mark_flow: Arc<MarkFlow>,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstyle::Style;
-use planwright::core::Object;
 use planwright::core::check::CheckedPlan;
 use planwright::dialects::document::nearest;
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, RunRecord, StepState, Symbols};
@@ -13,7 +12,6 @@ use planwright::engine::RunStatus;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, StepSummary};
 use planwright::format::{RevisionV1, RunListingV1, RunV1, RunsV1};
-use planwright::loaded_plan::LoadedPlan;
 use planwright::stored::{PlanChange, StoredRun, listing};
 use planwright::terminal_text;
 use planwright_store::{RunFilter, RunInfo, RunState, Store, StoreError};
@@ -252,9 +250,7 @@ pub(crate) fn show(
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let config = arguments.flow().apply(stored.with_flow(config));
-        let loaded = LoadedPlan::from_stored(&stored.plan, Object::default());
-        let loaded = loaded.with_kept(stored.kept.labels());
-        flow::mark(&mut drawing, &plan, &loaded, &config);
+        flow::mark(&mut drawing, &plan, &stored.shown(), &config);
     }
     if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture {
         printer.data_line(&headline(&run));

@@ -231,6 +231,12 @@ impl StoredRun {
         steps.map(|step| step.id.to_string()).collect()
     }
 
+    /// The plan to show: without inputs, and with the labels of results that stay.
+    pub fn shown(&self) -> LoadedPlan {
+        let loaded = LoadedPlan::from_stored(&self.plan, Object::default());
+        loaded.with_kept(self.kept.labels())
+    }
+
     /// Loads the latest plan with the inputs of the latest process, overridden by `more`.
     ///
     /// # Errors

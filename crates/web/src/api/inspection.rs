@@ -73,7 +73,7 @@ impl Inspection {
     pub(crate) fn drawing(&self, state: &PageState) -> Result<Drawing, ApiError> {
         let plan = self.plan()?;
         let mut drawing = Drawing::of(plan);
-        (state.settings.mark_flow)(&mut drawing, plan);
+        (state.settings.mark_flow)(&mut drawing, plan, &self.stored.shown());
         Ok(drawing)
     }
 

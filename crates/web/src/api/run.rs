@@ -134,7 +134,7 @@ pub(crate) async fn graph(
                 let stored = stored.with_plan(before)?.ok_or_else(missing)?;
                 let plan = stored.latest_plan()?;
                 let mut drawing = planwright::drawing::Drawing::of(&plan);
-                (state.settings.mark_flow)(&mut drawing, &plan);
+                (state.settings.mark_flow)(&mut drawing, &plan, &stored.shown());
                 drawing
             }
         };

@@ -151,7 +151,7 @@ fn checked(
     let graph = match (&plan, &unchecked) {
         (Some(plan), _) => {
             let mut drawing = Drawing::of(plan);
-            (state.settings.mark_flow)(&mut drawing, plan);
+            (state.settings.mark_flow)(&mut drawing, plan, &loaded);
             Some(drawing.layout(&std::collections::BTreeSet::new()))
         }
         (None, Some(plan)) => {
