@@ -67,6 +67,9 @@ export class World {
   begin(...args) {
     const child = spawn(program, args, { cwd: this.folder, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
     this.children.add(child);
+    // A pipe that is full would stop the program.
+    child.stdout.resume();
+    child.stderr.resume();
     child.ended = new Promise((resolve) => child.on('exit', (code, signal) => {
       this.children.delete(child);
       resolve({ code, signal });
