@@ -30,7 +30,7 @@ mod page;
 /// The server on loopback.
 mod server;
 
-pub use page::{Page, PageSettings};
+pub use page::{FlowMarker, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};
-pub use tools::{NoTools, OpenTools, PageTools, ToolsError};
+pub use tools::{ExternalValues, NoTools, OpenTools, PageTools, ToolsError};

@@ -31,6 +31,9 @@ const MAX_BODY: usize = 4 * 1024 * 1024;
 /// The most streams of events at one time.
 const MAX_STREAMS: usize = 256;
 
+/// Marks the ways of untrusted and private values in a drawing of a plan.
+pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan) + Send + Sync;
+
 /// The subject of a page: a store with its runs, and the tools of plans.
 #[derive(Clone)]
 pub struct PageSettings {
@@ -47,7 +50,7 @@ pub struct PageSettings {
     /// The current time.
     pub now: fn() -> SystemTime,
     /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
-    pub mark_flow: Arc<dyn Fn(&mut Drawing, &CheckedPlan) + Send + Sync>,
+    pub mark_flow: Arc<FlowMarker>,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }
