@@ -529,7 +529,7 @@ pub mod workspace;
 /// Calls as a person sees them who decides about them.
 pub mod call_view;
 
-/// Where the arguments of a call came from.
+/// The sources of the arguments of a call.
 pub mod argument_sources;
 
 /// Names of tools that look like others, or belong to another server.

@@ -114,7 +114,8 @@ function applyRun(data) {
   if (data.questions) shown.questions = data.questions;
   for (const [at, state] of Object.entries(data.states ?? {})) shown.states.set(at, state);
   shown.version += 1;
-  if (data.grew || hasNewStatus) refreshRun(shown);
+  // A run that was read as it began may have had no plan to show yet.
+  if (data.grew || hasNewStatus || shown.no_graph) refreshRun(shown);
   current.touch();
 }
 

@@ -7,9 +7,11 @@ use sha2::{Digest, Sha256};
 const MARKUP: &str = include_str!("../page/index.html");
 const STYLE: &str = include_str!("../page/style.css");
 
-/// The scripts, in the order in which they run. All of them are one module.
-const SCRIPTS: &[&str] = &[
-    include_str!("../page/vendor/preact-htm.js"),
+/// The library that draws the page.
+const LIBRARY: &str = include_str!("../page/vendor/preact-htm.js");
+
+/// The parts of the page's own script, in the order in which they run. They are one module, together with the library.
+const PARTS: &[&str] = &[
     include_str!("../page/10-source.js"),
     include_str!("../page/12-client.js"),
     include_str!("../page/15-text.js"),
@@ -42,7 +44,9 @@ pub(crate) struct Document {
 impl Document {
     /// Assembles the document.
     pub(crate) fn assemble() -> Self {
-        let script = SCRIPTS.join("\n");
+        let parts = PARTS.iter().flat_map(|part| part.lines()).filter(|line| !is_comment(line));
+        let script: Vec<&str> = std::iter::once(LIBRARY).chain(parts).collect();
+        let script = script.join("\n");
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src data:; base-uri 'none'; \
              form-action 'none'; frame-ancestors 'none'",
@@ -56,6 +60,12 @@ impl Document {
             policy,
         }
     }
+}
+
+/// Returns whether a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
+fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    ["//", "/**", "*/", "* "].iter().any(|start| line.starts_with(start)) || line == "*"
 }
 
 fn hash(text: &str) -> String {

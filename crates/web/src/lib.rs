@@ -33,8 +33,8 @@ mod view;
 /// The server on loopback.
 mod server;
 
-pub use page::{MarkFlow, Page, PageSettings};
+pub use page::{FlowMarker, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};
-pub use tools::{NoTools, OpenTools, PageTools, ToolsError};
+pub use tools::{ExternalValues, NoTools, OpenTools, PageTools, ToolsError};
 pub use view::{ViewAnswer, ViewRequest};

@@ -33,7 +33,7 @@ const MAX_BODY: usize = 4 * 1024 * 1024;
 const MAX_STREAMS: usize = 256;
 
 /// Marks the ways of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not compute.
-pub type MarkFlow = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
+pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
 
 /// The subject of a page: a store with its runs, and the tools of plans.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub struct PageSettings {
     /// The current time.
     pub now: fn() -> SystemTime,
     /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
-    pub mark_flow: Arc<MarkFlow>,
+    pub mark_flow: Arc<FlowMarker>,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }

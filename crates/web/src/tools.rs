@@ -32,18 +32,21 @@ pub trait PageTools: Send + Sync {
     fn can_run(&self) -> bool;
 }
 
+/// Reads the values of `env` and `secrets` references of a plan.
+pub type ExternalValues = dyn Fn(&CheckedPlan) -> Result<SecretValues, ToolsError> + Send + Sync;
+
 /// Tools that are open.
 #[derive(Clone)]
 pub struct OpenTools {
     /// The service over them, with the store of the page.
     pub service: Planwright,
-    /// Their sources, for the process that resumes a run.
+    /// The sources of the tools, for the process that resumes a run.
     pub sources: ToolSourcesV1,
     /// The options of runs.
     pub options: RunOptions,
     /// The values of `env` and `secrets` references of a plan.
     pub external_values:
-        Arc<dyn Fn(&CheckedPlan) -> Result<SecretValues, ToolsError> + Send + Sync>,
+        Arc<ExternalValues>,
     /// Ends the tools when the last clone is dropped.
     pub guard: Arc<dyn Any + Send + Sync>,
 }

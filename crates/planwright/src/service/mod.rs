@@ -14,7 +14,6 @@ mod run;
 mod run_builder;
 mod sources;
 mod spec;
-mod step_states;
 #[cfg(feature = "store")]
 mod stored_runs;
 mod time_left;
@@ -34,8 +33,7 @@ pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
-pub use step_states::{StepPhase, StepStates, StepView};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
 pub use time_left::TimeLeft;
-pub use view::{ActiveStep, EndedStep, RunView};
+pub use view::{ActiveStep, EndedStep, RunView, StepPhase, StepStates, StepView};

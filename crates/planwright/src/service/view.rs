@@ -1,5 +1,7 @@
 //! The fold of a run's events, or of its journal, into the data that a screen shows.
 
+mod step_states;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::SkipReason;
 use planwright_engine::{RunEvent, RunStatus, StampedEvent, StepStatus, ToolError};
+
+pub use step_states::{StepPhase, StepStates, StepView};
 
 /// The state of a run as far as its events, or the entries of its journal, have been applied. Times count from the run's start.
 ///
@@ -315,12 +319,12 @@ impl RunView {
 }
 
 /// Returns whether an address is an item or round of a step, or a step inside of one.
-pub(super) fn is_part(at: &Address) -> bool {
+fn is_part(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
 }
 
 /// The whole steps that the call at `at` belongs to, without the calling step itself if it is one; no step inside of an item or a round.
-pub(super) fn enclosing(at: &Address) -> Vec<String> {
+fn enclosing(at: &Address) -> Vec<String> {
     let mut found = Vec::new();
     let mut level = Some(at);
     while let Some(address) = level {
@@ -335,7 +339,7 @@ pub(super) fn enclosing(at: &Address) -> Vec<String> {
 }
 
 /// The address of the whole step that an item or round belongs to.
-pub(super) fn whole(at: &Address) -> String {
+fn whole(at: &Address) -> String {
     let mut whole = at.clone();
     whole.item = None;
     whole.round = None;

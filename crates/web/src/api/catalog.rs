@@ -11,8 +11,8 @@ use planwright::store::{NewPlan, StoredPlan};
 use serde::{Deserialize, Serialize};
 
 use super::control::may_run;
-use super::example::example;
 use super::input::{JsonBody, Parameters};
+use super::workbench::example;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
@@ -20,7 +20,7 @@ use crate::tools::OpenTools;
 
 /// The tools that plans may call, by server.
 #[derive(Serialize)]
-pub(crate) struct Tools {
+pub(crate) struct ToolCatalog {
     servers: Vec<Server>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) async fn tools(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     Parameters(parameters): Parameters<ToolParameters>,
-) -> Result<Json<Tools>, ApiError> {
+) -> Result<Json<ToolCatalog>, ApiError> {
     may_run(&state, &visitor)?;
     if parameters.refresh.is_some() {
         *state.open_tools.lock().await = None;
@@ -77,7 +77,7 @@ pub(crate) async fn tools(
     let servers = servers
         .into_iter()
         .map(|(name, tools)| Server { name, tools });
-    Ok(Json(Tools {
+    Ok(Json(ToolCatalog {
         servers: servers.collect(),
     }))
 }

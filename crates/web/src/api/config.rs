@@ -13,7 +13,7 @@ use crate::page::PageState;
 use crate::session::Visitor;
 
 #[derive(Serialize)]
-pub(crate) struct Config {
+pub(crate) struct PageConfig {
     version: &'static str,
     dialects: Vec<DialectEntry>,
     /// True if plans can be run.
@@ -33,10 +33,10 @@ struct DialectEntry {
 pub(crate) async fn show(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Json<Config>, ApiError> {
+) -> Result<Json<PageConfig>, ApiError> {
     let store = state.settings.store.clone();
     let passphrase = blocking(move || Ok(Passphrase::of([&store])?.is_set())).await?;
-    Ok(Json(Config {
+    Ok(Json(PageConfig {
         version: env!("CARGO_PKG_VERSION"),
         dialects: dialects()
             .iter()

@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::find;
 use super::input::Parameters;
-use super::states::StepState;
+use super::states::StepStateEntry;
 use crate::board::{Question, RunRow, Snapshot};
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
@@ -52,7 +52,7 @@ struct RunEvent {
     seq: usize,
     run: Arc<RunRow>,
     /// The states that have changed, by address.
-    states: IndexMap<String, StepState>,
+    states: IndexMap<String, StepStateEntry>,
     questions: Vec<Arc<Question>>,
     /// True if the plan may have changed, so that the page reads the run again.
     grew: bool,
@@ -119,7 +119,7 @@ struct WatchedRun {
     id: RunId,
     entries: EntryWatcher,
     states: StepStates,
-    /// The addresses that have changed since the page was told.
+    /// The addresses that have changed since the last event.
     changed: HashSet<String>,
     grew: bool,
     is_new: bool,
@@ -237,7 +237,7 @@ impl Follower {
         let event = RunEvent {
             seq: watched.states.entries(),
             run: row,
-            states: StepState::all(
+            states: StepStateEntry::all(
                 &watched.states,
                 changed.iter().map(String::as_str),
                 info.holder.is_some(),

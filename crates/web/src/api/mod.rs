@@ -5,7 +5,6 @@ mod config;
 mod control;
 mod decisions;
 mod events;
-mod example;
 mod input;
 mod inspection;
 mod run;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::find;
 use super::input::Parameters;
 use super::inspection::Inspections;
-use super::states::StepState;
+use super::states::StepStateEntry;
 use super::step::{StepDetail, detail};
 use crate::board::{Question, RunRow};
 use crate::error::{ApiError, blocking};
@@ -37,7 +37,7 @@ pub(crate) struct RunPicture {
     /// The reason why there is no graph.
     no_graph: Option<String>,
     /// The states of the steps that have begun, by address.
-    states: IndexMap<String, StepState>,
+    states: IndexMap<String, StepStateEntry>,
     questions: Vec<Arc<Question>>,
     revisions: Vec<Revision>,
     /// True if a process of this page runs it, so that the page can cancel it.
@@ -87,7 +87,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
         inputs: read.stored.vars.clone(),
         graph,
         no_graph,
-        states: StepState::all(&read.states, read.states.addresses(), is_driven),
+        states: StepStateEntry::all(&read.states, read.states.addresses(), is_driven),
         questions,
         revisions: read
             .stored

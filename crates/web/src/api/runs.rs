@@ -50,12 +50,12 @@ pub(crate) async fn list(
 
 fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs, ApiError> {
     let filter = Filter {
-        status: given(&filter.status),
-        plan: given(&filter.plan),
-        client: given(&filter.client),
-        time: given(&filter.time),
-        text: given(&filter.text).map(|text| text.to_lowercase()),
-        before: given(&filter.before),
+        status: given(filter.status.as_ref()),
+        plan: given(filter.plan.as_ref()),
+        client: given(filter.client.as_ref()),
+        time: given(filter.time.as_ref()),
+        text: given(filter.text.as_ref()).map(|text| text.to_lowercase()),
+        before: given(filter.before.as_ref()),
         limit: filter.limit,
     };
     let (since, until) = match &filter.time {
@@ -118,8 +118,8 @@ impl Filter {
 }
 
 /// A parameter that is not empty: forms send empty ones for nothing.
-fn given(text: &Option<String>) -> Option<String> {
-    text.clone().filter(|text| !text.trim().is_empty())
+fn given(text: Option<&String>) -> Option<String> {
+    text.cloned().filter(|text| !text.trim().is_empty())
 }
 
 /// The first moment of a phrase of time, and the first one after it.

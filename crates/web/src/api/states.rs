@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// The state of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct StepState {
+pub(crate) struct StepStateEntry {
     status: &'static str,
     tool: Option<Arc<str>>,
     started_ms: Option<f64>,
@@ -22,7 +22,7 @@ pub(crate) struct StepState {
     error: Option<String>,
 }
 
-impl StepState {
+impl StepStateEntry {
     /// The state of a step. If no process has the run, nothing of it is in progress.
     pub(crate) fn of(view: &StepView, is_driven: bool) -> Self {
         let status = match view.phase {

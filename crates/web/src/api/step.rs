@@ -1,4 +1,4 @@
-//! One step, item or round of a run: its arguments, where they came from, its attempts, its output.
+//! Steps, items and rounds of a run: their arguments with the sources, attempts and outputs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use planwright::stored::listing;
 use serde::Serialize;
 
 use super::inspection::Inspection;
-use super::states::StepState;
+use super::states::StepStateEntry;
 use crate::error::ApiError;
 
 /// The longest value that is sent whole unless it is wanted, in bytes of JSON.
@@ -27,7 +27,7 @@ pub(crate) struct StepDetail {
     tool: Option<Arc<str>>,
     /// The title of the step in the plan.
     description: Option<String>,
-    state: StepState,
+    state: StepStateEntry,
     arguments: Option<Value>,
     sources: Vec<ArgumentSource>,
     output: Option<Value>,
@@ -39,7 +39,7 @@ pub(crate) struct StepDetail {
     reason: Option<String>,
     /// True if a call of it may have happened, and a person decides what follows.
     is_in_doubt: bool,
-    /// What happened to the step and its parts, in order.
+    /// The log of the step and its parts, in order.
     log: Vec<LogLineV1>,
     /// Items, rounds, or the steps of an inner plan.
     parts: Vec<Part>,
@@ -150,7 +150,7 @@ pub(crate) fn detail(
             .map(|call| Arc::clone(&call.tool))
             .or_else(|| summary?.tool.clone()),
         description: planned.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
-        state: StepState::of(&view, is_driven),
+        state: StepStateEntry::of(&view, is_driven),
         arguments,
         sources: plan
             .map(|plan| argument_sources(plan, &at))

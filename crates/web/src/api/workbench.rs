@@ -1,5 +1,7 @@
 //! The workbench: checks, conversions and runs of plans that a person writes.
 
+mod example;
+
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -22,12 +24,13 @@ use serde::{Deserialize, Serialize};
 
 use super::catalog::listed;
 use super::control::may_run;
-use super::example::example;
 use super::input::JsonBody;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
 use crate::tools::OpenTools;
+
+pub(super) use example::example;
 
 /// The page of a diagnostic code.
 const CODE_PAGES: &str = "https://github.com/planwright/planwright/blob/main/docs/codes";
@@ -105,8 +108,8 @@ pub(super) fn read(text: &str, dialect: Option<&str>) -> Result<LoadedPlan, ApiE
 }
 
 /// The parameter `dialect`, which forms send empty for none.
-fn named(dialect: &Option<String>) -> Option<&str> {
-    dialect.as_deref().filter(|name| !name.is_empty())
+fn named(dialect: Option<&String>) -> Option<&str> {
+    dialect.map(String::as_str).filter(|name| !name.is_empty())
 }
 
 pub(crate) async fn check(
@@ -143,7 +146,7 @@ fn checked(
     tools: &OpenTools,
     written: WrittenPlan,
 ) -> Result<CheckResult, ApiError> {
-    let loaded = read(&written.text, named(&written.dialect))?.with_inputs(written.inputs);
+    let loaded = read(&written.text, named(written.dialect.as_ref()))?.with_inputs(written.inputs);
     let unchecked = loaded.plan.clone();
     let inputs = unchecked.as_ref().map_or(&[][..], |plan| &plan.inputs);
     let inputs = inputs.iter().map(InputEntry::of).collect();
@@ -301,7 +304,7 @@ pub(crate) async fn convert(
     blocking(move || {
         let target = dialects::dialect(&new.to)
             .ok_or_else(|| ApiError::bad(format!("no dialect is called `{}`", new.to)))?;
-        let loaded = read(&new.text, named(&new.dialect))?;
+        let loaded = read(&new.text, named(new.dialect.as_ref()))?;
         let mut diagnostics = loaded.diagnostics;
         let plan = loaded.plan.filter(|_| !diagnostics.has_errors());
         let text = plan.and_then(|plan| {
@@ -355,7 +358,7 @@ pub(crate) async fn run(
     JsonBody(new): JsonBody<PlanToRun>,
 ) -> Result<Json<Started>, ApiError> {
     may_run(&state, &visitor)?;
-    let loaded = read(&new.text, named(&new.dialect))?.with_inputs(new.inputs);
+    let loaded = read(&new.text, named(new.dialect.as_ref()))?.with_inputs(new.inputs);
     let tools = match new.mode {
         Mode::Dry => listed(&state).await?,
         Mode::Simulated => {

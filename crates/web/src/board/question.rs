@@ -24,7 +24,7 @@ pub(crate) struct Question {
     pub(crate) step: String,
     pub(crate) tool: Arc<str>,
     pub(crate) server: ServerName,
-    /// What the plan says of the step.
+    /// The title of the step in the plan.
     pub(crate) description: Option<String>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) arguments: Value,
@@ -44,7 +44,7 @@ pub(crate) struct Question {
     pub(crate) client: Option<Arc<str>>,
 }
 
-/// What the server of a tool says of its effects.
+/// The effects of a tool, as its server states them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Annotations {
     read_only: bool,

@@ -68,6 +68,9 @@ export class World {
     const [options, args] = typeof given[0] === 'object' ? [given[0], given.slice(1)] : [{}, given];
     const child = spawn(program, args, { cwd: this.folder, env: this.environment, stdio: [options.stdin ?? 'ignore', 'pipe', 'pipe'] });
     this.children.add(child);
+    // A pipe that is full would stop the program.
+    child.stdout.resume();
+    child.stderr.resume();
     child.ended = new Promise((resolve) => child.on('exit', (code, signal) => {
       this.children.delete(child);
       resolve({ code, signal });

@@ -38,7 +38,7 @@ fn a_run_of_another_client_does_not_exist() {
         for part in ["", "/graph", "/timeline", "/report", "/steps/pay"] {
             let (status, body) = world.get(&format!("runs/{id}{part}"));
             assert_eq!(status, 404, "{id}{part}");
-            // It cannot be told from a run that does not exist.
+            // The response is that for a run that does not exist.
             let message = body["error"]["message"]
                 .as_str()
                 .unwrap()

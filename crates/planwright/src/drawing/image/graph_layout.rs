@@ -130,7 +130,7 @@ impl Drawing {
             };
             found.nodes.push(LaidOutStepV1 {
                 at: at[index].to_string(),
-                group: inside.map(|inside| inside.to_string()),
+                group: inside.map(ToString::to_string),
                 x: rounded(place.x),
                 y: rounded(place.y),
                 w: rounded(drawn.size.width),

@@ -11,8 +11,7 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::StepHistory;
 use planwright_engine::{RunId, RunStatus, StepStatus};
 
-use super::RunView;
-use super::view::{ActiveStep, EndedStep, enclosing, is_part, whole};
+use super::{ActiveStep, EndedStep, RunView, enclosing, is_part, whole};
 use crate::format::ProcessV1;
 
 /// The states of the steps of a run as far as the entries of its journal have been applied.
