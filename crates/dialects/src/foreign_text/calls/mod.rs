@@ -130,10 +130,10 @@ impl<'a> Rewriter<'a> {
             // A step of ReWOO.
             return None;
         }
-        let is_kept = ["#", "```", "plan {"]
+        let is_unchanged = ["#", "```", "plan {"]
             .iter()
             .any(|start| inside.starts_with(start));
-        if inside.is_empty() || is_kept {
+        if inside.is_empty() || is_unchanged {
             return Some(());
         }
         if let Some(tool) = inside.strip_prefix("Action:") {

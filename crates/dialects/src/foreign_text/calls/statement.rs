@@ -213,11 +213,11 @@ impl Statement {
             own.push(id);
         }
         match &self.returns {
-            Some(given) if given.is_empty() => {
+            Some(returned) if returned.is_empty() => {
                 let list: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
                 lines.push(format!("return [{}]", list.join(", ")));
             }
-            Some(given) => lines.push(format!("return {given}")),
+            Some(returned) => lines.push(format!("return {returned}")),
             None => {}
         }
         (lines, own)
