@@ -34,7 +34,7 @@ struct Rewrite {
     lines: Vec<String>,
 }
 
-/// One diagnostic for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
+/// Diagnostics, one for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
 /// lines of a plan already.
 pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     let rewrites = rewrites(text)?;

@@ -7,7 +7,7 @@ use super::words::{self, After, Before};
 use crate::lowering::lines::tool_name_length;
 use crate::native::free_id;
 
-/// What a statement of another language does.
+/// The effect of a statement of another language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) id: Option<String>,
@@ -186,7 +186,7 @@ impl Statement {
         self.calls.len() == 1 && self.returns.is_none()
     }
 
-    /// The lines that mean the same, and the ids in them, of which none is in `ids`.
+    /// The lines that mean the same, and the ids in them; ids that the statement does not name are not in `ids`.
     pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
         let mut taken = ids.clone();
         let mut lines = Vec::new();
