@@ -393,8 +393,8 @@ impl<'a> ReferenceNames<'a> {
                 }
             }
         }
-        self.dollar_marker(text, &is_apart)
-            .or_else(|| self.unknown_marker(text, &is_apart))
+        self.dollar_marker(text, is_apart)
+            .or_else(|| self.unknown_marker(text, is_apart))
     }
 
     /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or

@@ -13,6 +13,10 @@ pub(super) struct Blocks {
     last: Option<String>,
 }
 
+/// A block that no field of a step expresses.
+#[derive(Debug)]
+pub(super) struct Inexpressible;
+
 #[derive(Debug)]
 struct Block {
     kind: BlockKind,
@@ -73,7 +77,7 @@ impl Blocks {
                 }
             }
         }
-        let Some(kind) = self.head(line, ids)? else {
+        let Some(kind) = self.head(line, ids).ok()? else {
             if self.open.is_none() {
                 self.last = None;
             }
@@ -91,14 +95,14 @@ impl Blocks {
         Some(true)
     }
 
-    /// The block that `line` opens; `None` inside if it opens none.
-    fn head(&self, line: &str, ids: &HashSet<String>) -> Option<Option<BlockKind>> {
+    /// The block that `line` opens; `None` if it opens none.
+    fn head(&self, line: &str, ids: &HashSet<String>) -> Result<Option<BlockKind>, Inexpressible> {
         let Some(head) = line.strip_suffix([':', '{']).map(str::trim) else {
-            return Some(None);
+            return Ok(None);
         };
         if head == "else" {
-            let condition = self.last.as_ref()?;
-            return Some(Some(BlockKind::When(format!("!({condition})"))));
+            let condition = self.last.as_ref().ok_or(Inexpressible)?;
+            return Ok(Some(BlockKind::When(format!("!({condition})"))));
         }
         let word = head.split([' ', '(']).next().unwrap_or_default();
         let rest = head[word.len()..].trim();
@@ -110,7 +114,10 @@ impl Blocks {
             rest
         };
         match word {
-            "if" => Some(Some(BlockKind::When(expression(rest, ids)?))),
+            "if" => {
+                let condition = expression(rest, ids).ok_or(Inexpressible)?;
+                Ok(Some(BlockKind::When(condition)))
+            }
             "for" => {
                 let rest = rest
                     .strip_prefix("const ")
@@ -118,15 +125,17 @@ impl Blocks {
                     .unwrap_or(rest);
                 let (name, list) = rest
                     .split_once(" in ")
-                    .or_else(|| rest.split_once(" of "))?;
+                    .or_else(|| rest.split_once(" of "))
+                    .ok_or(Inexpressible)?;
                 let name = name.trim();
                 let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
-                let list = expression(list, ids)?;
-                is_name.then(|| Some(BlockKind::ForEach(name.to_owned(), list)))
+                let list = expression(list, ids).filter(|_| is_name);
+                let list = list.ok_or(Inexpressible)?;
+                Ok(Some(BlockKind::ForEach(name.to_owned(), list)))
             }
             "elif" | "while" | "with" | "try" | "except" | "finally" | "def" | "async"
-            | "class" | "switch" | "}" | "function" => None,
-            _ => Some(None),
+            | "class" | "switch" | "}" | "function" => Err(Inexpressible),
+            _ => Ok(None),
         }
     }
 
@@ -138,20 +147,20 @@ impl Blocks {
         }
     }
 
-    /// The field that expresses the open block for `statement`. `None` if nothing does.
-    pub(super) fn field(&mut self, statement: &Statement) -> Option<Option<String>> {
+    /// The field that expresses the open block for `statement`; `None` outside of blocks.
+    pub(super) fn field(&mut self, statement: &Statement) -> Result<Option<String>, Inexpressible> {
         let Some(block) = &mut self.open else {
-            return Some(None);
+            return Ok(None);
         };
         block.steps += 1;
         if !statement.is_single_call() {
-            return None;
+            return Err(Inexpressible);
         }
         match &block.kind {
-            BlockKind::When(condition) => Some(Some(format!("\"when\": ${{{condition}}}"))),
+            BlockKind::When(condition) => Ok(Some(format!("\"when\": ${{{condition}}}"))),
             // Steps that use each other's results for the same item need a plan of their own.
-            BlockKind::ForEach(..) if block.steps > 1 => None,
-            BlockKind::ForEach(name, list) => Some(Some(format!(
+            BlockKind::ForEach(..) if block.steps > 1 => Err(Inexpressible),
+            BlockKind::ForEach(name, list) => Ok(Some(format!(
                 "\"for_each\": ${{{list}}}, \"as\": \"{name}\""
             ))),
         }

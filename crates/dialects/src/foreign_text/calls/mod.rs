@@ -34,7 +34,7 @@ struct Rewrite {
     lines: Vec<String>,
 }
 
-/// One diagnostic for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
+/// Diagnostics, one for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
 /// lines of a plan already.
 pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     let rewrites = rewrites(text)?;
@@ -130,7 +130,10 @@ impl<'a> Rewriter<'a> {
             // A step of ReWOO.
             return None;
         }
-        if inside.is_empty() || inside.starts_with('#') || inside.starts_with("```") {
+        let is_unchanged = ["#", "```", "plan {"]
+            .iter()
+            .any(|start| inside.starts_with(start));
+        if inside.is_empty() || is_unchanged {
             return Some(());
         }
         if let Some(tool) = inside.strip_prefix("Action:") {
@@ -159,7 +162,7 @@ impl<'a> Rewriter<'a> {
             && indentation == 0
             && let Some(id) = id_of_line(inside)
         {
-            self.ids.extend(id);
+            self.ids.insert(id);
             return Some(());
         }
         let item = self.blocks.item_name().map(str::to_owned);
@@ -175,7 +178,7 @@ impl<'a> Rewriter<'a> {
             }
             None => return None,
         };
-        if let Some(field) = self.blocks.field(&statement)? {
+        if let Some(field) = self.blocks.field(&statement).ok()? {
             statement.fields.push(field);
         }
         self.push(range, &statement)
@@ -196,14 +199,11 @@ impl<'a> Rewriter<'a> {
 }
 
 /// The id of the step in `line`, which is a line of a plan without faults; `None` if it is none.
-fn id_of_line(line: &str) -> Option<Option<String>> {
-    if line.starts_with("plan {") {
-        return Some(None);
-    }
+fn id_of_line(line: &str) -> Option<String> {
     let plan = to_json(line)?;
     let steps = plan.as_object()?.get("steps")?.as_list()?;
     let id = steps.first()?.as_object()?.get("id")?.as_text()?;
-    Some(Some(id.to_string()))
+    Some(id.to_string())
 }
 
 /// The statements of `text`: lines, joined while a bracket or a text is open.

@@ -7,7 +7,7 @@ use super::words::{self, After, Before};
 use crate::lowering::lines::tool_name_length;
 use crate::native::free_id;
 
-/// What a statement of another language does.
+/// The effect of a statement of another language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) id: Option<String>,
@@ -124,14 +124,18 @@ impl Statement {
             return None;
         }
         let Before { ids: before } = words::before(&written[..start])?;
-        let After { id, after, returns } = words::after(behind, ids)?;
+        let After {
+            id,
+            waits_for,
+            returns,
+        } = words::after(behind, ids)?;
         let names: Vec<String> = before.into_iter().chain(id).collect();
         let mut statement = Self {
             returns: returns.then(String::new),
             ..Self::default()
         };
-        if !after.is_empty() {
-            let list: Vec<String> = after.iter().map(|id| format!("\"{id}\"")).collect();
+        if !waits_for.is_empty() {
+            let list: Vec<String> = waits_for.iter().map(|id| format!("\"{id}\"")).collect();
             statement
                 .fields
                 .push(format!("\"after\": [{}]", list.join(", ")));
@@ -182,7 +186,7 @@ impl Statement {
         self.calls.len() == 1 && self.returns.is_none()
     }
 
-    /// The lines that mean the same, and the ids in them, of which none is in `ids`.
+    /// The lines that mean the same, and the ids in them; ids that the statement does not name are not in `ids`.
     pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
         let mut taken = ids.clone();
         let mut lines = Vec::new();
@@ -203,17 +207,17 @@ impl Statement {
             taken.insert(id.clone());
             let mut line = format!("{id} = {}({})", call.tool, call.arguments);
             if !self.fields.is_empty() {
-                line.push_str(&format!(" {{{}}}", self.fields.join(", ")));
+                line.extend([" {", &self.fields.join(", "), "}"]);
             }
             lines.push(line);
             own.push(id);
         }
         match &self.returns {
-            Some(given) if given.is_empty() => {
+            Some(returned) if returned.is_empty() => {
                 let list: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
                 lines.push(format!("return [{}]", list.join(", ")));
             }
-            Some(given) => lines.push(format!("return {given}")),
+            Some(returned) => lines.push(format!("return {returned}")),
             None => {}
         }
         (lines, own)
@@ -237,7 +241,7 @@ fn head(written: &str) -> Option<(usize, usize, usize)> {
             return Some((at, length, at + length));
         }
         let blank = rest.len() - rest.trim_start().len();
-        let opens = blank > 0 && rest.trim_start().starts_with("{");
+        let opens = blank > 0 && rest.trim_start().starts_with('{');
         // A word before an object is a tool only if nothing says otherwise: `a = {…}` is a value.
         if opens && !matches!(&written[at..at + length], "with" | "input" | "args") {
             return Some((at, length, at + length + blank));
@@ -270,7 +274,7 @@ fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
             Some((name, inner)) => written.push(format!("{name}={}", value(inner, ids)?)),
             // `{city}` of JavaScript
             None if fields.is_some() => {
-                written.push(format!("{part}=${{{}}}", expression(part, ids)?))
+                written.push(format!("{part}=${{{}}}", expression(part, ids)?));
             }
             None => written.push(value(part, ids)?),
         }

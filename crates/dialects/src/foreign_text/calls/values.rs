@@ -199,7 +199,7 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
         // `$$` is a dollar before a reference.
         let dollars = formatted.len() - formatted.trim_end_matches('$').len();
         formatted.push_str(&"$".repeat(dollars));
-        formatted.push_str(&format!("${{{}}}", expression(inner, ids)?));
+        formatted.extend(["${", &expression(inner, ids)?, "}"]);
         rest = &after[end + 1..];
     }
     formatted.push_str(rest);
@@ -227,7 +227,7 @@ fn with_references(text: &str, ids: &HashSet<String>) -> String {
         match path.and_then(|path| Some((path, expression(path, ids)?))) {
             Some((path, meant)) => {
                 written.push_str(&rest[..open]);
-                written.push_str(&format!("${{{meant}}}"));
+                written.extend(["${", &meant, "}"]);
                 rest = &inside[path.len() + braces..];
             }
             None => {

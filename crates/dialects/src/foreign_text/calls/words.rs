@@ -27,7 +27,7 @@ pub(super) struct After {
     /// The name for the result.
     pub(super) id: Option<String>,
     /// The steps that it waits for.
-    pub(super) after: Vec<String>,
+    pub(super) waits_for: Vec<String>,
     /// True if the result is returned.
     pub(super) returns: bool,
 }
@@ -55,7 +55,7 @@ pub(super) fn before(words: &str) -> Option<Before> {
             .and_then(|names| names.strip_suffix(']'));
         let list: Vec<&str> = inside.unwrap_or(names).split(',').map(str::trim).collect();
         if list.len() > 1 || inside.is_some() {
-            let ids: Option<Vec<String>> = list.into_iter().map(|name| id(name)).collect();
+            let ids: Option<Vec<String>> = list.into_iter().map(id).collect();
             return Some(Before { ids: ids? });
         }
         if operator != ":" {
@@ -123,9 +123,9 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
                 if !ids.contains(name) {
                     return None;
                 }
-                found.after.push(name.to_owned());
+                found.waits_for.push(name.to_owned());
             }
-            return (!found.after.is_empty()).then_some(found);
+            return (!found.waits_for.is_empty()).then_some(found);
         }
         if is_harmless(word) {
             names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");

@@ -280,7 +280,7 @@ fn loop_of(
         .filter(|id| !is_own(id));
     let outer: Vec<String> = outer
         .filter_map(Item::as_text)
-        .map(|id| id.to_string())
+        .map(ToString::to_string)
         .collect();
     let mut args = Vec::new();
     for name in outer.iter().chain([&item_name]) {

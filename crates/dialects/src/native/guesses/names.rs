@@ -111,7 +111,7 @@ fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> Strin
         let path = inside[..close].trim();
         written.push_str(&rest[..open]);
         if roots.iter().any(|root| path.starts_with(root)) && !rest[..open].ends_with('$') {
-            written.push_str(&format!("${{{path}}}"));
+            written.extend(["${", path, "}"]);
         } else {
             written.push_str(&rest[open..open + close + 4]);
         }
