@@ -44,7 +44,10 @@ pub(crate) struct Document {
 impl Document {
     /// Assembles the document.
     pub(crate) fn assemble() -> Self {
-        let parts = PARTS.iter().flat_map(|part| part.lines()).filter(|line| !is_comment(line));
+        let parts = PARTS
+            .iter()
+            .flat_map(|part| part.lines())
+            .filter(|line| !is_comment(line));
         let script: Vec<&str> = std::iter::once(LIBRARY).chain(parts).collect();
         let script = script.join("\n");
         let policy = format!(
@@ -65,7 +68,10 @@ impl Document {
 /// Returns whether a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
-    ["//", "/**", "*/", "* "].iter().any(|start| line.starts_with(start)) || line == "*"
+    ["//", "/**", "*/", "* "]
+        .iter()
+        .any(|start| line.starts_with(start))
+        || line == "*"
 }
 
 fn hash(text: &str) -> String {

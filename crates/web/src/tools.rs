@@ -45,8 +45,7 @@ pub struct OpenTools {
     /// The options of runs.
     pub options: RunOptions,
     /// The values of `env` and `secrets` references of a plan.
-    pub external_values:
-        Arc<ExternalValues>,
+    pub external_values: Arc<ExternalValues>,
     /// Ends the tools when the last clone is dropped.
     pub guard: Arc<dyn Any + Send + Sync>,
 }

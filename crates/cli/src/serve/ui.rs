@@ -100,7 +100,9 @@ pub(crate) fn page_settings(
         tools,
         person: environment::variable("USER"),
         now: store::now,
-        mark_flow: Arc::new(move |drawing, plan, loaded| flow::mark(drawing, plan, loaded, &config)),
+        mark_flow: Arc::new(move |drawing, plan, loaded| {
+            flow::mark(drawing, plan, loaded, &config)
+        }),
         today: Arc::new(move || {
             let now = Now::at(store::since_1970(), &zone)?;
             Ok(now.with_calendar(calendar.clone()))

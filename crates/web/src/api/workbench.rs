@@ -129,7 +129,8 @@ pub(crate) async fn check(
 fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
     let loaded = read(&written.text, named(&written.dialect))?.with_inputs(written.inputs);
     let plan = loaded.plan.as_ref();
-    let graph = plan.map(|plan| Drawing::of_unchecked(plan).layout(&std::collections::BTreeSet::new()));
+    let graph =
+        plan.map(|plan| Drawing::of_unchecked(plan).layout(&std::collections::BTreeSet::new()));
     let inputs = plan.map_or(&[][..], |plan| &plan.inputs);
     Ok(CheckResult {
         ok: plan.is_some() && !loaded.diagnostics.has_errors(),
