@@ -103,7 +103,7 @@ pub(crate) fn page_settings(
         mark_flow: Arc::new(move |drawing, plan| flow::mark(drawing, plan, &config)),
         today: Arc::new(move || {
             let now = Now::at(store::since_1970(), &zone)?;
-            Ok(now.with_calendar(calendar.clone()))
+            Ok(now.with_calendar(calendar))
         }),
     })
 }
