@@ -105,7 +105,7 @@ pub(crate) fn page_settings(
         }),
         today: Arc::new(move || {
             let now = Now::at(store::since_1970(), &zone)?;
-            Ok(now.with_calendar(calendar.clone()))
+            Ok(now.with_calendar(calendar))
         }),
     })
 }
