@@ -135,7 +135,8 @@ fn doctests(project: &Project) -> Result<Tally, String> {
 fn browser(project: &Project) -> Result<Tally, String> {
     let chromium = chromium(project)?;
     let folder = project.root.join("crates/web/tests/browser");
-    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{folder:?}: {error}"))?;
+    let entries =
+        std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut tests: Vec<_> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.to_string_lossy().ends_with(".test.mjs"))

@@ -85,7 +85,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("similar", &["crates/cli/src/inspect/check/"]),
     (
         "subtle",
-        &["crates/serve/src/tokens.rs", "crates/web/src/session.rs"],
+        &[
+            "crates/serve/src/tokens.rs",
+            "crates/serve/src/view.rs",
+            "crates/web/src/session.rs",
+        ],
     ),
     (
         "tracing_subscriber",

@@ -101,7 +101,7 @@ pub(crate) fn page_settings(
         person: environment::variable("USER"),
         now: store::now,
         mark_flow: Arc::new(move |drawing, plan, loaded| {
-            flow::mark(drawing, plan, loaded, &config)
+            flow::mark(drawing, plan, loaded, &config);
         }),
         today: Arc::new(move || {
             let now = Now::at(store::since_1970(), &zone)?;

@@ -127,7 +127,7 @@ pub(crate) async fn check(
 
 /// A plan as it is written, without tools to check it against: a view of a client has the result of its check already.
 fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
-    let loaded = read(&written.text, named(&written.dialect))?.with_inputs(written.inputs);
+    let loaded = read(&written.text, named(written.dialect.as_ref()))?.with_inputs(written.inputs);
     let plan = loaded.plan.as_ref();
     let graph =
         plan.map(|plan| Drawing::of_unchecked(plan).layout(&std::collections::BTreeSet::new()));

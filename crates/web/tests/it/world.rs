@@ -80,7 +80,7 @@ impl World {
             tools: Arc::new(ScriptTools(store.clone())),
             person: Some("ada".to_owned()),
             now,
-            mark_flow: Arc::new(|_, _| {}),
+            mark_flow: Arc::new(|_, _, _| {}),
             today: Arc::new(|| Now::at(Duration::from_secs(1_760_000_000), &Zone::utc())),
         };
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));

@@ -30,7 +30,7 @@ fn charts(page: &str) -> String {
 
 fn behind() -> Behind {
     let program = fake_server::program();
-    Behind::new(&[("charts", &program, &[&charts("<p>charts</p>")])])
+    Behind::new(&[("charts", program, &[&charts("<p>charts</p>")])])
 }
 
 /// A client in plain mode that shows views, or does not.
@@ -129,8 +129,8 @@ fn no_server_replaces_the_view_of_another() {
         "answers": {"resources/read": {"contents": [page]}},
     });
     let behind = Behind::new(&[
-        ("a_evil", &program, &[&evil.to_string()]),
-        ("charts", &program, &[&charts("<p>charts</p>")]),
+        ("a_evil", program, &[&evil.to_string()]),
+        ("charts", program, &[&charts("<p>charts</p>")]),
     ]);
     for revision in REVISIONS {
         let mut client = client(&behind, revision, true);
