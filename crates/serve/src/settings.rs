@@ -96,6 +96,9 @@ pub struct GatewaySettings {
     pub external_values: Arc<ExternalValueSource>,
     /// The page of runs, for clients that show views.
     pub page: Option<Arc<dyn RunPage>>,
+    /// The address of the page of runs in the browser of this machine, for answers about calls that wait. It has no token: a model that opens it
+    /// decides nothing.
+    pub page_address: Option<String>,
     /// The observers of runs.
     pub observers: Vec<Arc<dyn RunObserver>>,
     /// The clock.
@@ -157,6 +160,7 @@ impl GatewaySettings {
             calendar: Calendar::default(),
             external_values: Arc::new(|_| Ok(SecretValues::new())),
             page: None,
+            page_address: None,
             observers: Vec::new(),
             now,
         }

@@ -39,6 +39,11 @@ impl PageServer {
         format!("http://{}/#token={}", self.address, self.token.as_str())
     }
 
+    /// The address without its token, with which a session goes on that a person has opened.
+    pub fn origin(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
     /// Serves the page until `end`.
     ///
     /// # Errors

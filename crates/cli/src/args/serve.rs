@@ -40,6 +40,9 @@ pub(crate) struct ServeArguments {
     /// Store nothing: runs are forgotten when the gateway ends.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
+    /// Serve the page of runs as well, on this machine, and print its address to standard error: the page that `planwright ui` opens.
+    #[arg(help_heading = OPTIONS, long, conflicts_with = "no_store")]
+    pub(crate) ui: bool,
 }
 
 /// `ui`

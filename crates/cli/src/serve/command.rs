@@ -20,7 +20,7 @@ use crate::args::ServeArguments;
 use crate::error::{CommandError, Exit};
 use crate::planning::{dates, model};
 use crate::runs::store;
-use crate::serve::{token, view};
+use crate::serve::{token, ui, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
@@ -59,6 +59,19 @@ pub(crate) async fn serve(
         .clone()
         .and_then(|store| Keeper::new(store, &config, settings.recall_for, printer));
     let retention = keeper.map(|keeper| tokio::spawn(keeper.run()));
+    let page = match &settings.store {
+        Some(store) if arguments.ui => {
+            let (server, of_page) =
+                ui::page(0, &arguments.tools, store, &config, &telemetry, printer).await?;
+            printer.status(&format!("the page of runs: {}", server.url()));
+            let is_here = arguments
+                .listen
+                .is_none_or(|listen| listen.ip().is_loopback());
+            settings.page_address = is_here.then(|| server.origin());
+            Some(tokio::spawn(server.serve(of_page, std::future::pending())))
+        }
+        Some(_) | None => None,
+    };
     match arguments.listen {
         None => {
             if std::io::stdin().is_terminal() {
@@ -78,6 +91,9 @@ pub(crate) async fn serve(
     }
     if let Some(retention) = retention {
         retention.abort();
+    }
+    if let Some(page) = page {
+        page.abort();
     }
     upstreams.shutdown().await;
     telemetry::close(telemetry).await;

@@ -1,7 +1,7 @@
 //! `planwright ui`: the page of runs, on this machine, with the tools of the command line.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ use planwright::stored::StoredRun;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError};
+use tempfile::NamedTempFile;
 
 use crate::args::{ToolArguments, UiArguments};
 use crate::error::{CommandError, Exit, reason};
@@ -37,40 +38,79 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let telemetry = telemetry::open(&config)?;
     let mut signals = Signals::new()?;
-    let server = PageServer::bind(arguments.port).await.map_err(|error| {
-        let reason = reason(&error);
-        CommandError::new(format!(
-            "cannot listen on port {}: {reason}",
-            arguments.port
-        ))
-        .hint("choose another port, or leave `--port` out")
-    })?;
-    let tools = CommandTools {
-        arguments: arguments.tools.clone(),
-        store: store.clone(),
-        telemetry: telemetry.clone(),
+    let (server, settings) = page(
+        arguments.port,
+        &arguments.tools,
+        &store,
+        &config,
+        &telemetry,
         printer,
-    };
-    let settings = page_settings(&store, &config, Arc::new(tools))?;
+    )
+    .await?;
     let url = server.url();
     printer.data_line(&url);
-    if !arguments.no_open
-        && let Err(error) = open::that_detached(&url)
-    {
-        printer.status(&format!(
-            "no browser could be opened ({}): open the address yourself",
-            reason(&error)
-        ));
-    }
+    let opened = if arguments.no_open {
+        None
+    } else {
+        open_browser(&url)
+            .map_err(|error| {
+                printer.status(&format!(
+                    "no browser could be opened ({}): open the address yourself",
+                    reason(&error)
+                ));
+            })
+            .ok()
+    };
     let end = async move {
         signals.next().await;
     };
     let served = server.serve(settings, end).await;
+    drop(opened);
     telemetry::close(telemetry).await;
     served.map_err(|error| {
         CommandError::new(format!("the page cannot be served: {}", reason(&error))).internal(error)
     })?;
     Ok(Exit::Success)
+}
+
+/// The page with the tools of `arguments`, on its port of loopback.
+pub(crate) async fn page(
+    port: u16,
+    arguments: &ToolArguments,
+    store: &Store,
+    config: &Config,
+    telemetry: &Telemetry,
+    printer: Printer,
+) -> Result<(PageServer, PageSettings), CommandError> {
+    let server = PageServer::bind(port).await.map_err(|error| {
+        let reason = reason(&error);
+        CommandError::new(format!("cannot listen on port {port}: {reason}"))
+            .hint("choose another port, or leave `--port` out")
+    })?;
+    let tools = CommandTools {
+        arguments: arguments.clone(),
+        store: store.clone(),
+        telemetry: telemetry.clone(),
+        printer,
+    };
+    let settings = page_settings(store, config, Arc::new(tools))?;
+    Ok((server, settings))
+}
+
+/// Opens the browser. It gets the address from a file that only this user can read, since all users can read the arguments of programs, and
+/// the address has the token. The file exists until the result is dropped.
+fn open_browser(url: &str) -> io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix("planwright-")
+        .suffix(".html")
+        .tempfile()?;
+    write!(
+        file,
+        "<!doctype html><meta charset=\"utf-8\"><title>Planwright</title><meta http-equiv=\"refresh\" content=\"0;url={url}\"><a href=\"{url}\">Open the page</a>"
+    )?;
+    file.flush()?;
+    open::that_detached(file.path())?;
+    Ok(file)
 }
 
 /// The subject of a page over `store`.

@@ -157,13 +157,14 @@ fn pointer(finding: &Diagnostic) -> &str {
 /// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. No value is
 /// longer than `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
 ///
-/// `rerun` names the steps whose results a new plan made stale.
+/// `rerun` names the steps whose results a new plan made stale. `page` is the address of the page where a person decides.
 pub(crate) fn run(
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
     rerun: &[StaleStep],
     most: u64,
     can_resume: bool,
+    page: Option<&str>,
 ) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from(summary.status.as_str()));
@@ -231,7 +232,7 @@ pub(crate) fn run(
         fields.insert("unkept".into(), Value::from(error.to_string()));
     }
     if !is_success && can_resume {
-        let next = next_action(summary, fields.contains_key("unknown"));
+        let next = next_action(summary, fields.contains_key("unknown"), page);
         fields.insert("next".into(), Value::from(next));
     }
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
@@ -259,14 +260,18 @@ fn fails_by_itself(step: &StepSummary) -> bool {
 }
 
 /// Returns the way in which a run can continue.
-fn next_action(summary: &RunSummary, is_in_doubt: bool) -> String {
+fn next_action(summary: &RunSummary, is_in_doubt: bool, page: Option<&str>) -> String {
     let run = &summary.run;
+    let place = page.map_or_else(
+        || "in `planwright runs`".to_owned(),
+        |page| format!("at {page}#/run/{run}/graph"),
+    );
     match summary.status {
         RunStatus::Waiting if is_in_doubt => format!(
             "it is unknown whether the calls under `unknown` happened: a person has to look and decide; do not make them again. get_run with {{\"run\": \"{run}\"}} tells how the run stands"
         ),
         RunStatus::Waiting => format!(
-            "a person has to decide about the calls under `waiting`, and sees them in `planwright runs`; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"
+            "a person has to decide about the calls under `waiting`, and sees them {place}; do not plan them again. Once that is done, call resume_plan with {{\"run\": \"{run}\"}}"
         ),
         RunStatus::Succeeded | RunStatus::Failed | RunStatus::Cancelled => format!(
             "resume_plan with {{\"run\": \"{run}\"}} tries again what failed and keeps what is done; add \"plan\" to change it"

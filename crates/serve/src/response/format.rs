@@ -63,7 +63,15 @@ impl PlanHost {
             return compat::run_response(profile, summary, plan, self.settings.answer_bytes);
         }
         let can_resume = self.settings.store.is_some();
-        answer::run(summary, plan, rerun, self.settings.answer_bytes, can_resume)
+        let page = self.settings.page_address.as_deref();
+        answer::run(
+            summary,
+            plan,
+            rerun,
+            self.settings.answer_bytes,
+            can_resume,
+            page,
+        )
     }
 
     /// Returns the answer about a run that is not in progress and has not ended.

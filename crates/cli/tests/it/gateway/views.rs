@@ -150,3 +150,25 @@ fn no_server_replaces_the_view_of_another() {
         );
     }
 }
+
+#[test]
+fn other_clients_of_this_machine_get_the_address_of_the_page_without_its_token() {
+    let program = fake_server::program();
+    let script = json!({"tools": [{"name": "pay", "annotations": {"destructiveHint": true}}]});
+    let behind = Behind::new(&[("bank", program, &[&script.to_string()])]);
+    let plan = json!({"steps": [{"id": "a", "tool": "bank.pay"}]});
+    let mut client = behind.client(&["--ui"], "2025-11-25", &[]);
+    let waits = client.request(
+        "tools/call",
+        json!({"name": "execute_plan", "arguments": {"plan": plan}}),
+    );
+    let result = &waits["result"]["structuredContent"];
+    let next = result["next"].as_str().expect("what is next");
+    let run = result["run"].as_str().expect("a run");
+    assert!(
+        next.contains("sees them at http://127.0.0.1:")
+            && next.contains(&format!("/#/run/{run}/graph"))
+            && !next.contains("token"),
+        "{waits}"
+    );
+}
