@@ -64,7 +64,9 @@ impl Page {
 
     /// Answers a request that reads. `client` is the one that the gateway has authenticated, `None` its local user.
     pub async fn read(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
-        let path = request.path.split('?').next().unwrap_or_default();
+        let path = request.path.trim_start_matches('/');
+        let path = path.split('?').next().unwrap_or_default();
+        // A stream of events would never end.
         if request.body.is_some() && !READ_WITH_BODY.contains(&path) || path == "events" {
             let error = ApiError::new(StatusCode::FORBIDDEN, "a view of a client reads only");
             return answer(error.into_response()).await;
