@@ -1,10 +1,12 @@
 //! Views of tools: HTML pages that a server offers and a client shows, the MCP extension `io.modelcontextprotocol/ui` (SEP-1865,
 //! revision 2026-01-26).
 
+#[cfg(feature = "gateway")]
 use std::sync::Arc;
 
 use planwright_core::Value;
 
+#[cfg(feature = "gateway")]
 use crate::object::text_field;
 
 /// The name of the extension.
