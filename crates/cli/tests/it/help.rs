@@ -46,6 +46,8 @@ fn commands_are_listed_by_subject() {
       import       Take in a run that `export` wrote
       prune        Delete old runs. Runs that wait for a person or whose process died are retained; runs
                    that were ended with Ctrl-C are deleted
+      ui           Show plans and runs in the browser: graphs, live runs, and the calls that wait for a
+                   decision
 
     Decisions:
       waiting      List all calls that wait for a decision, of all runs, with their arguments
