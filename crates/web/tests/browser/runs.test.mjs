@@ -54,6 +54,7 @@ test('a search, a status, a plan and a phrase of time narrow the list, and the a
   await page.keyboard.press('Enter');
   await page.getByText('2 runs').waitFor();
   await page.getByRole('button', { name: 'Clear' }).click();
+  await page.getByText('4 runs').waitFor();
   await page.getByLabel('Filter by time').fill('March 2001');
   await page.keyboard.press('Enter');
   await page.getByText('No run matches').waitFor();
