@@ -54,7 +54,7 @@ impl Project {
         }
     }
 
-    /// Reads all text files, sorted by path.
+    /// Reads all files, sorted by path. Files that are not text, such as images, have an empty one.
     ///
     /// # Errors
     ///
@@ -79,10 +79,10 @@ impl Project {
                 self.collect(&entry.path(), files)?;
             } else if kind.is_file() {
                 let bytes = fs::read(entry.path()).map_err(explain)?;
-                if let Ok(text) = String::from_utf8(bytes) {
-                    let path = self.relative(&entry.path());
-                    files.push(ProjectFile { path, text });
-                }
+                files.push(ProjectFile {
+                    path: self.relative(&entry.path()),
+                    text: String::from_utf8(bytes).unwrap_or_default(),
+                });
             }
         }
         Ok(())
