@@ -20,7 +20,7 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const screenshots = process.env.PLANWRIGHT_SCREENSHOTS;
 
 /** The longest time that a test waits for a condition, in ms. */
-export const PATIENCE = 20000;
+export const PATIENCE = 60000;
 
 /** A folder with a store, and the programs that work on it. */
 export class World {
