@@ -54,7 +54,7 @@ function useLoad(load, deps) {
 }
 
 /**
- * The state that all screens share. `rows` has the runs that events told of, `updates` those since the list was loaded; `changed` counts
+ * The state that all screens share. `rows` has the runs of all events, `updates` those since the list was loaded; `changed` counts
  * these events. `questions` are the calls without a decision, `decided` those whose decision is stored and not yet applied.
  */
 const live = createStore({

@@ -94,7 +94,7 @@ function effectTexts(effects) {
   return stated.map(([name, [yes, no]]) => (effects[name] ? yes : no));
 }
 
-/** The text that the whole arguments of a call take, beyond which the person is told that parts are closed at first. */
+/** The text that the whole arguments of a call take, beyond which the page says that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
 
 function Question({ question, all, passphrase, onDecided, onRefused }) {

@@ -11,7 +11,7 @@ const world = new World();
 let browser;
 let run;
 
-/** Layers of 100 steps, each of which takes the outputs of two steps of the layer before. */
+/** Layers of 100 steps; each step takes the outputs of two steps of the layer before. */
 function plan(name, count, tool) {
   const steps = Array.from({ length: count }, (_, index) => {
     const step = { id: `s${index}`, tool };
