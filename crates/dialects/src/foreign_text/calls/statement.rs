@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::values::{closing, expression, named, signs, split, value};
+use super::values::{closing, expression, named, split, split_at, value};
 use super::words::{self, After, Before};
 use crate::lowering::lines::tool_name_length;
 use crate::native::free_id;
@@ -347,22 +347,11 @@ fn split_at_pipes(text: &str) -> Option<Vec<&str>> {
     if text.contains('\n') || text.contains("||") {
         return None;
     }
-    let mut depth = 0_usize;
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for (at, sign, is_text) in signs(text) {
-        match sign {
-            _ if is_text => {}
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth = depth.checked_sub(1)?,
-            '|' if depth == 0 => {
-                parts.push(text[start..at].trim());
-                start = at + 1;
-            }
-            '>' if depth == 0 && start == at => start = at + 1,
-            _ => {}
-        }
-    }
-    parts.push(text[start..].trim());
-    Some(parts)
+    let parts = split_at(text, '|')?.into_iter().enumerate();
+    // The first part stands before all pipes.
+    let after = |(index, part): (usize, _)| match index {
+        0 => part,
+        _ => str::strip_prefix(part, '>').map_or(part, str::trim),
+    };
+    Some(parts.map(after).collect())
 }

@@ -56,6 +56,13 @@ pub(super) fn signs(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
 
 /// The parts of `text` between the commas that are in no brackets and no text. The last one may be empty.
 pub(in crate::foreign_text) fn split(text: &str) -> Option<Vec<&str>> {
+    let mut parts = split_at(text, ',')?;
+    parts.pop_if(|last| last.is_empty());
+    parts.iter().all(|part| !part.is_empty()).then_some(parts)
+}
+
+/// The parts of `text` between the separators that are in no brackets and no text. `None` if the brackets do not match.
+pub(in crate::foreign_text) fn split_at(text: &str, separator: char) -> Option<Vec<&str>> {
     let mut depth = 0_usize;
     let mut parts = Vec::new();
     let mut start = 0;
@@ -64,18 +71,15 @@ pub(in crate::foreign_text) fn split(text: &str) -> Option<Vec<&str>> {
             _ if is_text => {}
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' => depth = depth.checked_sub(1)?,
-            ',' if depth == 0 => {
+            _ if sign == separator && depth == 0 => {
                 parts.push(text[start..at].trim());
-                start = at + 1;
+                start = at + separator.len_utf8();
             }
             _ => {}
         }
     }
-    let last = text[start..].trim();
-    if !last.is_empty() {
-        parts.push(last);
-    }
-    (depth == 0 && parts.iter().all(|part| !part.is_empty())).then_some(parts)
+    parts.push(text[start..].trim());
+    (depth == 0).then_some(parts)
 }
 
 /// The byte of the bracket that closes the one at the start of `text`.
