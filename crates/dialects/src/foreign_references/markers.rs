@@ -8,6 +8,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
+use crate::document::template::{self, QUOTES};
 use crate::native::path_of;
 
 /// The words that other systems put before the id of a step, in any case.
@@ -281,9 +282,29 @@ impl<'a> ReferenceNames<'a> {
             // Dollars right before a reference are doubled.
             let dollars = before.len() - before.trim_end_matches('$').len();
             let mut longer = current.to_owned();
-            let literal = literal(&current[range.clone()])?;
+            let literal = self.literal_marker(&current[range.clone()])?;
             longer.replace_range(range, &format!("{}{literal}", "$".repeat(dollars)));
             escaped = Some(longer);
+        }
+    }
+
+    /// The marker `written` as text: what comes before its first reference of this dialect is a reference to a literal, and
+    /// the rest is unchanged, so that the reference remains one.
+    pub(super) fn literal_marker(&self, written: &str) -> Option<String> {
+        let references = self.references(written);
+        let end = references
+            .first()
+            .map_or(written.len(), |range| range.start);
+        let (before, rest) = written.split_at(end);
+        Some(literal(before)? + rest)
+    }
+
+    /// The references of this dialect in `text`, if it is the native one; the others are lowered before the search.
+    fn references(&self, text: &str) -> Vec<Range<usize>> {
+        if self.is_native {
+            references(text)
+        } else {
+            Vec::new()
         }
     }
 
@@ -299,11 +320,7 @@ impl<'a> ReferenceNames<'a> {
         if self.is_native && begins_reference(text) && end_of_reference(text, 0) == text.len() {
             return None;
         }
-        let references = if self.is_native {
-            references(text)
-        } else {
-            Vec::new()
-        };
+        let references = self.references(text);
         let is_foreign = |range: &Range<usize>| !(self.form.is_own)(&text[range.clone()]);
         let is_apart = |at: usize| {
             let next = references.partition_point(|range| range.end <= at);
@@ -319,7 +336,7 @@ impl<'a> ReferenceNames<'a> {
             }
             for (start, _) in text.match_indices(open) {
                 let inside = start + open.len();
-                let Some(length) = marker_window(text, inside).find(close) else {
+                let Some(length) = length_to(close, text, inside, is_apart) else {
                     continue;
                 };
                 let content = &text[inside..inside + length];
@@ -630,17 +647,19 @@ fn dotted(path: &str) -> Option<String> {
     (dotted != path).then_some(dotted)
 }
 
-/// The references of this dialect in `text`, whose content is not searched for markers. `${{` begins none.
+/// The references of this dialect in `text` with all dollars before them, escaped ones included: their content is not
+/// searched for markers. `${{` begins none.
 fn references(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = text[at..].find("${").map(|start| at + start) {
         if !begins_reference(&text[start..]) {
-            at = start + 3;
+            at = start + "${{".len();
             continue;
         }
+        let first = at + text[at..start].trim_end_matches('$').len();
         let end = end_of_reference(text, start);
-        found.push(start..end);
+        found.push(first..end);
         at = end;
     }
     found
@@ -653,16 +672,27 @@ fn begins_reference(text: &str) -> bool {
 
 /// Returns the end of the reference that begins at byte `start` of `text`.
 fn end_of_reference(text: &str, start: usize) -> usize {
-    let mut open = 0_usize;
-    for (index, byte) in text.bytes().enumerate().skip(start + 1) {
-        match byte {
-            b'{' => open += 1,
-            b'}' if open == 1 => return index + 1,
-            b'}' => open -= 1,
-            _ => {}
+    template::end_of_marker(text, start + "${".len(), QUOTES).map_or(text.len(), |end| end + 1)
+}
+
+/// The number of bytes from byte `inside` of `text` to the first `close` that `is_apart` from the references of this
+/// dialect; `None` if a marker may not be that long.
+fn length_to(
+    close: &str,
+    text: &str,
+    inside: usize,
+    is_apart: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let window = marker_window(text, inside);
+    let mut at = 0;
+    loop {
+        let length = at + window[at..].find(close)?;
+        if is_apart(inside + length) {
+            return Some(length);
         }
+        // The closing brackets are ASCII, so the next byte begins a character.
+        at = length + 1;
     }
-    text.len()
 }
 
 /// The part of `text` from byte `start` on that a marker may cover, so that the cost of many unclosed markers is

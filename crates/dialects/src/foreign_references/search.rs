@@ -332,14 +332,15 @@ impl ReferenceNames<'_> {
                     let also = long.map_or_else(String::new, |long| {
                         format!(", or `${{{long}}}` if the answer has such a field")
                     });
+                    let escaped = self.literal_marker(written);
                     report(
                         item,
-                        written,
+                        (written, escaped.as_deref()),
                         (&marker.meaning, &also),
                         marker.is_certain,
                         sink,
                     );
-                    let Some(escaped) = literal(written) else {
+                    let Some(escaped) = escaped else {
                         break;
                     };
                     let dollars = &rest[..marker.range.start];
@@ -357,16 +358,22 @@ impl ReferenceNames<'_> {
                     && let Some(text) = entry.item.as_text()
                     && let Some(meaning) = self.keyed_reference(&entry.key, text)
                 {
-                    report(&entry.item, text, (&meaning, ""), true, sink);
+                    report(
+                        &entry.item,
+                        (text, literal(text).as_deref()),
+                        (&meaning, ""),
+                        true,
+                        sink,
+                    );
                     return;
                 }
                 if let Some(meaning) = self.path_object(entries) {
                     let written = item.to_value().to_json();
-                    report(item, &written, (&meaning, ""), true, sink);
+                    report(item, (&written, None), (&meaning, ""), true, sink);
                     return;
                 }
                 if let Some((written, meaning)) = self.output_by_reference(entries) {
-                    report(item, &written, (&meaning, ""), false, sink);
+                    report(item, (&written, None), (&meaning, ""), false, sink);
                 }
                 for entry in entries {
                     self.item(&entry.item, sink);
@@ -426,18 +433,17 @@ fn message(written: &str, what: &str, is_certain: bool) -> Diagnostic {
     }
 }
 
-/// Reports the marker `written`, with its path in this dialect and the words after that.
+/// Reports the marker `written` and how its text is written, with its path in this dialect and the words after that.
 fn report(
     item: &Item,
-    written: &str,
+    (written, text): (&str, Option<&str>),
     (meaning, also): (&str, &str),
     is_certain: bool,
     sink: &mut DiagnosticSink,
 ) {
     let is_text = item.as_text().is_some();
     let what = if is_text { "text" } else { "an object" };
-    let text = literal(written).filter(|_| is_text);
-    let help = match &text {
+    let help = match text {
         Some(text) => format!("write `${{{meaning}}}`{also}; for the text itself, `{text}`"),
         None => format!("write `${{{meaning}}}`{also}"),
     };

@@ -166,3 +166,24 @@ fn escaped_texts_are_not_reported() {
     }
     assert_eq!(names.escape_text("${o.x}"), None);
 }
+
+#[test]
+fn a_reference_inside_of_a_marker_remains_one() {
+    let names = ReferenceNames::native(vec!["o"], &[], false);
+    for (text, escaped) in [
+        ("{{${o.x}}}", "${\"{{\"}${o.x}}}"),
+        ("a {{ ${o.x} }} b", "a ${\"{{ \"}${o.x} }} b"),
+        (
+            "{{${o.x ?? {\"a\": [\"}\"]}}}}",
+            "${\"{{\"}${o.x ?? {\"a\": [\"}\"]}}}}",
+        ),
+        ("{{ $${o.x} }}", "${\"{{ \"}$${o.x} }}"),
+        ("<%${o.x}%>", "${\"<%\"}${o.x}%>"),
+        ("#{${o.x}}", "${\"#{\"}${o.x}}"),
+        ("{{o.x}} {{${o}}}", "${\"{{o.x}}\"} ${\"{{\"}${o}}}"),
+    ] {
+        assert_eq!(names.escape_text(text).as_deref(), Some(escaped));
+    }
+    // All closing brackets are those of the reference.
+    assert_eq!(names.escape_text("{{${o.x ?? {\"a\": [\"}\"]}}"), None);
+}
