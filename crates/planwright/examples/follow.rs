@@ -22,10 +22,8 @@ async fn work(store: &Store) -> Result<(), Box<dyn Error>> {
     let functions = Functions::new().with(price).with(pay.needs_approval());
     let planwright = Planwright::builder().functions(functions).open().await?;
     let run = planwright.run(planwright.check(parse(PLAN))?);
-    let run = run
-        .stored_in(store, "order-1".parse()?)
-        .wait_for_decisions();
-    let run = run.start()?;
+    let run = run.stored_in(store, "order-1".parse()?);
+    let run = run.wait_for_decisions().start()?;
     println!("started");
     run.finish().await;
     Ok(())
@@ -42,7 +40,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut worker = command.arg(&path).stdout(Stdio::piped()).spawn()?;
     let output = worker.stdout.take().ok_or("the worker has no output")?;
     BufReader::new(output).read_line(&mut String::new())?;
-
     let store = Store::open(&path)?;
     let planwright = Planwright::builder().open().await?.with_store(&store);
     let mut watch = planwright.watch("order-1")?;
@@ -51,11 +48,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     for question in planwright.questions("order-1")? {
         println!("{} asks: {}", question.at, question.subject.args);
-        planwright.decide(
-            &question,
-            Decision::Approve { args: None },
-            &Decider::default(),
-        )?;
+        let approval = Decision::Approve { args: None };
+        planwright.decide(&question, approval, &Decider::default())?;
     }
     while watch.view().status.is_none() {
         watch.next().await?;
