@@ -3,9 +3,9 @@
 use std::time::SystemTime;
 
 use planwright_core::{SeenAnswers, ToolName, Value};
-use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::error::{QueryError, StoreError};
+use crate::database::{QueryError, Session, params};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_nanos;
 
@@ -33,7 +33,7 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn seen_answers(&self, digest: &str) -> Result<Option<SeenAnswers>, StoreError> {
-        self.read(|connection| stored(connection, digest))
+        self.read(|session| stored(session, digest))
     }
 
     /// Adds answers to those that are recorded already. The write is not synced: a crash of the machine may lose it.
@@ -49,49 +49,50 @@ impl Store {
         if recorded.is_empty() {
             return Ok(());
         }
-        self.writer().change_unsynced(move |connection| {
+        self.writer().change_unsynced(move |session| {
             for record in recorded {
                 // Read by the writer thread, so no other run of this process adds answers in between.
-                let mut answers = stored(connection, &record.digest)?.unwrap_or_default();
+                let mut answers = stored(session, &record.digest)?.unwrap_or_default();
                 answers.merge(&record.answers);
                 let json = answers.to_value().to_json();
                 if json.len() > MAX_BYTES {
                     continue;
                 }
-                connection
-                    .prepare_cached(
-                        "INSERT OR REPLACE INTO seen_answers (digest, tool, json, seen_ns) VALUES (?1, ?2, ?3, ?4)",
-                    )?
-                    .execute(params![record.digest, record.tool.as_str(), json, to_nanos(now)])?;
+                session.execute(
+                    "INSERT INTO seen_answers (digest, tool, json, seen_ns) VALUES (?1, ?2, ?3, ?4)
+                     ON CONFLICT (digest) DO UPDATE
+                     SET tool = excluded.tool, json = excluded.json, seen_ns = excluded.seen_ns",
+                    params![record.digest, record.tool.as_str(), json, to_nanos(now)],
+                )?;
             }
-            connection
-                .prepare_cached(
-                    "DELETE FROM seen_answers WHERE digest IN
-                     (SELECT digest FROM seen_answers ORDER BY seen_ns DESC LIMIT -1 OFFSET ?1)",
-                )?
-                .execute([MAX_TOOLS])?;
+            session.execute(
+                "DELETE FROM seen_answers WHERE digest IN
+                     (SELECT digest FROM seen_answers ORDER BY seen_ns DESC LIMIT ?2 OFFSET ?1)",
+                params![MAX_TOOLS, i64::MAX],
+            )?;
             Ok(())
         })
     }
 
     /// Deletes the answers of tools that were called before `time` for the last time, and before all runs that are left.
     pub(crate) fn prune_answers(&self, time: SystemTime) -> Result<(), StoreError> {
-        self.writer().change(move |connection| {
-            connection.execute(
+        self.writer().change(move |session| {
+            session.execute(
                 "DELETE FROM seen_answers WHERE seen_ns < ?1
                  AND NOT EXISTS (SELECT 1 FROM runs WHERE created_ns <= seen_answers.seen_ns)",
-                [to_nanos(time)],
+                params![to_nanos(time)],
             )?;
             Ok(())
         })
     }
 }
 
-fn stored(connection: &Connection, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
-    let json: Option<String> = connection
-        .prepare_cached("SELECT json FROM seen_answers WHERE digest = ?1")?
-        .query_row([digest], |row| row.get(0))
-        .optional()?;
+fn stored(session: &dyn Session, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
+    let json: Option<String> = session.row(
+        "SELECT json FROM seen_answers WHERE digest = ?1",
+        params![digest],
+        |row| row.get(0),
+    )?;
     // A record that cannot be read is begun anew.
     Ok(json.and_then(|json| SeenAnswers::from_value(&Value::from_json(&json).ok()?)))
 }

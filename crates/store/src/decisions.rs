@@ -9,9 +9,9 @@ use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use planwright_format::journal::{AddressV1, parse_value, value_json};
-use rusqlite::{Connection, Row, params};
 
-use crate::error::{QueryError, StoreError};
+use crate::database::{Connection, QueryError, Session, params};
+use crate::error::StoreError;
 use crate::run::{JournalEntries, find, unreadable};
 use crate::store::Store;
 use crate::values::{from_nanos, to_nanos};
@@ -74,9 +74,9 @@ impl Store {
     ///
     /// Those of [`Store::run`].
     pub fn decisions(&self, selector: &str) -> Result<Vec<StoredDecision>, StoreError> {
-        self.read(|connection| {
-            let (run, id) = find(connection, selector)?;
-            decisions_after(connection, run, &id, 0)
+        self.read(|session| {
+            let (run, id) = find(session, selector)?;
+            decisions_after(session, run, &id, 0)
         })
     }
 
@@ -114,11 +114,12 @@ impl Store {
     /// Those of [`Store::run`].
     pub fn delete_decision(&self, selector: &str, digest: &str) -> Result<(), StoreError> {
         let (selector, digest) = (selector.to_owned(), digest.to_owned());
-        self.writer().change(move |connection| {
-            let (run, _) = find(connection, &selector)?;
-            connection
-                .prepare_cached("DELETE FROM decisions WHERE run = ?1 AND call_digest = ?2")?
-                .execute(params![run, digest])?;
+        self.writer().change(move |session| {
+            let (run, _) = find(session, &selector)?;
+            session.execute(
+                "DELETE FROM decisions WHERE run = ?1 AND call_digest = ?2",
+                params![run, digest],
+            )?;
             Ok(())
         })
     }
@@ -151,17 +152,17 @@ impl Store {
         self.check_args(selector, new)?;
         let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
         let (selector, at) = (selector.to_owned(), new.at.to_string());
-        self.writer().change(move |connection| {
-            let (run, id) = find(connection, &selector)?;
+        self.writer().change(move |session| {
+            let (run, id) = find(session, &selector)?;
             if let ExistingDecision::Replace = existing {
-                row.delete_existing(connection, run)?;
+                row.delete_existing(session, run)?;
             }
             // Several people may decide at once. The first decision stands, and the others get an error that names its
             // author.
-            if row.insert(connection, run)? {
+            if row.insert(session, run)? {
                 return Ok(());
             }
-            let by = row.existing_by(connection, run)?;
+            let by = row.existing_by(session, run)?;
             Err(QueryError::Store(StoreError::Decided { run: id, at, by }))
         })
     }
@@ -206,32 +207,28 @@ impl DecisionRow {
     }
 
     /// Returns the person who made the existing decision about the same call.
-    fn existing_by(&self, connection: &Connection, run: i64) -> Result<Option<String>, QueryError> {
-        let row = connection
-            .prepare_cached(
-                "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
-            )?
-            .query_row(params![run, self.address, self.digest], |row| row.get(0))?;
+    fn existing_by(&self, session: &dyn Session, run: i64) -> Result<Option<String>, QueryError> {
+        let row = session.single(
+            "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
+            params![run, self.address, self.digest],
+            |row| row.get(0),
+        )?;
         Ok(row)
     }
 
-    fn delete_existing(&self, connection: &Connection, run: i64) -> Result<(), QueryError> {
-        connection
-            .prepare_cached(
-                "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
-            )?
-            .execute(params![run, self.address, self.digest])?;
+    fn delete_existing(&self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
+        session.execute(
+            "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
+            params![run, self.address, self.digest],
+        )?;
         Ok(())
     }
 
     /// Inserts the row, and returns false if one about the same call exists.
-    pub(crate) fn insert(&self, connection: &Connection, run: i64) -> Result<bool, QueryError> {
-        let added = connection
-            .prepare_cached(
-                "INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![
+    pub(crate) fn insert(&self, session: &dyn Session, run: i64) -> Result<bool, QueryError> {
+        let added = session
+            .execute("INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING", params![
                 run,
                 self.address,
                 self.digest,
@@ -272,12 +269,12 @@ impl DecisionRow {
 
 /// Returns the decisions about calls of a run with a number above `number`, in order.
 fn decisions_after(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     id: &RunId,
     number: i64,
 ) -> Result<Vec<StoredDecision>, QueryError> {
-    let rows = rows_after(connection, run, number)?;
+    let rows = rows_after(session, run, number)?;
     let decisions = rows.into_iter().map(|(number, row)| {
         row.decode(number).map_err(|reason| {
             let reason = format!("a decision about it is invalid: {reason}");
@@ -289,27 +286,27 @@ fn decisions_after(
 
 /// Returns the rows of decisions about calls of a run with a number above `number`, in order.
 pub(crate) fn rows_after(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     number: i64,
 ) -> Result<Vec<(i64, DecisionRow)>, QueryError> {
-    let mut statement = connection.prepare_cached(
+    session.rows(
         "SELECT number, address, call_digest, approved, args, because, decided_by, decided_ns
          FROM decisions WHERE run = ?1 AND ?2 < number ORDER BY number",
-    )?;
-    let rows = statement.query_map([run, number], |row: &Row<'_>| {
-        let decision = DecisionRow {
-            address: row.get(1)?,
-            digest: row.get(2)?,
-            approved: row.get(3)?,
-            args: row.get(4)?,
-            because: row.get(5)?,
-            by: row.get(6)?,
-            decided_ns: row.get(7)?,
-        };
-        Ok((row.get(0)?, decision))
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+        params![run, number],
+        |row| {
+            let decision = DecisionRow {
+                address: row.get(1)?,
+                digest: row.get(2)?,
+                approved: row.get(3)?,
+                args: row.get(4)?,
+                because: row.get(5)?,
+                by: row.get(6)?,
+                decided_ns: row.get(7)?,
+            };
+            Ok((row.get(0)?, decision))
+        },
+    )
 }
 
 /// The pause between two polls, below what a person who waits for an effect notices.
@@ -319,10 +316,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct DecisionWatcher {
     store: Store,
-    connection: Connection,
+    connection: Box<dyn Connection>,
     run: i64,
     id: RunId,
-    /// SQLite's `data_version` at the last poll.
+    /// The version of the database at the last poll.
     version: Option<i64>,
     /// The number of the last decision that was returned.
     last: i64,
@@ -335,8 +332,8 @@ impl Store {
     ///
     /// Those of [`Store::run`].
     pub fn watch_decisions(&self, selector: &str) -> Result<DecisionWatcher, StoreError> {
-        let connection = self.connect()?;
-        let (run, id) = find(&connection, selector).map_err(|error| error.at(self.path()))?;
+        let connection = self.database().connect()?;
+        let (run, id) = find(&*connection, selector).map_err(|error| error.at(self.path()))?;
         Ok(DecisionWatcher {
             store: self.clone(),
             connection,
@@ -365,17 +362,14 @@ impl DecisionWatcher {
         }
     }
 
-    /// Returns the decisions since the last poll. SQLite notifies no other process of a commit, but it counts commits in shared
-    /// memory. Reading the counter takes microseconds, so the tables are queried only when it has changed.
+    /// Returns the decisions since the last poll. The tables are queried only if the version has changed.
     fn poll(&mut self) -> Result<Vec<StoredDecision>, QueryError> {
-        let version: i64 = self
-            .connection
-            .pragma_query_value(None, "data_version", |row| row.get(0))?;
+        let version = self.connection.version()?;
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
         // The counter was read first: a decision that is stored in between changes it, and the next poll looks again.
-        let new = decisions_after(&self.connection, self.run, &self.id, self.last)?;
+        let new = decisions_after(&*self.connection, self.run, &self.id, self.last)?;
         self.version = Some(version);
         if let Some(newest) = new.last() {
             self.last = newest.number;
@@ -388,7 +382,7 @@ impl DecisionWatcher {
 #[derive(Debug)]
 pub struct EntryWatcher {
     entries: JournalEntries,
-    /// SQLite's `data_version` at the last poll.
+    /// The version of the database at the last poll.
     version: Option<i64>,
 }
 
@@ -429,7 +423,7 @@ impl EntryWatcher {
     /// [`StoreError::File`] and [`StoreError::Format`].
     pub fn poll(&mut self) -> Result<Vec<Entry>, StoreError> {
         // The counter is read first: a commit in between makes the next poll look again.
-        let version = self.entries.data_version()?;
+        let version = self.entries.version()?;
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
@@ -443,8 +437,8 @@ impl EntryWatcher {
 #[derive(Debug)]
 pub struct ChangeWatcher {
     store: Store,
-    connection: Connection,
-    /// SQLite's `data_version` at the last poll.
+    connection: Box<dyn Connection>,
+    /// The version of the database at the last poll.
     version: Option<i64>,
 }
 
@@ -457,7 +451,7 @@ impl Store {
     pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
         Ok(ChangeWatcher {
             store: self.clone(),
-            connection: self.connect()?,
+            connection: self.database().connect()?,
             version: None,
         })
     }
@@ -471,11 +465,8 @@ impl ChangeWatcher {
     /// [`StoreError::File`].
     pub async fn next(&mut self) -> Result<(), StoreError> {
         loop {
-            let version = self
-                .connection
-                .pragma_query_value(None, "data_version", |row| row.get(0));
-            let version: i64 =
-                version.map_err(|error| QueryError::from(error).at(self.store.path()))?;
+            let version = self.connection.version();
+            let version = version.map_err(|error| error.at(self.store.path()))?;
             if self.version.replace(version) != Some(version) {
                 return Ok(());
             }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
-use rusqlite::{Connection, params};
 
 use super::values::to_i64;
-use crate::error::{QueryError, StoreError};
+use crate::database::{QueryError, Session, params};
+use crate::error::StoreError;
 use crate::store::Store;
 
 impl Store {
@@ -41,12 +41,12 @@ impl Store {
         if learned.is_empty() {
             return Ok(());
         }
-        self.writer().change_unsynced(move |connection| {
+        self.writer().change_unsynced(move |session| {
             // Read by the writer thread, so no other run of this process stores durations in between.
-            let stored = durations(connection)?;
+            let stored = durations(session)?;
             for (server, tool, before, learned) in learned {
                 let stored = stored.of(&server, &tool).unwrap_or_default();
-                insert(connection, &server, &tool, merge(stored, before, learned))?;
+                insert(session, &server, &tool, merge(stored, before, learned))?;
             }
             Ok(())
         })
@@ -82,40 +82,34 @@ fn merge(
     }
 }
 
-fn durations(connection: &Connection) -> Result<Durations, QueryError> {
+fn durations(session: &dyn Session) -> Result<Durations, QueryError> {
     let mut durations = Durations::new();
-    let mut statement = connection
-        .prepare_cached("SELECT server, tool, mean_ns, spread_ns, calls FROM durations")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
+    let sql = "SELECT server, tool, mean_ns, spread_ns, calls FROM durations";
+    session.query(sql, &[], &mut |row| {
         let (server, tool): (String, String) = (row.get(0)?, row.get(1)?);
-        let time = |index| -> rusqlite::Result<Duration> {
-            Ok(Duration::from_nanos(
-                row.get::<_, i64>(index)?.unsigned_abs(),
-            ))
-        };
+        let number = |index| Ok::<u64, QueryError>(row.get::<i64>(index)?.unsigned_abs());
         let learned = LearnedDuration {
-            mean: time(2)?,
-            spread: time(3)?,
-            calls: row.get::<_, i64>(4)?.unsigned_abs(),
+            mean: Duration::from_nanos(number(2)?),
+            spread: Duration::from_nanos(number(3)?),
+            calls: number(4)?,
         };
         durations.insert(&server.into(), &tool.into(), learned);
-    }
+        Ok(())
+    })?;
     Ok(durations)
 }
 
 fn insert(
-    connection: &Connection,
+    session: &dyn Session,
     server: &str,
     tool: &str,
     learned: LearnedDuration,
 ) -> Result<(), QueryError> {
     let nanos = |time: Duration| to_i64(time.as_nanos());
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO durations (server, tool, mean_ns, spread_ns, calls) VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute(params![
+    session
+        .execute("INSERT INTO durations (server, tool, mean_ns, spread_ns, calls) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (server, tool) DO UPDATE
+         SET mean_ns = excluded.mean_ns, spread_ns = excluded.spread_ns, calls = excluded.calls", params![
             server,
             tool,
             nanos(learned.mean),

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use planwright_core::ServerName;
 use planwright_engine::RunId;
 use planwright_engine::approval::ChangedSecretError;
-use rusqlite::ErrorCode;
 
 /// An error of a store operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -170,81 +169,6 @@ impl fmt::Display for FileProblem {
 fn list(candidates: &[String]) -> String {
     let quoted: Vec<String> = candidates.iter().map(|id| format!("`{id}`")).collect();
     quoted.join(", ")
-}
-
-/// An error of a query, which does not know the path of the store.
-#[derive(Debug)]
-pub(crate) enum QueryError {
-    Sqlite(rusqlite::Error),
-    Store(StoreError),
-}
-
-impl From<rusqlite::Error> for QueryError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl From<StoreError> for QueryError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl QueryError {
-    /// Converts this into an error of the store at `path`.
-    pub(crate) fn at(self, path: &std::path::Path) -> StoreError {
-        match self {
-            Self::Store(error) => error,
-            Self::Sqlite(error) => StoreError::File {
-                path: path.to_owned(),
-                trouble: FileProblem::from(&error),
-            },
-        }
-    }
-
-    /// Returns true if the inserted row exists already.
-    pub(crate) fn is_conflict(&self) -> bool {
-        match self {
-            Self::Store(_) => false,
-            Self::Sqlite(error) => {
-                let code = error.sqlite_error().map(|error| error.extended_code);
-                code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
-            }
-        }
-    }
-
-    /// Returns true if the written data may be the reason, so that writing other data may succeed.
-    pub(crate) fn is_local(&self) -> bool {
-        match self {
-            Self::Store(_) => true,
-            Self::Sqlite(error) => matches!(
-                error.sqlite_error_code(),
-                Some(
-                    ErrorCode::DiskFull
-                        | ErrorCode::TooBig
-                        | ErrorCode::OutOfMemory
-                        | ErrorCode::ConstraintViolation
-                )
-            ),
-        }
-    }
-}
-
-impl From<&rusqlite::Error> for FileProblem {
-    fn from(error: &rusqlite::Error) -> Self {
-        let reason = match error {
-            rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-            other => other.to_string(),
-        };
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly,
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(reason),
-            _ => Self::Failed(reason),
-        }
-    }
 }
 
 /// The self-description of a process that has leased a run.

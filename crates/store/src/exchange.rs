@@ -10,11 +10,11 @@ use planwright_engine::RunId;
 use planwright_format::journal::{
     Blob, BlobRef, Digest, JOURNAL_FORMAT, parse, parse_value, resolve, value_bytes,
 };
-use rusqlite::Connection;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::database::{QueryError, Session, params};
 use crate::decisions::{self, DecisionRow};
-use crate::error::{QueryError, StoreError};
+use crate::error::StoreError;
 use crate::run::entries::{EntryBatch, EntryRow, insert_batch, update_run};
 use crate::run::{self, NewRun, unreadable};
 use crate::store::Store;
@@ -30,9 +30,9 @@ impl Store {
     ///
     /// Those of [`Store::run`]; [`StoreError::Format`] if a newer version has written it.
     pub fn export(&self, selector: &str) -> Result<String, StoreError> {
-        self.read(|connection| {
-            let (run, id) = run::find(connection, selector)?;
-            export(connection, run, &id)
+        self.read(|session| {
+            let (run, id) = run::find(session, selector)?;
+            export(session, run, &id)
         })
     }
 }
@@ -178,18 +178,17 @@ impl Store {
         })?;
         let new = decoded.new_run()?;
         let text = text.to_owned();
-        self.writer().change(move |connection| {
+        self.writer().change(move |session| {
             let id = new.id.clone();
             let decisions = decoded.decisions;
-            let key = match run::insert(connection, &new) {
+            let key = match run::insert(session, &new) {
                 // The second import of the same run is no error, so that an interrupted one can be repeated.
                 Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
-                    let (key, _) = run::find(connection, id.as_str())?;
-                    let exported = export(connection, key, &id)?;
+                    let (key, _) = run::find(session, id.as_str())?;
+                    let exported = export(session, key, &id)?;
                     // An imported run is exported without the decisions that its text may have had.
                     let is_same = exported == text
-                        || run::is_imported(connection, key)?
-                            && exported == without_decisions(&text);
+                        || run::is_imported(session, key)? && exported == without_decisions(&text);
                     if is_same {
                         return Ok(ImportOutcome {
                             id,
@@ -201,9 +200,9 @@ impl Store {
                 }
                 inserted => inserted?,
             };
-            insert_batch(connection, key, 0, &decoded.batch)?;
-            update_run(connection, key, &decoded.batch.totals)?;
-            run::mark_imported(connection, key, decoded.batch.rows.len())?;
+            insert_batch(session, key, 0, &decoded.batch)?;
+            update_run(session, key, &decoded.batch.totals)?;
+            run::mark_imported(session, key, decoded.batch.rows.len())?;
             Ok(ImportOutcome {
                 id,
                 is_new: true,
@@ -241,15 +240,15 @@ impl ExportedValues {
 }
 
 /// Returns the text of a run, which the caller's transaction makes consistent.
-fn export(connection: &Connection, run: i64, id: &RunId) -> Result<String, QueryError> {
-    run::check_format(connection, run, id)?;
+fn export(session: &dyn Session, run: i64, id: &RunId) -> Result<String, QueryError> {
+    run::check_format(session, run, id)?;
     let read = |json: String| {
         parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
     };
     let mut text = String::new();
     let mut end = ExportFooterV1::default();
-    add(&mut text, id, &read_header(connection, run, &read)?)?;
-    for (digest, json) in values(connection, run)? {
+    add(&mut text, id, &read_header(session, run, &read)?)?;
+    for (digest, json) in values(session, run)? {
         // Damage must not spread to other stores.
         let is_intact = digest.check(&json);
         is_intact.map_err(|reason| QueryError::Store(unreadable(id, &reason)))?;
@@ -263,7 +262,7 @@ fn export(connection: &Connection, run: i64, id: &RunId) -> Result<String, Query
     }
     loop {
         let from = to_i64(end.entries);
-        let rows = run::rows(connection, run, id, from, ENTRIES_PER_READ)?;
+        let rows = run::rows(session, run, id, from, ENTRIES_PER_READ)?;
         if rows.is_empty() {
             break;
         }
@@ -278,7 +277,7 @@ fn export(connection: &Connection, run: i64, id: &RunId) -> Result<String, Query
             end.entries += 1;
         }
     }
-    for (_, row) in decisions::rows_after(connection, run, 0)? {
+    for (_, row) in decisions::rows_after(session, run, 0)? {
         let decision = ExportedDecisionV1 {
             at: read(row.address)?,
             call_digest: row.digest,
@@ -296,18 +295,18 @@ fn export(connection: &Connection, run: i64, id: &RunId) -> Result<String, Query
 }
 
 fn read_header(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     read: &impl Fn(String) -> Result<Value, QueryError>,
 ) -> Result<ExportHeaderV1, QueryError> {
-    let (known, header) = connection.query_row(
+    let (known, header) = session.single(
         "SELECT id, plan, digest, dialect, created_ns, steps, header FROM runs WHERE key = ?1",
-        [run],
+        params![run],
         |row| {
             let known = ExportedRunV1 {
                 id: row.get(0)?,
                 plan: row.get(1)?,
-                digest: row.get::<_, String>(2)?.into(),
+                digest: row.get::<String>(2)?.into(),
                 dialect: row.get(3)?,
                 created_ns: row.get(4)?,
                 steps: row.get(5)?,
@@ -326,12 +325,12 @@ fn read_header(
     })
 }
 
-fn values(connection: &Connection, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
-    let mut statement = connection.prepare_cached(
+fn values(session: &dyn Session, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
+    session.rows(
         "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
-    )?;
-    let rows = statement.query_map([run], |row| Ok((Digest(row.get(0)?), row.get(1)?)))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+        params![run],
+        |row| Ok((Digest(row.get(0)?), row.get(1)?)),
+    )
 }
 
 fn add(text: &mut String, id: &RunId, line: &impl Serialize) -> Result<(), QueryError> {

@@ -8,10 +8,13 @@
 /// Errors of the store.
 mod error;
 
+/// What a store needs of a database.
+pub mod database;
+
 /// Validation of names, and conversion of times and counts to the integers of the tables.
 mod values;
 
-/// The database file: opening, locking, migrations.
+/// SQLite: the file, its locks, its migrations.
 mod file;
 
 /// The store handle, with its connections and settings.

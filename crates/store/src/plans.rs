@@ -3,11 +3,11 @@
 use std::time::SystemTime;
 
 use planwright_core::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::values;
 use super::values::{from_nanos, to_nanos};
-use crate::error::{QueryError, StoreError};
+use crate::database::{QueryError, Session, SqlRow, SqlValue, params};
+use crate::error::StoreError;
 use crate::store::Store;
 use planwright_format::journal::{Digest, parse_value, value_json};
 
@@ -68,8 +68,8 @@ impl Store {
     pub fn save_plan(&self, new: NewPlan) -> Result<SavedPlan, StoreError> {
         values::check("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
-        self.writer().change(move |connection| {
-            let newest = newest(connection, &new.name)?;
+        self.writer().change(move |session| {
+            let newest = newest(session, &new.name)?;
             if let Some(same) = newest
                 .as_ref()
                 .filter(|newest| newest.text == new.text && newest.dialect == new.dialect)
@@ -84,12 +84,10 @@ impl Store {
             // The version is a part of the digest, so that a text that returns later gets a new id.
             let digest = Digest::of(&format!("{}\n{version}\n{}", new.name, new.text)).to_string();
             let id = digest.chars().take(16).collect::<String>();
-            connection
-                .prepare_cached(
-                    "INSERT INTO plans (id, name, version, dialect, inputs, saved_ns, text)
+            session.execute(
+                "INSERT INTO plans (id, name, version, dialect, inputs, saved_ns, text)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                )?
-                .execute(params![
+                params![
                     id,
                     new.name,
                     version,
@@ -97,7 +95,8 @@ impl Store {
                     inputs,
                     to_nanos(new.saved),
                     new.text,
-                ])?;
+                ],
+            )?;
             Ok(SavedPlan {
                 id,
                 version,
@@ -112,11 +111,11 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn plans(&self) -> Result<Vec<StoredPlan>, StoreError> {
-        self.read(|connection| {
+        self.read(|session| {
             let condition =
                 "version = (SELECT max(version) FROM plans AS other WHERE other.name = plans.name)
                 ORDER BY name";
-            select(connection, condition, params![])
+            select(session, condition, params![])
         })
     }
 
@@ -126,9 +125,9 @@ impl Store {
     ///
     /// Those of [`Store::plan`].
     pub fn plan_versions(&self, selector: &str) -> Result<Vec<StoredPlan>, StoreError> {
-        self.read(|connection| {
-            let plan = find(connection, selector, None)?;
-            select(connection, "name = ?1 ORDER BY version", params![plan.name])
+        self.read(|session| {
+            let plan = find(session, selector, None)?;
+            select(session, "name = ?1 ORDER BY version", params![plan.name])
         })
     }
 
@@ -139,7 +138,7 @@ impl Store {
     ///
     /// [`StoreError::Missing`] if nothing matches, [`StoreError::Ambiguous`] if several versions do.
     pub fn plan(&self, selector: &str, version: Option<u32>) -> Result<StoredPlan, StoreError> {
-        self.read(|connection| find(connection, selector, version))
+        self.read(|session| find(session, selector, version))
     }
 
     /// Deletes one version of a plan, or all of them, and returns the deleted ones. Runs of the plan do not need them.
@@ -153,25 +152,25 @@ impl Store {
         version: Option<u32>,
     ) -> Result<Vec<StoredPlan>, StoreError> {
         let selector = selector.to_owned();
-        self.writer().change(move |connection| {
-            let plan = find(connection, &selector, version)?;
+        self.writer().change(move |session| {
+            let plan = find(session, &selector, version)?;
             // A name means all versions, an id a single one.
             let deleted = if version.is_some() || plan.name != selector {
                 vec![plan]
             } else {
-                select(connection, "name = ?1 ORDER BY version", params![plan.name])?
+                select(session, "name = ?1 ORDER BY version", params![plan.name])?
             };
             for plan in &deleted {
-                connection.execute("DELETE FROM plans WHERE id = ?1", [&plan.id])?;
+                session.execute("DELETE FROM plans WHERE id = ?1", params![&plan.id])?;
             }
             Ok(deleted)
         })
     }
 }
 
-fn newest(connection: &Connection, name: &str) -> Result<Option<StoredPlan>, QueryError> {
+fn newest(session: &dyn Session, name: &str) -> Result<Option<StoredPlan>, QueryError> {
     let found = select(
-        connection,
+        session,
         "name = ?1 ORDER BY version DESC LIMIT 1",
         params![name],
     )?;
@@ -179,7 +178,7 @@ fn newest(connection: &Connection, name: &str) -> Result<Option<StoredPlan>, Que
 }
 
 fn find(
-    connection: &Connection,
+    session: &dyn Session,
     selector: &str,
     version: Option<u32>,
 ) -> Result<StoredPlan, QueryError> {
@@ -193,26 +192,25 @@ fn find(
     if !values::is_name(selector) {
         return Err(missing().into());
     }
-    let is_known: Option<i64> = connection
-        .query_row(
-            "SELECT 1 FROM plans WHERE name = ?1 LIMIT 1",
-            [selector],
-            |row| row.get(0),
-        )
-        .optional()?;
+    let is_known: Option<i64> = session.row(
+        "SELECT 1 FROM plans WHERE name = ?1 LIMIT 1",
+        params![selector],
+        |row| row.get(0),
+    )?;
     // A name goes before an id that begins with it.
     let mut found = match (is_known, version) {
-        (Some(_), None) => newest(connection, selector)?.into_iter().collect(),
+        (Some(_), None) => newest(session, selector)?.into_iter().collect(),
         (Some(_), Some(version)) => select(
-            connection,
+            session,
             "name = ?1 AND version = ?2",
             params![selector, version],
         )?,
         (None, _) => {
-            // Ids are hexadecimal, so `char(127)` sorts after all characters of an id.
+            // Ids are hexadecimal, so this character sorts after all of an id.
             let condition =
-                "?1 <= id AND id < ?1 || char(127) AND (?2 IS NULL OR version = ?2) ORDER BY id";
-            select(connection, condition, params![selector, version])?
+                "?1 <= id AND id < ?2 AND (CAST(?3 AS BIGINT) IS NULL OR version = ?3) ORDER BY id";
+            let end = format!("{selector}\u{7f}");
+            select(session, condition, params![selector, end, version])?
         }
     };
     if 1 < found.len() {
@@ -230,25 +228,23 @@ fn find(
 }
 
 fn select(
-    connection: &Connection,
+    session: &dyn Session,
     condition: &str,
-    params: &[&dyn rusqlite::ToSql],
+    params: &[SqlValue<'_>],
 ) -> Result<Vec<StoredPlan>, QueryError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let sql = format!(
         "SELECT id, name, version, text, dialect, saved_ns, inputs FROM plans WHERE {condition}"
-    ))?;
-    let rows = statement.query_map(params, columns)?;
-    rows.map(|row| {
-        let (mut plan, inputs) = row?;
+    );
+    session.rows(&sql, params, |row| {
+        let (mut plan, inputs) = columns(row)?;
         plan.inputs = parse_value(&inputs).map_err(|reason| {
             StoreError::Format(format!("the plan `{}` cannot be read: {reason}", plan.name))
         })?;
         Ok(plan)
     })
-    .collect()
 }
 
-fn columns(row: &Row<'_>) -> rusqlite::Result<(StoredPlan, String)> {
+fn columns(row: &dyn SqlRow) -> Result<(StoredPlan, String), QueryError> {
     let plan = StoredPlan {
         id: row.get(0)?,
         name: row.get(1)?,

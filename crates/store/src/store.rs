@@ -1,15 +1,15 @@
-//! The store handle: one file, one writer, as many read connections as needed, and settings of the store as a whole.
+//! The store handle: one database, one writer, as many read connections as needed, and settings of the store as a whole.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use planwright_engine::RunId;
 use planwright_engine::approval::SealKey;
-use rusqlite::{Connection, OptionalExtension};
 
-use super::values::to_i64;
-use crate::error::{QueryError, StoreError};
-use crate::file::{self, OpenedFile, StoreFile};
+use crate::database::{
+    Connection, Database, QueryError, Session, TransactionKind, in_transaction, params,
+};
+use crate::error::StoreError;
+use crate::file::SqliteDatabase;
 use crate::writer::StoreWriter;
 
 /// The idle read connections that are kept open.
@@ -30,12 +30,9 @@ pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    path: PathBuf,
-    lock_folder: PathBuf,
     writer: StoreWriter,
-    readers: Mutex<Vec<Connection>>,
-    /// The last field, so that it is dropped after the connections: closing any other descriptor of the file would drop their locks.
-    file: Arc<StoreFile>,
+    readers: Mutex<Vec<Box<dyn Connection>>>,
+    database: Arc<dyn Database>,
 }
 
 impl Store {
@@ -45,35 +42,35 @@ impl Store {
     ///
     /// [`StoreError::File`] if the file cannot be used.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let path = path.as_ref();
-        let OpenedFile {
-            connection,
-            file,
-            lock_folder,
-        } = file::open(path)?;
+        let (database, connection) = SqliteDatabase::open(path.as_ref())?;
+        Self::with_database(Arc::new(database), connection)
+    }
+
+    /// Creates a store in `database`, which has the tables of the store; `connection` writes.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if the system has no thread for the writer.
+    pub fn with_database(
+        database: Arc<dyn Database>,
+        connection: Box<dyn Connection>,
+    ) -> Result<Self, StoreError> {
         Ok(Self(Arc::new(Inner {
-            path: path.to_owned(),
-            lock_folder,
-            writer: StoreWriter::start(path.to_owned(), Arc::clone(&file), connection)?,
+            writer: StoreWriter::start(Arc::clone(&database), connection)?,
             readers: Mutex::default(),
-            file,
+            database,
         })))
     }
 
     /// Returns those of the file, its folder, and the folder with its locks that users other than their owner may write. These
     /// users can change what is stored, including consent.
     pub fn writable_by_others(&self) -> Vec<PathBuf> {
-        let file = self.0.file.path();
-        file::writable_by_others(
-            [Some(file), file.parent(), Some(&self.0.lock_folder)]
-                .into_iter()
-                .flatten(),
-        )
+        self.0.database.writable_by_others()
     }
 
-    /// Returns the path of the file, as passed to [`Store::open`].
+    /// Returns the path of the file, as passed to [`Store::open`], or the location of another database.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        self.0.database.location()
     }
 
     /// Limits the file to about this many bytes, as long as this store is open. Writes beyond that fail as if the disk were full.
@@ -82,67 +79,48 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn limit_size(&self, bytes: u64) -> Result<(), StoreError> {
-        self.writer().with_connection(move |connection| {
-            let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-            let pages = to_i64(bytes) / page.max(1);
-            let limit = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
-            connection.pragma_update_and_check(None, "max_page_count", pages, limit)?;
-            Ok(())
-        })
+        self.writer()
+            .with_connection(move |connection| connection.limit_size(bytes))
     }
 
     pub(crate) fn writer(&self) -> &StoreWriter {
         &self.0.writer
     }
 
-    /// Returns the path of the lock file of a run.
-    pub(crate) fn lease_path(&self, id: &RunId) -> PathBuf {
-        self.0.lock_folder.join(format!("run-{id}.lock"))
+    pub(crate) fn database(&self) -> &dyn Database {
+        &*self.0.database
     }
 
-    /// Returns the path of the list of server processes that the run's process has started.
-    pub(crate) fn processes_path(&self, id: &RunId) -> PathBuf {
-        self.0.lock_folder.join(format!("run-{id}.servers"))
-    }
-
-    /// Returns the open file.
-    pub(crate) fn file(&self) -> &Arc<StoreFile> {
-        &self.0.file
+    /// Returns the bytes in use.
+    pub(crate) fn used_bytes(&self) -> Result<u64, StoreError> {
+        self.with_reader(|connection| connection.used_bytes())
     }
 
     /// Reads a consistent snapshot.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, QueryError>,
+        read: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
-        let mut connection = self.take_reader()?;
-        // In WAL mode a read transaction sees one commit, so that all queries of `read` agree with each other.
-        let result = connection
-            .transaction()
-            .map_err(QueryError::from)
-            .and_then(|transaction| read(&transaction));
-        self.put_reader(connection);
+        self.with_reader(|connection| in_transaction(connection, TransactionKind::Read, read))
+    }
+
+    fn with_reader<T>(
+        &self,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError>,
+    ) -> Result<T, StoreError> {
+        let spare = self.readers().pop();
+        let mut connection = spare.map_or_else(|| self.0.database.connect(), Ok)?;
+        let result = work(&mut *connection);
+        let mut readers = self.readers();
+        // A connection that failed may be lost.
+        if result.is_ok() && readers.len() < MAX_IDLE_READERS {
+            readers.push(connection);
+        }
+        drop(readers);
         result.map_err(|error| error.at(self.path()))
     }
 
-    fn take_reader(&self) -> Result<Connection, StoreError> {
-        let spare = self.readers().pop();
-        spare.map_or_else(|| self.connect(), Ok)
-    }
-
-    fn put_reader(&self, connection: Connection) {
-        let mut readers = self.readers();
-        if readers.len() < MAX_IDLE_READERS {
-            readers.push(connection);
-        }
-    }
-
-    /// Opens another connection.
-    pub(crate) fn connect(&self) -> Result<Connection, StoreError> {
-        file::connect(self.0.file.path())
-    }
-
-    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Connection>>> {
         self.0
             .readers
             .lock()
@@ -160,13 +138,16 @@ impl Store {
         if let Some(key) = self.read(seal_key)? {
             return Ok(SealKey::new(key));
         }
-        self.writer().change(|connection| {
-            // SQLite's generator is seeded by the system. If another process was first, its key is used.
-            connection.execute(
-                "INSERT INTO settings (name, value) VALUES (?1, randomblob(32)) ON CONFLICT DO NOTHING",
-                [SEAL_KEY],
-            )?;
-            Ok(())
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            StoreError::Format(format!("the system has no random bytes: {error}"))
+        })?;
+        self.writer().change(move |session| {
+            // If another process was first, its key is used.
+            session.execute(
+                "INSERT INTO settings (name, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+                params![SEAL_KEY, bytes],
+            )
         })?;
         let key = self.read(seal_key)?;
         key.map(SealKey::new)
@@ -179,14 +160,15 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn passphrase(&self) -> Result<Option<String>, StoreError> {
-        self.read(|connection| {
-            let hash = connection.query_row(
-                "SELECT CAST(value AS TEXT) FROM settings WHERE name = ?1",
-                [PASSPHRASE],
+        let hash: Option<Vec<u8>> = self.read(|session| {
+            session.row(
+                "SELECT value FROM settings WHERE name = ?1",
+                params![PASSPHRASE],
                 |row| row.get(0),
-            );
-            Ok(hash.optional()?)
-        })
+            )
+        })?;
+        let text = hash.map(String::from_utf8).transpose();
+        text.map_err(|_| StoreError::Format("the hash of the passphrase is damaged".to_owned()))
     }
 
     /// Stores the hash of the passphrase that decisions require, or removes it.
@@ -196,28 +178,28 @@ impl Store {
     /// [`StoreError::File`].
     pub fn set_passphrase(&self, hash: Option<&str>) -> Result<(), StoreError> {
         let hash = hash.map(|hash| hash.as_bytes().to_vec());
-        self.writer().change(move |connection| {
+        self.writer().change(move |session| {
             match hash {
-                Some(hash) => connection.execute(
+                Some(hash) => session.execute(
                     "INSERT INTO settings (name, value) VALUES (?1, ?2)
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-                    (PASSPHRASE, hash),
+                    params![PASSPHRASE, hash.as_slice()],
                 )?,
-                None => connection.execute("DELETE FROM settings WHERE name = ?1", [PASSPHRASE])?,
+                None => {
+                    session.execute("DELETE FROM settings WHERE name = ?1", params![PASSPHRASE])?
+                }
             };
             Ok(())
         })
     }
 }
 
-fn seal_key(connection: &Connection) -> Result<Option<[u8; 32]>, QueryError> {
-    let value: Option<Vec<u8>> = connection
-        .query_row(
-            "SELECT value FROM settings WHERE name = ?1",
-            [SEAL_KEY],
-            |row| row.get(0),
-        )
-        .optional()?;
+fn seal_key(session: &dyn Session) -> Result<Option<[u8; 32]>, QueryError> {
+    let value: Option<Vec<u8>> = session.row(
+        "SELECT value FROM settings WHERE name = ?1",
+        params![SEAL_KEY],
+        |row| row.get(0),
+    )?;
     match value.map(<[u8; 32]>::try_from) {
         None => Ok(None),
         Some(Ok(key)) => Ok(Some(key)),

@@ -3,10 +3,9 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_engine::RunId;
-use rusqlite::Row;
-use rusqlite::types::Type;
 
-use super::error::StoreError;
+use super::error::{FileProblem, StoreError};
+use crate::database::{QueryError, SqlRow};
 
 /// The maximum length of a name, and of the part of an invalid one that a message quotes, in characters.
 const MAX_NAME_LENGTH: usize = 128;
@@ -40,11 +39,10 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 /// Reads the id of a run from a column.
-pub(crate) fn run_id(row: &Row<'_>, column: usize) -> rusqlite::Result<RunId> {
+pub(crate) fn run_id(row: &dyn SqlRow, column: usize) -> Result<RunId, QueryError> {
     let text: String = row.get(column)?;
-    text.try_into().map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
-    })
+    let id = RunId::try_from(text);
+    id.map_err(|error| QueryError::of(FileProblem::Damaged(error.to_string())))
 }
 
 /// Converts a count, which saturates at `i64::MAX`.

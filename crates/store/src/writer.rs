@@ -3,19 +3,18 @@
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#sqlite-with-one-writer-thread).
 
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use planwright_engine::JournalError;
 use planwright_engine::RunId;
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::error::{FileProblem, QueryError, StoreError};
-use crate::file::StoreFile;
-use crate::run::Lease;
+use crate::database::{
+    Connection, Database, QueryError, RunLease, Session, TransactionKind, in_transaction,
+};
+use crate::error::StoreError;
 use crate::run::entries::{EntryBatch, RunTotals, insert_batch, run_exists, update_run};
 use crate::values::to_i64;
 
@@ -37,7 +36,7 @@ pub(crate) struct JournalProgress {
     /// The id of the run.
     pub(crate) id: RunId,
     state: Mutex<JournalPosition>,
-    _lease: Lease,
+    lease: Box<dyn RunLease>,
 }
 
 /// The number and totals of the entries that a journal has so far.
@@ -52,12 +51,17 @@ pub(crate) struct JournalPosition {
 }
 
 impl JournalProgress {
-    pub(crate) fn new(run: i64, id: RunId, lease: Lease, state: JournalPosition) -> Self {
+    pub(crate) fn new(
+        run: i64,
+        id: RunId,
+        lease: Box<dyn RunLease>,
+        state: JournalPosition,
+    ) -> Self {
         Self {
             run,
             id,
             state: Mutex::new(state),
-            _lease: lease,
+            lease,
         }
     }
 
@@ -66,13 +70,10 @@ impl JournalProgress {
     }
 }
 
-/// The file that entries are written to.
-#[derive(Clone, Copy)]
+/// The database that entries are written to.
 struct WriteTarget<'a> {
-    /// The path for messages, as the caller named it.
-    path: &'a Path,
-    file: &'a StoreFile,
-    connection: &'a Connection,
+    database: &'a dyn Database,
+    connection: &'a mut dyn Connection,
 }
 
 /// An append request whose entries are encoded.
@@ -86,7 +87,7 @@ struct EncodedAppend {
 const MAX_GROUP_SIZE: usize = 4096;
 
 /// A change other than an append to a journal.
-type Change = Box<dyn FnOnce(&mut Connection) + Send>;
+type Change = Box<dyn FnOnce(&mut dyn Connection) + Send>;
 
 /// A job of the writer thread.
 enum Job {
@@ -99,32 +100,27 @@ enum Job {
 
 /// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends.
 pub(crate) struct StoreWriter {
-    path: PathBuf,
-    file: Arc<StoreFile>,
+    database: Arc<dyn Database>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StoreWriter {
     pub(crate) fn start(
-        path: PathBuf,
-        file: Arc<StoreFile>,
-        connection: Connection,
+        database: Arc<dyn Database>,
+        connection: Box<dyn Connection>,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel();
         let thread = {
-            let (path, file) = (path.clone(), Arc::clone(&file));
+            let database = Arc::clone(&database);
             thread::Builder::new()
                 .name("planwright-store".to_owned())
-                .spawn(move || write_until_closed(&path, &file, connection, &receiver))
+                .spawn(move || write_until_closed(&*database, connection, &receiver))
         };
-        let thread = thread.map_err(|error| StoreError::File {
-            path: path.clone(),
-            trouble: FileProblem::Failed(error.to_string()),
-        })?;
+        let thread = thread
+            .map_err(|error| QueryError::failed(error.to_string()).at(database.location()))?;
         Ok(Self {
-            path,
-            file,
+            database,
             jobs: Some(sender),
             thread: Some(thread),
         })
@@ -138,22 +134,23 @@ impl StoreWriter {
     /// Makes a change in a transaction, and waits until it is on the disk.
     pub(crate) fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
+        change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.with_connection(move |connection| in_transaction(connection, change))
+        self.with_connection(move |connection| {
+            in_transaction(connection, TransactionKind::Write, change)
+        })
     }
 
     /// Makes a change in a transaction, and waits until it survives a crash of this process. A crash of the machine may undo it
     /// until a later synced change, which reaches the disk after it. Entries that were queued before may be written after it.
     pub(crate) fn change_unsynced<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&Connection) -> Result<T, QueryError> + Send + 'static,
+        change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::UnsyncedChange, move |connection| {
-            connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-            let result = in_transaction(connection, change);
-            // `synchronous` cannot be changed within a transaction; here none is open.
-            connection.execute_batch("PRAGMA synchronous = FULL")?;
+            connection.set_synced(false)?;
+            let result = in_transaction(connection, TransactionKind::Write, change);
+            connection.set_synced(true)?;
             result
         })
     }
@@ -161,7 +158,7 @@ impl StoreWriter {
     /// Runs `work` outside of any transaction, and waits for its result.
     pub(crate) fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, QueryError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, work)
     }
@@ -169,23 +166,20 @@ impl StoreWriter {
     fn submit<T: Send + 'static>(
         &self,
         job: fn(Change) -> Job,
-        work: impl FnOnce(&mut Connection) -> Result<T, QueryError> + Send + 'static,
+        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let file = Arc::clone(&self.file);
+        let database = Arc::clone(&self.database);
         self.send(job(Box::new(move |connection| {
             // Otherwise a change to a removed file would be lost silently.
-            let in_place = file.check_in_place();
+            let in_place = database.check_in_place();
             // A send fails if the caller has stopped waiting.
             let _ = sender.send(in_place.and_then(|()| work(connection)));
         })));
-        match receiver.recv() {
-            Ok(result) => result.map_err(|error| error.at(&self.path)),
-            Err(_) => Err(StoreError::File {
-                path: self.path.clone(),
-                trouble: FileProblem::Failed("its writer has stopped".to_owned()),
-            }),
-        }
+        let result = receiver
+            .recv()
+            .unwrap_or_else(|_| Err(QueryError::failed("its writer has stopped")));
+        result.map_err(|error| error.at(self.database.location()))
     }
 
     fn send(&self, job: Job) {
@@ -209,13 +203,13 @@ impl Drop for StoreWriter {
 impl fmt::Debug for StoreWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreWriter")
-            .field("path", &self.path)
+            .field("database", &self.database)
             .finish_non_exhaustive()
     }
 }
 
 /// Writes the queued entries, and sends the results.
-fn write_group(to: &WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
+fn write_group(to: &mut WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
     let mut ready = Vec::with_capacity(group.len());
     for append in group.drain(..) {
         match append.batch {
@@ -237,7 +231,7 @@ fn write_group(to: &WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
 }
 
 /// Writes `group` in one transaction. If it fails for a reason that one request may have, each request gets its own transaction.
-fn commit_or_split(to: &WriteTarget<'_>, group: Vec<EncodedAppend>) {
+fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>) {
     let group: Vec<EncodedAppend> = group.into_iter().filter_map(refuse_if_failed).collect();
     if group.is_empty() {
         return;
@@ -257,7 +251,7 @@ fn commit_or_split(to: &WriteTarget<'_>, group: Vec<EncodedAppend>) {
             }
         }
         Err(error) => {
-            let error = JournalError::new(error.at(to.path).to_string());
+            let error = JournalError::new(error.at(to.database.location()).to_string());
             for append in group {
                 let mut state = append.progress.state();
                 state.failure.get_or_insert_with(|| error.clone());
@@ -281,35 +275,28 @@ fn refuse_if_failed(append: EncodedAppend) -> Option<EncodedAppend> {
 }
 
 /// Inserts all entries in one transaction, or none.
-fn insert_in_transaction(to: &WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
-    let connection = to.connection;
-    // Takes the write lock at once: a transaction that upgrades its lock later can fail halfway.
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+fn insert_in_transaction(
+    to: &mut WriteTarget<'_>,
+    group: &[EncodedAppend],
+) -> Result<(), QueryError> {
     let mut before = Vec::with_capacity(group.len());
-    // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
-    let result = to
-        .file
-        .check_in_place()
-        .and_then(|()| insert_entries(connection, group, &mut before))
-        .and_then(|()| {
-            connection.prepare_cached("COMMIT")?.execute([])?;
-            Ok(())
-        });
+    let database = to.database;
+    let result = in_transaction(to.connection, TransactionKind::Append, |session| {
+        // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
+        database.check_in_place()?;
+        insert_entries(session, group, &mut before)
+    });
     if result.is_err() {
         // In reverse order: a run may have several requests in the group, and its first state must win.
         for (append, state) in group.iter().zip(before).rev() {
             *append.progress.state() = state;
-        }
-        // SQLite rolls back by itself after some failures.
-        if !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK");
         }
     }
     result
 }
 
 fn insert_entries(
-    connection: &Connection,
+    session: &dyn Session,
     group: &[EncodedAppend],
     before: &mut Vec<JournalPosition>,
 ) -> Result<(), QueryError> {
@@ -318,11 +305,12 @@ fn insert_entries(
         let mut state = append.progress.state();
         before.push(state.clone());
         let id = || append.progress.id.clone();
+        append.progress.lease.verify(session)?;
         // The lease may be lost, for example on a file system without locks. These checks keep the journal consistent anyway.
-        if !run_exists(connection, run)? {
+        if !run_exists(session, run)? {
             return Err(QueryError::Store(StoreError::Removed { run: id() }));
         }
-        insert_batch(connection, run, state.next, batch).map_err(|error| {
+        insert_batch(session, run, state.next, batch).map_err(|error| {
             if error.is_conflict() {
                 QueryError::Store(StoreError::Superseded { run: id() })
             } else {
@@ -333,30 +321,22 @@ fn insert_entries(
         state.totals = state.totals.then(batch.totals);
         // Not with each commit, which would write one more page each time: readers count the entries of a run in progress.
         if batch.totals.state.is_some() || batch.totals.steps.is_some() {
-            update_run(connection, run, &state.totals)?;
+            update_run(session, run, &state.totals)?;
         }
     }
     Ok(())
 }
 
-fn in_transaction<T>(
-    connection: &mut Connection,
-    change: impl FnOnce(&Connection) -> Result<T, QueryError>,
-) -> Result<T, QueryError> {
-    let transaction =
-        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let result = change(&transaction)?;
-    transaction.commit()?;
-    Ok(result)
-}
-
 /// Runs the jobs until the queue is closed.
 fn write_until_closed(
-    path: &Path,
-    file: &StoreFile,
-    mut connection: Connection,
+    database: &dyn Database,
+    mut connection: Box<dyn Connection>,
     jobs: &Receiver<Job>,
 ) {
+    let mut to = WriteTarget {
+        database,
+        connection: &mut *connection,
+    };
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
         // All jobs that were queued while the disk was busy share the next commit: waiting for the disk costs far more than the rows.
@@ -364,27 +344,13 @@ fn write_until_closed(
             match job {
                 Job::Append(append) => group.push(append),
                 Job::Change(change) => {
-                    write_group(
-                        &WriteTarget {
-                            path,
-                            file,
-                            connection: &connection,
-                        },
-                        &mut group,
-                    );
-                    change(&mut connection);
+                    write_group(&mut to, &mut group);
+                    change(to.connection);
                 }
                 // Without flushing the group: it waits for no disk, and the entries still share one commit.
-                Job::UnsyncedChange(change) => change(&mut connection),
+                Job::UnsyncedChange(change) => change(to.connection),
             }
         }
-        write_group(
-            &WriteTarget {
-                path,
-                file,
-                connection: &connection,
-            },
-            &mut group,
-        );
+        write_group(&mut to, &mut group);
     }
 }

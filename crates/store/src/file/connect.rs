@@ -10,7 +10,8 @@ use std::{fs, thread};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::inode::{StoreFile, create_folder, private_file};
-use crate::error::{FileProblem, QueryError, StoreError};
+use crate::database::QueryError;
+use crate::error::{FileProblem, StoreError};
 use crate::values::to_i64;
 
 /// SQLite's `application_id` of our files: `PWst`.

@@ -17,7 +17,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::error::{FileProblem, QueryError, StoreError};
+use crate::database::QueryError;
+use crate::error::{FileProblem, StoreError};
 
 /// The identity of a file, independent of its names.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,9 @@
-//! The database file: opening it, its identity, its migrations, and its permissions.
+//! SQLite as the database of a store: opening the file, its identity, its migrations, its permissions, and the locks on it.
 
 mod connect;
 mod inode;
+mod lease;
+mod sqlite;
 
-pub(crate) use connect::{OpenedFile, connect, open};
-pub(crate) use inode::{InodeLease, StoreFile, create_folder, private_file, writable_by_others};
+pub(crate) use inode::private_file;
+pub(crate) use sqlite::SqliteDatabase;

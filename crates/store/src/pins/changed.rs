@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::time::SystemTime;
 
 use planwright_format::journal::Digest;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::pin::ServerIdentity;
-use crate::error::{QueryError, StoreError};
+use crate::database::{QueryError, Session, SqlRow, params};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::from_nanos;
 
@@ -68,23 +68,23 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn changed_tools(&self) -> Result<Vec<ChangedServer>, StoreError> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
+        self.read(|session| {
+            let servers: Vec<_> = session.rows(
                 "SELECT key, server, origin, accepted FROM tool_servers
                  WHERE accepted = 0 OR key IN (SELECT server FROM tools WHERE is_new = 1 OR seen_digest IS NOT NULL)
                  ORDER BY server, key",
+                &[],
+                |row| {
+                    let identity = ServerIdentity {
+                        server: row.get::<String>(1)?.into(),
+                        origin: row.get(2)?,
+                    };
+                    Ok((row.get::<i64>(0)?, identity, row.get::<bool>(3)?))
+                },
             )?;
-            let rows = statement.query_map([], |row| {
-                let identity = ServerIdentity {
-                    server: row.get::<_, String>(1)?.into(),
-                    origin: row.get(2)?,
-                };
-                Ok((row.get::<_, i64>(0)?, identity, row.get::<_, bool>(3)?))
-            })?;
-            let servers: Vec<_> = rows.collect::<Result<_, _>>()?;
             let changed = servers
                 .into_iter()
-                .map(|(key, identity, is_accepted)| server(connection, key, identity, is_accepted));
+                .map(|(key, identity, is_accepted)| server(session, key, identity, is_accepted));
             changed.collect()
         })
     }
@@ -95,13 +95,13 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn tool_names(&self) -> Result<Vec<(String, String)>, StoreError> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
+        self.read(|session| {
+            session.rows(
                 "SELECT DISTINCT tool_servers.server, tools.tool FROM tools
                  JOIN tool_servers ON tool_servers.key = tools.server ORDER BY 1, 2",
-            )?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            Ok(rows.collect::<Result<_, _>>()?)
+                &[],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )
         })
     }
 
@@ -111,45 +111,41 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn count_changed_tools(&self) -> Result<(u64, u64), StoreError> {
-        self.read(|connection| {
-            let (changed, new, identities): (i64, i64, i64) = connection.query_row(
-                "SELECT (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NOT NULL),
+        self.read(|session| {
+            let (changed, new, identities): (i64, i64, i64) = session.single("SELECT (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NOT NULL),
                         (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NULL),
-                        (SELECT count(*) FROM tool_servers WHERE accepted = 0)",
-                [],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )?;
+                        (SELECT count(*) FROM tool_servers WHERE accepted = 0)", &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(((changed + identities).unsigned_abs(), new.unsigned_abs()))
         })
     }
 }
 
 fn server(
-    connection: &Connection,
+    session: &dyn Session,
     key: i64,
     identity: ServerIdentity,
     is_accepted: bool,
 ) -> Result<ChangedServer, QueryError> {
-    let mut statement = connection.prepare_cached(
+    let rows: Vec<ToolRow> = session.rows(
         "SELECT tool, digest, pinned_ns, is_new, seen_digest, seen_ns FROM tools
          WHERE server = ?1 AND (?2 = 0 OR is_new = 1 OR seen_digest IS NOT NULL) ORDER BY tool",
+        params![key, is_accepted],
+        ToolRow::read,
     )?;
-    let rows = statement.query_map(params![key, is_accepted], ToolRow::read)?;
-    let rows: Vec<ToolRow> = rows.collect::<Result<_, _>>()?;
     let mut tools = Vec::with_capacity(rows.len());
     for row in rows {
-        let pinned = definition(connection, row.digest, row.pinned_ns)?;
+        let pinned = definition(session, row.digest, row.pinned_ns)?;
         // A server with a new origin is shown beside the accepted one of its name, which it may have replaced.
         let before = if is_accepted {
             None
         } else {
-            earlier(connection, &identity, &row.tool)?
+            earlier(session, &identity, &row.tool)?
         };
         let (before, now) = match row.seen {
             // The pinned definition of a new tool was never accepted, so it is not shown as the earlier one.
             Some((seen, at)) => {
                 let own = (is_accepted && !row.is_new).then_some(pinned);
-                (before.or(own), definition(connection, seen, at)?)
+                (before.or(own), definition(session, seen, at)?)
             }
             None => (before, pinned),
         };
@@ -163,9 +159,9 @@ fn server(
         accepted_origins: if is_accepted {
             Vec::new()
         } else {
-            accepted_origins(connection, &identity.server)?
+            accepted_origins(session, &identity.server)?
         },
-        tools_digest: digest_of_tools(connection, key)?,
+        tools_digest: digest_of_tools(session, key)?,
         identity,
         is_accepted,
         tools,
@@ -181,7 +177,7 @@ struct ToolRow {
 }
 
 impl ToolRow {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn read(row: &dyn SqlRow) -> Result<Self, QueryError> {
         let seen: Option<String> = row.get(4)?;
         let at: Option<i64> = row.get(5)?;
         Ok(Self {
@@ -195,51 +191,48 @@ impl ToolRow {
 }
 
 /// Returns the digest of the latest definitions of all tools of a server.
-pub(super) fn digest_of_tools(connection: &Connection, key: i64) -> Result<String, QueryError> {
-    let mut statement = connection.prepare_cached(
+pub(super) fn digest_of_tools(session: &dyn Session, key: i64) -> Result<String, QueryError> {
+    let tools: Vec<(String, String)> = session.rows(
         "SELECT tool, coalesce(seen_digest, digest) FROM tools WHERE server = ?1",
+        params![key],
+        |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
-    let rows = statement.query_map([key], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let tools: Vec<(String, String)> = rows.collect::<Result<_, _>>()?;
     Ok(tools_digest(
         tools.iter().map(|(tool, digest)| (&**tool, &**digest)),
     ))
 }
 
-fn accepted_origins(connection: &Connection, server: &str) -> Result<Vec<String>, QueryError> {
-    let mut statement = connection.prepare_cached(
+fn accepted_origins(session: &dyn Session, server: &str) -> Result<Vec<String>, QueryError> {
+    session.rows(
         "SELECT origin FROM tool_servers WHERE server = ?1 AND accepted = 1 ORDER BY key DESC",
-    )?;
-    let rows = statement.query_map([server], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+        params![server],
+        |row| row.get(0),
+    )
 }
 
 /// Returns the pinned definition of a tool of the latest accepted server of the same name.
 fn earlier(
-    connection: &Connection,
+    session: &dyn Session,
     identity: &ServerIdentity,
     tool: &str,
 ) -> Result<Option<StoredDefinition>, QueryError> {
-    let row: Option<(String, i64)> = connection
-        .prepare_cached(
-            "SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
-             WHERE tool_servers.server = ?1 AND accepted = 1 AND tool = ?2 ORDER BY key DESC LIMIT 1",
-        )?
-        .query_row([identity.server.as_str(), tool], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    row.map(|(digest, at)| definition(connection, digest, at))
+    let row: Option<(String, i64)> = session
+        .row("SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
+             WHERE tool_servers.server = ?1 AND accepted = 1 AND tool = ?2 ORDER BY key DESC LIMIT 1", params![identity.server.as_str(), tool], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    row.map(|(digest, at)| definition(session, digest, at))
         .transpose()
 }
 
 fn definition(
-    connection: &Connection,
+    session: &dyn Session,
     digest: String,
     since: i64,
 ) -> Result<StoredDefinition, QueryError> {
-    let json: Option<String> = connection
-        .prepare_cached("SELECT json FROM tool_definitions WHERE digest = ?1")?
-        .query_row([&digest], |row| row.get(0))
-        .optional()?;
+    let json: Option<String> = session.row(
+        "SELECT json FROM tool_definitions WHERE digest = ?1",
+        params![&digest],
+        |row| row.get(0),
+    )?;
     let json = json.ok_or_else(|| {
         StoreError::Format(format!(
             "the definition `{digest}` of a tool is not in the store"

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use planwright_core::ServerName;
-use rusqlite::{Connection, OptionalExtension, params};
 
 use super::changed::digest_of_tools;
-use crate::error::{QueryError, StoreError};
+use crate::database::{QueryError, Session, params};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_nanos;
 
@@ -64,7 +64,7 @@ pub struct ListedServer {
 
 /// A writer for the table `acceptances`.
 struct AcceptanceLog<'a> {
-    pub(super) connection: &'a Connection,
+    pub(super) session: &'a dyn Session,
     pub(super) by: Option<&'a str>,
     pub(super) now: i64,
 }
@@ -77,19 +77,18 @@ impl AcceptanceLog<'_> {
         tool: Option<&str>,
         digest: &str,
     ) -> Result<(), QueryError> {
-        self.connection
-            .prepare_cached(
-                "INSERT INTO acceptances (server, origin, tool, digest, accepted_by, accepted_ns)
+        self.session.execute(
+            "INSERT INTO acceptances (server, origin, tool, digest, accepted_by, accepted_ns)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?
-            .execute(params![
+            params![
                 identity.server.as_str(),
                 identity.origin,
                 tool,
                 digest,
                 self.by,
                 self.now
-            ])?;
+            ],
+        )?;
         Ok(())
     }
 }
@@ -104,10 +103,10 @@ impl Store {
         &self,
         servers: &[ServerIdentity],
     ) -> Result<HashMap<ServerIdentity, PinnedServer>, StoreError> {
-        self.read(|connection| {
+        self.read(|session| {
             let mut known = HashMap::with_capacity(servers.len());
             for identity in servers {
-                if let Some(server) = read_server(connection, identity)? {
+                if let Some(server) = read_server(session, identity)? {
                     known.insert(identity.clone(), server);
                 }
             }
@@ -124,12 +123,11 @@ impl Store {
         &self,
         digests: &[String],
     ) -> Result<HashMap<String, String>, StoreError> {
-        self.read(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT json FROM tool_definitions WHERE digest = ?1")?;
+        self.read(|session| {
+            let sql = "SELECT json FROM tool_definitions WHERE digest = ?1";
             let mut definitions = HashMap::with_capacity(digests.len());
             for digest in digests {
-                let json = statement.query_row([digest], |row| row.get(0)).optional()?;
+                let json = session.row(sql, params![digest], |row| row.get(0))?;
                 definitions.extend(json.map(|json| (digest.clone(), json)));
             }
             Ok(definitions)
@@ -146,9 +144,9 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn pin_tools(&self, servers: Vec<ListedServer>, now: SystemTime) -> Result<(), StoreError> {
-        self.writer().change(move |connection| {
+        self.writer().change(move |session| {
             for server in &servers {
-                pin_server(connection, server, to_nanos(now))?;
+                pin_server(session, server, to_nanos(now))?;
             }
             Ok(())
         })
@@ -156,10 +154,11 @@ impl Store {
 }
 
 /// Deletes a definition that no row refers to. A digest covers server, identity and name, so no other tool has it.
-fn delete_definition(connection: &Connection, digest: &str) -> Result<(), QueryError> {
-    connection
-        .prepare_cached("DELETE FROM tool_definitions WHERE digest = ?1")?
-        .execute([digest])?;
+fn delete_definition(session: &dyn Session, digest: &str) -> Result<(), QueryError> {
+    session.execute(
+        "DELETE FROM tool_definitions WHERE digest = ?1",
+        params![digest],
+    )?;
     Ok(())
 }
 
@@ -196,9 +195,9 @@ impl Store {
         by: Option<String>,
         now: SystemTime,
     ) -> Result<(), StoreError> {
-        self.writer().change(move |connection| {
+        self.writer().change(move |session| {
             let log = AcceptanceLog {
-                connection,
+                session,
                 by: by.as_deref(),
                 now: to_nanos(now),
             };
@@ -212,166 +211,156 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn last_acceptance(&self) -> Result<i64, StoreError> {
-        self.read(|connection| {
-            let number = connection
-                .prepare_cached("SELECT coalesce(max(number), 0) FROM acceptances")?
-                .query_row([], |row| row.get(0))?;
+        self.read(|session| {
+            let number = session.single(
+                "SELECT coalesce(max(number), 0) FROM acceptances",
+                &[],
+                |row| row.get(0),
+            )?;
             Ok(number)
         })
     }
 }
 
 fn read_server(
-    connection: &Connection,
+    session: &dyn Session,
     identity: &ServerIdentity,
 ) -> Result<Option<PinnedServer>, QueryError> {
-    let row = connection
-        .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([identity.server.as_str(), &identity.origin], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get(1)?))
-        })
-        .optional()?;
+    let row = session.row(
+        "SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2",
+        params![identity.server.as_str(), &identity.origin],
+        |row| Ok((row.get::<i64>(0)?, row.get(1)?)),
+    )?;
     let Some((key, is_accepted)) = row else {
         return Ok(None);
     };
-    let mut statement = connection
-        .prepare_cached("SELECT tool, digest, seen_digest, is_new FROM tools WHERE server = ?1")?;
-    let rows = statement.query_map([key], |row| {
-        let tool = PinnedTool {
-            digest: row.get(1)?,
-            seen: row.get(2)?,
-            is_new: row.get(3)?,
-        };
-        Ok((row.get(0)?, tool))
-    })?;
-    Ok(Some(PinnedServer {
-        is_accepted,
-        tools: rows.collect::<Result<_, _>>()?,
-    }))
+    let tools = session.rows(
+        "SELECT tool, digest, seen_digest, is_new FROM tools WHERE server = ?1",
+        params![key],
+        |row| {
+            let tool = PinnedTool {
+                digest: row.get(1)?,
+                seen: row.get(2)?,
+                is_new: row.get(3)?,
+            };
+            Ok((row.get(0)?, tool))
+        },
+    )?;
+    Ok(Some(PinnedServer { is_accepted, tools }))
 }
 
-fn pin_server(connection: &Connection, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
+fn pin_server(session: &dyn Session, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
     let identity = &seen.identity;
-    let is_first = connection
-        .prepare_cached(
-            "INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
-             SELECT ?1, ?2, ?4 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1), ?3
-             WHERE true ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
+    let is_first = session
+        .execute("INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
+             SELECT ?1, ?2, CASE WHEN ?4 = 1 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1) THEN 1 ELSE 0 END, ?3
+             WHERE true ON CONFLICT DO NOTHING", params![
             identity.server.as_str(),
             identity.origin,
             now,
             seen.is_accepted
         ])?
         == 1;
-    let (key, was_accepted): (i64, bool) = connection
-        .prepare_cached("SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([identity.server.as_str(), &identity.origin], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let (key, was_accepted): (i64, bool) = session.single(
+        "SELECT key, accepted FROM tool_servers WHERE server = ?1 AND origin = ?2",
+        params![identity.server.as_str(), &identity.origin],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     if seen.is_accepted && !was_accepted {
-        connection
-            .prepare_cached("UPDATE tool_servers SET accepted = 1 WHERE key = ?1")?
-            .execute([key])?;
+        session.execute(
+            "UPDATE tool_servers SET accepted = 1 WHERE key = ?1",
+            params![key],
+        )?;
         let log = AcceptanceLog {
-            connection,
+            session,
             by: None,
             now,
         };
         // Without a digest: the person has reviewed the origin, not the tools.
         log.write(identity, None, "")?;
     }
-    let mut insert = connection.prepare_cached(
+    let insert =
         "INSERT INTO tools (server, tool, digest, pinned_ns, is_new) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT DO NOTHING",
-    )?;
-    let mut before = connection
-        .prepare_cached("SELECT digest, seen_digest FROM tools WHERE server = ?1 AND tool = ?2")?;
-    let mut update = connection.prepare_cached(
-        "UPDATE tools SET seen_digest = nullif(?3, digest), seen_ns = iif(?3 = digest, NULL, ?4)
-         WHERE server = ?1 AND tool = ?2",
-    )?;
+         ON CONFLICT DO NOTHING";
+    let before = "SELECT digest, seen_digest FROM tools WHERE server = ?1 AND tool = ?2";
+    let update = "UPDATE tools
+         SET seen_digest = nullif(?3, digest), seen_ns = CASE WHEN digest = ?3 THEN NULL ELSE CAST(?4 AS BIGINT) END
+         WHERE server = ?1 AND tool = ?2";
     for tool in &seen.tools {
         // The first listing of a server is pinned as it is; a tool that appears later is marked as new.
-        let is_added = insert.execute(params![key, tool.tool, tool.digest, now, !is_first])? == 1;
+        let added =
+            session.execute(insert, params![key, tool.tool, tool.digest, now, !is_first])?;
+        let is_added = added == 1;
         if is_added {
-            insert_definition(connection, tool)?;
+            insert_definition(session, tool)?;
             continue;
         }
-        let (pinned, latest): (String, Option<String>) = before
-            .query_row(params![key, tool.tool], |row| {
+        let (pinned, latest): (String, Option<String>) =
+            session.single(before, params![key, tool.tool], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
         // The change is stored already, and waits for acceptance.
         if latest.as_ref() == Some(&tool.digest) {
             continue;
         }
-        update.execute(params![key, tool.tool, tool.digest, now])?;
+        session.execute(update, params![key, tool.tool, tool.digest, now])?;
         // The latest definition until now was never accepted, so nothing refers to it any more.
         if let Some(latest) = latest {
-            delete_definition(connection, &latest)?;
+            delete_definition(session, &latest)?;
         }
         if pinned != tool.digest {
-            insert_definition(connection, tool)?;
+            insert_definition(session, tool)?;
         }
     }
     Ok(())
 }
 
-fn insert_definition(connection: &Connection, tool: &ListedTool) -> Result<(), QueryError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-        )?
-        .execute([&tool.digest, &tool.definition])?;
+fn insert_definition(session: &dyn Session, tool: &ListedTool) -> Result<(), QueryError> {
+    session.execute(
+        "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        params![&tool.digest, &tool.definition],
+    )?;
     Ok(())
 }
 
 fn accept(log: &AcceptanceLog<'_>, accepted: &Acceptance) -> Result<(), QueryError> {
-    let (connection, identity) = (log.connection, &accepted.identity);
+    let (session, identity) = (log.session, &accepted.identity);
     let changed = |tool: Option<&str>| StoreError::ToolChanged {
         server: identity.server.clone(),
         tool: tool.map(str::to_owned),
     };
-    let key: Option<i64> = connection
-        .prepare_cached("SELECT key FROM tool_servers WHERE server = ?1 AND origin = ?2")?
-        .query_row([identity.server.as_str(), &identity.origin], |row| {
-            row.get(0)
-        })
-        .optional()?;
+    let key: Option<i64> = session.row(
+        "SELECT key FROM tool_servers WHERE server = ?1 AND origin = ?2",
+        params![identity.server.as_str(), &identity.origin],
+        |row| row.get(0),
+    )?;
     let key = key.ok_or_else(|| changed(None))?;
     if let Some(digest) = &accepted.tools_digest {
         // The server may have changed its tools since the person saw them.
-        if digest_of_tools(connection, key)? != *digest {
+        if digest_of_tools(session, key)? != *digest {
             return Err(changed(None).into());
         }
-        connection
-            .prepare_cached("UPDATE tool_servers SET accepted = 1 WHERE key = ?1")?
-            .execute([key])?;
+        session.execute(
+            "UPDATE tool_servers SET accepted = 1 WHERE key = ?1",
+            params![key],
+        )?;
         log.write(identity, None, digest)?;
     }
     for tool in &accepted.tools {
-        let row: Option<(String, Option<String>)> = connection
-            .prepare_cached(
-                "SELECT digest, seen_digest FROM tools WHERE server = ?1 AND tool = ?2",
-            )?
-            .query_row(params![key, tool.tool], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()?;
+        let row: Option<(String, Option<String>)> = session.row(
+            "SELECT digest, seen_digest FROM tools WHERE server = ?1 AND tool = ?2",
+            params![key, tool.tool],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
         let (pinned, seen) = row.ok_or_else(|| changed(Some(&tool.tool)))?;
         if *seen.as_ref().unwrap_or(&pinned) != tool.digest {
             return Err(changed(Some(&tool.tool)).into());
         }
-        connection
-            .prepare_cached(
-                "UPDATE tools SET digest = ?3, pinned_ns = ?4, is_new = 0, seen_digest = NULL, seen_ns = NULL
-                 WHERE server = ?1 AND tool = ?2",
-            )?
-            .execute(params![key, tool.tool, tool.digest, log.now])?;
+        session
+            .execute("UPDATE tools SET digest = ?3, pinned_ns = ?4, is_new = 0, seen_digest = NULL, seen_ns = NULL
+                 WHERE server = ?1 AND tool = ?2", params![key, tool.tool, tool.digest, log.now])?;
         if seen.is_some() {
-            delete_definition(connection, &pinned)?;
+            delete_definition(session, &pinned)?;
         }
         log.write(identity, Some(&tool.tool), &tool.digest)?;
     }

@@ -11,11 +11,11 @@ use planwright_format::duration_nanos;
 use planwright_format::journal::{
     Blob, BlobLoader, BlobRef, Digest, decode_record, encode_record, parse_value, resolve,
 };
-use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest as _, Sha256};
 
 use super::info;
-use crate::error::{QueryError, StoreError};
+use crate::database::{Connection, QueryError, Session, SqlValue, ToSql, params};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_i64;
 
@@ -171,60 +171,58 @@ impl RunTotals {
 
 /// Inserts entries of a run, numbered from `from`, and the blobs that they refer to.
 pub(crate) fn insert_batch(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     from: i64,
     batch: &EntryBatch,
 ) -> Result<(), QueryError> {
     for blob in &batch.blobs {
         // Other entries, also of other runs, may have stored the same value already.
-        connection
-            .prepare_cached(
-                "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![blob.digest.0, blob.json])?;
-        connection
-            .prepare_cached(
-                "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            )?
-            .execute(params![run, blob.digest.0])?;
+        session.execute(
+            "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            params![blob.digest.0, blob.json],
+        )?;
+        session.execute(
+            "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            params![run, blob.digest.0],
+        )?;
     }
-    let mut entry = connection.prepare_cached(
+    session.execute_each(
         "INSERT INTO entries (run, number, at_ns, turn, kind, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    for (number, row) in (from..).zip(&batch.rows) {
-        entry.execute(params![
-            run,
-            number,
-            row.at_ns,
-            row.turn,
-            row.kind,
-            row.body,
-            row.checksum(run, number)
-        ])?;
-    }
-    Ok(())
+        &mut (from..).zip(&batch.rows).map(|(number, row)| {
+            vec![
+                SqlValue::Integer(run),
+                SqlValue::Integer(number),
+                row.at_ns.to_sql(),
+                row.turn.to_sql(),
+                row.kind.to_sql(),
+                row.body.to_sql(),
+                SqlValue::Integer(row.checksum(run, number)),
+            ]
+        }),
+    )
 }
 
 /// Returns true if the run is in the store.
-pub(crate) fn run_exists(connection: &Connection, run: i64) -> Result<bool, QueryError> {
-    Ok(connection
-        .prepare_cached("SELECT 1 FROM runs WHERE key = ?1")?
-        .exists([run])?)
+pub(crate) fn run_exists(session: &dyn Session, run: i64) -> Result<bool, QueryError> {
+    Ok(session
+        .row(
+            "SELECT 1 FROM runs WHERE key = ?1",
+            params![run],
+            |_| Ok(()),
+        )?
+        .is_some())
 }
 
 /// Updates the totals in the row of a run.
 pub(crate) fn update_run(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     totals: &RunTotals,
 ) -> Result<(), QueryError> {
-    connection
-        .prepare_cached(
-            "UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
-             WHERE key = ?1",
-        )?
-        .execute(params![
+    session
+        .execute("UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
+             WHERE key = ?1", params![
             run,
             totals.done,
             totals.calls,
@@ -257,13 +255,13 @@ impl Store {
         selector: &str,
         from: usize,
     ) -> Result<JournalEntries, StoreError> {
-        let (run, id) = self.read(|connection| {
-            let (key, id) = info::find(connection, selector)?;
-            info::check_format(connection, key, &id)?;
+        let (run, id) = self.read(|session| {
+            let (key, id) = info::find(session, selector)?;
+            info::check_format(session, key, &id)?;
             Ok((key, id))
         })?;
         Ok(JournalEntries {
-            connection: self.connect()?,
+            connection: self.database().connect()?,
             store: self.clone(),
             run,
             id,
@@ -279,7 +277,7 @@ impl Store {
 #[derive(Debug)]
 pub struct JournalEntries {
     store: Store,
-    connection: Connection,
+    connection: Box<dyn Connection>,
     run: i64,
     id: RunId,
     next: i64,
@@ -302,12 +300,11 @@ impl Iterator for JournalEntries {
 }
 
 impl JournalEntries {
-    /// SQLite's `data_version`, which changes with each commit of another connection, in this process or another one.
-    pub(crate) fn data_version(&self) -> Result<i64, StoreError> {
-        let version = self
-            .connection
-            .pragma_query_value(None, "data_version", |row| row.get(0));
-        version.map_err(|error| QueryError::from(error).at(self.store.path()))
+    /// Returns a number that changes with each commit of another connection, in this process or another one.
+    pub(crate) fn version(&self) -> Result<i64, StoreError> {
+        self.connection
+            .version()
+            .map_err(|error| error.at(self.store.path()))
     }
 
     /// Reads the entries that were appended since the last call.
@@ -322,7 +319,7 @@ impl JournalEntries {
     fn read(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
             self.chunk = rows(
-                &self.connection,
+                &*self.connection,
                 self.run,
                 &self.id,
                 self.next,
@@ -334,8 +331,8 @@ impl JournalEntries {
         };
         let number = self.next;
         self.next += 1;
-        let (connection, values) = (&self.connection, &mut self.values);
-        let entry = row.decode(&mut |reference| find(connection, values, reference));
+        let (session, values) = (&*self.connection, &mut self.values);
+        let entry = row.decode(&mut |reference| find(session, values, reference));
         let mut entry = entry.map_err(|reason| {
             info::unreadable(&self.id, &format!("entry {number} is invalid: {reason}"))
         })?;
@@ -349,53 +346,52 @@ impl JournalEntries {
 
 /// Reads at most `limit` rows of a run, beginning with the number `from`, and verifies their checksums.
 pub(crate) fn rows(
-    connection: &Connection,
+    session: &dyn Session,
     run: i64,
     id: &RunId,
     from: i64,
     limit: i64,
 ) -> Result<VecDeque<EntryRow>, QueryError> {
-    let mut statement = connection.prepare_cached(
+    let mut rows = VecDeque::new();
+    session.query(
         "SELECT at_ns, turn, kind, body, number, checksum FROM entries
          WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
+        params![run, from, limit],
+        &mut |found| {
+            let row = EntryRow {
+                at_ns: found.get(0)?,
+                turn: found.get(1)?,
+                kind: found.get(2)?,
+                body: found.get(3)?,
+            };
+            let (number, checksum): (i64, Option<i64>) = (found.get(4)?, found.get(5)?);
+            // Entries of older versions have no checksum.
+            if checksum.is_some_and(|checksum| checksum != row.checksum(run, number)) {
+                let reason = format!("entry {number} was changed after it was stored");
+                return Err(QueryError::Store(info::unreadable(id, &reason)));
+            }
+            rows.push_back(row);
+            Ok(())
+        },
     )?;
-    let found = statement.query_map(params![run, from, limit], |row| {
-        let entry = EntryRow {
-            at_ns: row.get(0)?,
-            turn: row.get(1)?,
-            kind: row.get(2)?,
-            body: row.get(3)?,
-        };
-        Ok((entry, row.get(4)?, row.get(5)?))
-    })?;
-    let mut rows = VecDeque::new();
-    for found in found {
-        let (row, number, checksum): (EntryRow, i64, Option<i64>) = found?;
-        // Entries of older versions have no checksum.
-        if checksum.is_some_and(|checksum| checksum != row.checksum(run, number)) {
-            let reason = format!("entry {number} was changed after it was stored");
-            return Err(QueryError::Store(info::unreadable(id, &reason)));
-        }
-        rows.push_back(row);
-    }
     Ok(rows)
 }
 
 fn find(
-    connection: &Connection,
+    session: &dyn Session,
     values: &mut HashMap<BlobRef, Value>,
     reference: BlobRef,
 ) -> Result<Value, String> {
     if MAX_CACHED_VALUES <= values.len() {
         values.clear();
     }
-    resolve(reference, values, &mut |digest| read(connection, digest))
+    resolve(reference, values, &mut |digest| read(session, digest))
 }
 
-fn read(connection: &Connection, digest: &Digest) -> Result<Value, String> {
-    let json: Option<String> = connection
-        .prepare_cached("SELECT json FROM blobs WHERE digest = ?1")
-        .and_then(|mut statement| statement.query_row([digest.0], |row| row.get(0)).optional())
+fn read(session: &dyn Session, digest: &Digest) -> Result<Value, String> {
+    let sql = "SELECT json FROM blobs WHERE digest = ?1";
+    let json: Option<String> = session
+        .row(sql, params![digest.0], |row| row.get(0))
         .map_err(|error| error.to_string())?;
     let json = json.ok_or_else(|| format!("the value `{digest}` is missing"))?;
     // A damaged value must not reach a call.

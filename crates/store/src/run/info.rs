@@ -4,12 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
-use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::entries::RunState;
-use super::lease::Lease;
+use crate::database::{QueryError, Session, SqlRow, params};
 use crate::error::LeaseHolder;
-use crate::error::{QueryError, StoreError};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values;
 use crate::values::{from_nanos, run_id, to_i64, to_nanos, to_usize};
@@ -87,10 +86,11 @@ impl Store {
     ///
     /// [`StoreError::Missing`] if no run matches, [`StoreError::Ambiguous`] if several do.
     pub fn run(&self, selector: &str) -> Result<RunInfo, StoreError> {
-        let found = self.read(|connection| {
-            let (key, _) = find(connection, selector)?;
-            let row = connection.query_row(&format!("{COLUMNS} WHERE key = ?1"), [key], run_row)?;
-            row.read(connection)
+        let found = self.read(|session| {
+            let (key, _) = find(session, selector)?;
+            let row =
+                session.single(&format!("{COLUMNS} WHERE key = ?1"), params![key], run_row)?;
+            row.read(session)
         })?;
         self.with_holder(found)
     }
@@ -101,12 +101,13 @@ impl Store {
     ///
     /// Those of [`Store::run`].
     pub fn header(&self, selector: &str) -> Result<Value, StoreError> {
-        self.read(|connection| {
-            let (key, id) = find(connection, selector)?;
-            let json: String =
-                connection.query_row("SELECT header FROM runs WHERE key = ?1", [key], |row| {
-                    row.get(0)
-                })?;
+        self.read(|session| {
+            let (key, id) = find(session, selector)?;
+            let json: String = session.single(
+                "SELECT header FROM runs WHERE key = ?1",
+                params![key],
+                |row| row.get(0),
+            )?;
             Ok(parse_value(&json).map_err(|reason| unreadable(&id, &reason))?)
         })
     }
@@ -117,24 +118,26 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunInfo>, StoreError> {
-        let found = self.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!(
+        let found = self.read(|session| {
+            let sql = format!(
                 "{COLUMNS}
-                 WHERE (?1 IS NULL OR status IS ?2) AND (?3 IS NULL OR plan = ?3) AND (?4 IS NULL OR ?4 <= created_ns)
+                 WHERE (?1 = 0 OR status IS NOT DISTINCT FROM CAST(?2 AS TEXT))
+                 AND (CAST(?3 AS TEXT) IS NULL OR plan = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR ?4 <= created_ns)
                  ORDER BY created_ns DESC, key DESC LIMIT ?5"
-            ))?;
-            let rows = statement.query_map(
+            );
+            let found: Vec<RunRow> = session.rows(
+                &sql,
                 params![
-                    filter.state.map(|_| true),
+                    filter.state.is_some(),
                     filter.state.and_then(RunState::keyword),
                     filter.plan,
                     filter.since.map(to_nanos),
-                    // SQLite takes a negative limit as none.
-                    filter.limit.map_or(-1, to_i64),
+                    filter.limit.map_or(i64::MAX, to_i64),
                 ],
                 run_row,
             )?;
-            rows.map(|row| row?.read(connection)).collect::<Result<Vec<_>, QueryError>>()
+            let found = found.into_iter().map(|row| row.read(session));
+            found.collect::<Result<Vec<_>, QueryError>>()
         })?;
         let mut runs = found
             .into_iter()
@@ -146,27 +149,26 @@ impl Store {
     }
 
     fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
-        // The locks are asked, since a column would outlive the process that wrote it.
-        info.holder = Lease::holder(self.file(), &info.id, &self.lease_path(&info.id))
-            .map_err(|error| self.io(&error))?;
+        info.holder = self.database().holder(&info.id)?;
         if info.holder.is_some() || info.state != RunState::Open {
             return Ok(info);
         }
         // The run may have ended between the two reads, and would look interrupted. A process stores the end before it releases
         // the lease, so a second read of the row finds it.
-        let again = self.read(|connection| {
-            let row = connection
-                .prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?
-                .query_row([info.id.as_str()], run_row)
-                .optional()?;
-            row.map(|row| row.read(connection)).transpose()
+        let again = self.read(|session| {
+            let row = session.row(
+                &format!("{COLUMNS} WHERE id = ?1"),
+                params![info.id.as_str()],
+                run_row,
+            )?;
+            row.map(|row| row.read(session)).transpose()
         })?;
         Ok(again.unwrap_or(info))
     }
 }
 
 /// Returns the key and id of the run that `selector` names.
-pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, RunId), QueryError> {
+pub(crate) fn find(session: &dyn Session, selector: &str) -> Result<(i64, RunId), QueryError> {
     let missing = || StoreError::Missing {
         what: "run",
         selector: selector.to_owned(),
@@ -175,22 +177,21 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, RunI
         return Err(missing().into());
     }
     // An exact id wins, even if other ids begin with it.
-    let exact = connection
-        .prepare_cached("SELECT key, id FROM runs WHERE id = ?1")?
-        .query_row([selector], |row| Ok((row.get(0)?, run_id(row, 1)?)))
-        .optional()?;
+    let exact = session.row(
+        "SELECT key, id FROM runs WHERE id = ?1",
+        params![selector],
+        |row| Ok((row.get(0)?, run_id(row, 1)?)),
+    )?;
     if let Some(found) = exact {
         return Ok(found);
     }
-    // Ids are ASCII, so `char(127)` sorts after all characters of an id.
-    let mut statement = connection.prepare_cached(
-        "SELECT key, id FROM runs WHERE ?1 <= id AND id < ?1 || char(127) ORDER BY id LIMIT ?2",
+    // Ids are ASCII, so this character sorts after all of an id.
+    let end = format!("{selector}\u{7f}");
+    let found: Vec<(i64, RunId)> = session.rows(
+        "SELECT key, id FROM runs WHERE ?1 <= id AND id < ?2 ORDER BY id LIMIT ?3",
+        params![selector, end, MAX_CANDIDATES],
+        |row| Ok((row.get(0)?, run_id(row, 1)?)),
     )?;
-    let found = statement
-        .query_map(params![selector, MAX_CANDIDATES], |row| {
-            Ok((row.get(0)?, run_id(row, 1)?))
-        })?
-        .collect::<Result<Vec<(i64, RunId)>, _>>()?;
     match <[_; 1]>::try_from(found) {
         Ok([only]) => Ok(only),
         Err(none) if none.is_empty() => Err(missing().into()),
@@ -203,15 +204,13 @@ pub(crate) fn find(connection: &Connection, selector: &str) -> Result<(i64, RunI
 }
 
 /// Inserts a run, and returns its key.
-pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, QueryError> {
+pub(crate) fn insert(session: &dyn Session, new: &NewRun) -> Result<i64, QueryError> {
     values::check("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
-    let added = connection
-        .prepare_cached(
-            "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
+    let key = session.row(
+        "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING RETURNING key",
+        params![
             new.id.as_str(),
             JOURNAL_FORMAT,
             new.plan,
@@ -220,45 +219,46 @@ pub(crate) fn insert(connection: &Connection, new: &NewRun) -> Result<i64, Query
             to_nanos(new.created),
             to_i64(new.steps),
             header,
-        ])?;
-    if added == 0 {
-        return Err(QueryError::Store(StoreError::Exists {
+        ],
+        |row| row.get(0),
+    )?;
+    key.ok_or_else(|| {
+        QueryError::Store(StoreError::Exists {
             what: "run",
             id: new.id.to_string(),
-        }));
-    }
-    Ok(connection.last_insert_rowid())
+        })
+    })
 }
 
 /// Marks a run as imported with this many entries.
 pub(crate) fn mark_imported(
-    connection: &Connection,
+    session: &dyn Session,
     key: i64,
     entries: usize,
 ) -> Result<(), QueryError> {
-    connection
-        .prepare_cached("UPDATE runs SET imported = ?2 WHERE key = ?1")?
-        .execute(params![key, to_i64(entries)])?;
+    session.execute(
+        "UPDATE runs SET imported = ?2 WHERE key = ?1",
+        params![key, to_i64(entries)],
+    )?;
     Ok(())
 }
 
 /// Returns true if the run was imported.
-pub(crate) fn is_imported(connection: &Connection, key: i64) -> Result<bool, QueryError> {
-    Ok(connection
-        .prepare_cached("SELECT imported IS NOT NULL FROM runs WHERE key = ?1")?
-        .query_row([key], |row| row.get(0))?)
+pub(crate) fn is_imported(session: &dyn Session, key: i64) -> Result<bool, QueryError> {
+    Ok(session.single(
+        "SELECT imported IS NOT NULL FROM runs WHERE key = ?1",
+        params![key],
+        |row| row.get(0),
+    )?)
 }
 
 /// Fails if the journal of the run has an unknown format.
-pub(crate) fn check_format(
-    connection: &Connection,
-    key: i64,
-    id: &RunId,
-) -> Result<(), QueryError> {
-    let format: String =
-        connection.query_row("SELECT format FROM runs WHERE key = ?1", [key], |row| {
-            row.get(0)
-        })?;
+pub(crate) fn check_format(session: &dyn Session, key: i64, id: &RunId) -> Result<(), QueryError> {
+    let format: String = session.single(
+        "SELECT format FROM runs WHERE key = ?1",
+        params![key],
+        |row| row.get(0),
+    )?;
     if format != JOURNAL_FORMAT {
         let reason = format!("its journal has the unknown format `{format}`");
         return Err(unreadable(id, &reason).into());
@@ -280,30 +280,30 @@ struct RunRow {
     info: RunInfo,
 }
 
-fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
-    let count = |index: usize| -> rusqlite::Result<usize> { Ok(to_usize(row.get(index)?)) };
+fn run_row(row: &dyn SqlRow) -> Result<RunRow, QueryError> {
+    let count = |index: usize| Ok::<usize, QueryError>(to_usize(row.get(index)?));
     Ok(RunRow {
         key: row.get(0)?,
         status: row.get(6)?,
         info: RunInfo {
             id: run_id(row, 1)?,
             plan: row.get(2)?,
-            digest: row.get::<_, String>(3)?.into(),
+            digest: row.get::<String>(3)?.into(),
             dialect: row.get(4)?,
             created: from_nanos(row.get(5)?),
             state: RunState::Open,
             steps: count(7)?,
             done: count(8)?,
             calls: count(9)?,
-            duration: Duration::from_nanos(row.get::<_, i64>(10)?.unsigned_abs()),
+            duration: Duration::from_nanos(row.get::<i64>(10)?.unsigned_abs()),
             holder: None,
-            imported: row.get::<_, Option<i64>>(11)?.map(to_usize),
+            imported: row.get::<Option<i64>>(11)?.map(to_usize),
         },
     })
 }
 
 impl RunRow {
-    fn read(self, connection: &Connection) -> Result<RunInfo, QueryError> {
+    fn read(self, session: &dyn Session) -> Result<RunInfo, QueryError> {
         let mut info = self.info;
         match self.status {
             Some(word) => {
@@ -312,7 +312,7 @@ impl RunRow {
             }
             // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
             None => {
-                let counts = count(connection, self.key)?;
+                let counts = count(session, self.key)?;
                 info.done = counts.done;
                 info.calls = counts.calls;
                 info.duration = counts.duration;
@@ -331,18 +331,16 @@ pub(super) struct JournalCounts {
 }
 
 /// Computes the totals of a run.
-pub(super) fn count(connection: &Connection, key: i64) -> Result<JournalCounts, QueryError> {
-    let mut statement = connection.prepare_cached(
-        // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
-        "SELECT count(*),
-             count(*) FILTER (WHERE kind = 'sent'),
-             count(*) FILTER (WHERE kind = 'settled' AND json_array_length(body, '$.at') = 1
-                 AND body ->> '$.at[0].item' IS NULL AND body ->> '$.at[0].round' IS NULL
-                 AND body ->> '$.status' IN ('succeeded', 'failed', 'skipped')),
+pub(super) fn count(session: &dyn Session, key: i64) -> Result<JournalCounts, QueryError> {
+    // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
+    let sql = format!(
+        "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),
+             count(*) FILTER (WHERE kind = 'settled' AND {}),
              (SELECT at_ns FROM entries WHERE run = ?1 ORDER BY number DESC LIMIT 1)
          FROM entries WHERE run = ?1",
-    )?;
-    Ok(statement.query_row([key], |row| {
+        session.is_end_of_step()
+    );
+    session.single(&sql, params![key], |row| {
         let last: Option<i64> = row.get(3)?;
         Ok(JournalCounts {
             entries: row.get(0)?,
@@ -350,5 +348,5 @@ pub(super) fn count(connection: &Connection, key: i64) -> Result<JournalCounts, 
             done: to_usize(row.get(2)?),
             duration: Duration::from_nanos(last.unwrap_or(0).unsigned_abs()),
         })
-    })?)
+    })
 }

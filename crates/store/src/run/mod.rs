@@ -14,4 +14,3 @@ pub use server_processes::{ServerProcess, register_server_process, unregister_se
 
 pub(crate) use entries::rows;
 pub(crate) use info::{check_format, find, insert, is_imported, mark_imported, unreadable};
-pub(crate) use lease::Lease;

@@ -3,16 +3,12 @@
 use std::time::SystemTime;
 use std::{fs, io};
 
-use rusqlite::{Connection, params};
-
+use crate::database::{Connection, QueryError, Session, TransactionKind, params};
 use crate::error::LeaseHolder;
-use crate::error::{QueryError, StoreError};
+use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::{run_id, to_i64, to_nanos};
 use planwright_engine::RunId;
-
-/// The number of pages that one vacuum step frees, so that runs in progress do not wait for all of them.
-const PAGES_PER_VACUUM: i64 = 512;
 
 /// The number of runs that are deleted before the size is measured again.
 const RUNS_PER_BATCH: usize = 64;
@@ -51,7 +47,7 @@ impl Store {
     ///
     /// [`StoreError::File`]. Runs that were deleted before the error stay deleted.
     pub fn prune(&self, prune: &Prune, holder: &LeaseHolder) -> Result<PruneReport, StoreError> {
-        let ids = self.read(|connection| candidates(connection, prune))?;
+        let ids = self.read(|session| candidates(session, prune))?;
         let pruned = self.delete_runs(ids, prune, holder)?;
         if !prune.dry_run {
             self.prune_answers(prune.before)?;
@@ -71,11 +67,11 @@ impl Store {
         holder: &LeaseHolder,
     ) -> Result<PruneReport, StoreError> {
         let mut all = PruneReport::default();
-        if self.read(used_bytes)? <= max_bytes {
+        if self.used_bytes()? <= max_bytes {
             return Ok(all);
         }
-        let mut ids = self.read(|connection| candidates(connection, prune))?;
-        while !ids.is_empty() && max_bytes < self.read(used_bytes)? {
+        let mut ids = self.read(|session| candidates(session, prune))?;
+        while !ids.is_empty() && max_bytes < self.used_bytes()? {
             // The oldest are at the end.
             let oldest = ids.split_off(ids.len().saturating_sub(RUNS_PER_BATCH));
             let pruned = self.delete_runs(oldest, prune, holder)?;
@@ -96,7 +92,7 @@ impl Store {
         let mut pruned = PruneReport::default();
         for id in ids {
             // The lease keeps other processes from resuming the run while it is deleted.
-            let lease = match self.lease(&id, holder) {
+            let lease = match self.database().lease(&id, holder) {
                 Err(StoreError::Held { .. }) => {
                     pruned.in_use.push(id);
                     continue;
@@ -107,20 +103,19 @@ impl Store {
             let (prune, name) = (prune.clone(), id.clone());
             // Not `change`, which always commits: a dry run rolls back.
             let removed = self.writer().with_connection(move |connection| {
-                let transaction = connection
-                    .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-                let removed = remove(&transaction, &name, prune.unfinished)?;
+                connection.begin(TransactionKind::Write)?;
+                let removed = remove(&*connection, &name, prune.unfinished);
                 // A dry run deletes, too, so that it can count what would be freed.
-                if prune.dry_run {
-                    transaction.rollback()?;
+                if removed.is_ok() && !prune.dry_run {
+                    connection.commit()?;
                 } else {
-                    transaction.commit()?;
+                    connection.roll_back();
                 }
-                Ok(removed)
+                removed
             })?;
             if removed.is_some() && !is_dry {
                 // The list exists only if the process of the run was killed.
-                match fs::remove_file(self.processes_path(&id)) {
+                match fs::remove_file(self.database().processes_path(&id)) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
                         return Err(self.io(&error));
                     }
@@ -142,51 +137,54 @@ impl Store {
 
     /// Returns unused space to the disk, in steps, so that other jobs of the writer run in between.
     fn free_space(&self) -> Result<(), StoreError> {
-        while 0 < self
+        while self
             .writer()
-            .with_connection(|connection| vacuum(connection))?
+            .with_connection(|connection| connection.free_space())?
         {}
         Ok(())
     }
 }
 
 /// Returns the ids of the runs that may be deleted, the newest first.
-fn candidates(connection: &Connection, prune: &Prune) -> Result<Vec<RunId>, QueryError> {
-    let mut statement = connection.prepare(&format!(
-        "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE} ORDER BY created_ns DESC, key DESC LIMIT -1 OFFSET ?3"
-    ))?;
-    let rows = statement.query_map(
-        params![to_nanos(prune.before), prune.unfinished, to_i64(prune.keep)],
+fn candidates(session: &dyn Session, prune: &Prune) -> Result<Vec<RunId>, QueryError> {
+    let sql = format!(
+        "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE}
+         ORDER BY created_ns DESC, key DESC LIMIT ?4 OFFSET ?3"
+    );
+    let rows: Vec<(RunId, bool)> = session.rows(
+        &sql,
+        params![
+            to_nanos(prune.before),
+            prune.unfinished,
+            to_i64(prune.keep),
+            i64::MAX
+        ],
         |row| Ok((run_id(row, 0)?, row.get(1)?)),
     )?;
-    let rows = rows.collect::<Result<Vec<(RunId, bool)>, _>>()?;
     Ok(rows
         .into_iter()
         .filter_map(|(id, is_old)| is_old.then_some(id))
         .collect())
 }
 
-/// The condition for finished runs, or for all runs if `?2` is true.
-const IS_PRUNABLE: &str = "(?2 OR status IN ('succeeded', 'failed', 'cancelled'))";
+/// The condition for finished runs, or for all runs if `?2` is 1.
+const IS_PRUNABLE: &str = "(?2 = 1 OR status IN ('succeeded', 'failed', 'cancelled'))";
 
 /// Deletes a run, and returns the number of deleted large values and freed bytes; `None` if the run was deleted or resumed in the
 /// meantime.
 fn remove(
-    connection: &Connection,
+    connection: &dyn Connection,
     id: &RunId,
     unfinished: bool,
 ) -> Result<Option<(usize, u64)>, QueryError> {
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}"
-    ))?;
-    let keys = statement
-        .query_map(params![id.as_str(), unfinished], |row| row.get(0))?
-        .collect::<Result<Vec<i64>, _>>()?;
-    let [run] = keys[..] else {
+    let session: &dyn Session = connection;
+    let sql = format!("SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}");
+    let key: Option<i64> = session.row(&sql, params![id.as_str(), unfinished], |row| row.get(0))?;
+    let Some(run) = key else {
         return Ok(None);
     };
-    let before = free_pages(connection)?;
-    let delete = |sql: &str| Ok::<_, QueryError>(connection.prepare_cached(sql)?.execute([run])?);
+    let before = connection.free_bytes()?;
+    let delete = |sql: &str| session.execute(sql, params![run]);
     delete("DELETE FROM entries WHERE run = ?1")?;
     // Other runs may refer to the same values.
     let values = delete(
@@ -196,38 +194,6 @@ fn remove(
     delete("DELETE FROM uses WHERE run = ?1")?;
     delete("DELETE FROM decisions WHERE run = ?1")?;
     delete("DELETE FROM runs WHERE key = ?1")?;
-    let pages = free_pages(connection)?.saturating_sub(before);
-    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    Ok(Some((values, pages.unsigned_abs() * size.unsigned_abs())))
-}
-
-/// Frees some pages, and returns the number of pages that are left to free.
-fn vacuum(connection: &Connection) -> Result<i64, QueryError> {
-    let before = free_pages(connection)?;
-    if 0 < before {
-        let mut statement =
-            connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_PER_VACUUM})"))?;
-        let mut rows = statement.query([])?;
-        // Each step frees one page.
-        while rows.next()?.is_some() {}
-    }
-    let left = free_pages(connection)?;
-    if 0 < left && left < before {
-        return Ok(left);
-    }
-    // Only the checkpoint truncates the file. If a reader blocks it, a later commit of any process does it.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(0)
-}
-
-/// Returns the number of bytes in use.
-fn used_bytes(connection: &Connection) -> Result<u64, QueryError> {
-    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
-    let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-    let used = pages.saturating_sub(free_pages(connection)?);
-    Ok(used.unsigned_abs().saturating_mul(size.unsigned_abs()))
-}
-
-fn free_pages(connection: &Connection) -> Result<i64, QueryError> {
-    Ok(connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?)
+    let freed = connection.free_bytes()?.saturating_sub(before);
+    Ok(Some((values, freed)))
 }

@@ -1,0 +1,90 @@
+//! Errors of statements.
+
+use std::path::Path;
+
+use crate::error::{FileProblem, StoreError};
+
+/// An error of a statement, which does not know the location of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The database refused the statement.
+    #[error("the store {}", .0.problem)]
+    Database(DatabaseError),
+    /// An error of the store.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+/// A refusal of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseError {
+    /// The problem.
+    pub problem: FileProblem,
+    /// The part that the data of the statement have in it.
+    pub cause: QueryCause,
+}
+
+/// The cause of a refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryCause {
+    /// A row with the same primary key exists already.
+    Conflict,
+    /// The written data may be the reason, so that writing other data may succeed.
+    Data,
+    /// The database as a whole.
+    Database,
+}
+
+impl QueryError {
+    /// Creates an error of the database as a whole.
+    #[must_use]
+    pub fn of(problem: FileProblem) -> Self {
+        Self::Database(DatabaseError {
+            problem,
+            cause: QueryCause::Database,
+        })
+    }
+
+    /// Creates an error without a kind of its own.
+    #[must_use]
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self::of(FileProblem::Failed(reason.into()))
+    }
+
+    /// Converts this into an error of the store at `location`.
+    #[must_use]
+    pub fn at(self, location: &Path) -> StoreError {
+        match self {
+            Self::Store(error) => error,
+            Self::Database(error) => StoreError::File {
+                path: location.to_owned(),
+                trouble: error.problem,
+            },
+        }
+    }
+
+    /// Returns true if the inserted row exists already.
+    pub(crate) fn is_conflict(&self) -> bool {
+        match self {
+            Self::Store(_) => false,
+            Self::Database(error) => error.cause == QueryCause::Conflict,
+        }
+    }
+
+    /// Returns true if the written data may be the reason, so that writing other data may succeed.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Store(_) => true,
+            Self::Database(error) => match error.cause {
+                QueryCause::Conflict | QueryCause::Data => true,
+                QueryCause::Database => false,
+            },
+        }
+    }
+}
+
+impl From<StoreError> for QueryError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,159 @@
+//! What a store needs of a database: connections with transactions, leases of runs, and notice of changes.
+//!
+//! The tables and all statements are the store's own, whichever database executes them. See
+//! [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#one-store-several-databases).
+
+mod error;
+mod session;
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use planwright_engine::RunId;
+
+use crate::error::{LeaseHolder, StoreError};
+
+pub use error::{DatabaseError, QueryCause, QueryError};
+pub use session::{RowReader, Session, SqlRow, SqlValue};
+pub(crate) use session::{ToSql, params};
+
+/// A database that a store can use.
+pub trait Database: Debug + Send + Sync {
+    /// Returns the location of the store, as its user named it and messages repeat it.
+    fn location(&self) -> &Path;
+
+    /// Returns the files and folders that belong to the store and that users other than their owner may write.
+    fn writable_by_others(&self) -> Vec<PathBuf>;
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if the database cannot be used.
+    fn connect(&self) -> Result<Box<dyn Connection>, StoreError>;
+
+    /// Fails if a commit could be lost, because the database is no longer the one that was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn check_in_place(&self) -> Result<(), QueryError>;
+
+    /// Leases a run for `holder`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; [`StoreError::File`].
+    fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError>;
+
+    /// Returns the process that has leased a run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, StoreError>;
+
+    /// Returns the path of the list of server processes that the run's process has started on this machine.
+    fn processes_path(&self, id: &RunId) -> PathBuf;
+}
+
+/// A lease of a run, which ends when this is dropped.
+pub trait RunLease: Debug + Send + Sync {
+    /// Fails if the lease has been lost. It is called within each transaction that appends to the journal of the run.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`] if another process may have leased the run.
+    fn verify(&self, session: &dyn Session) -> Result<(), QueryError>;
+}
+
+/// The kind of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionKind {
+    /// A consistent snapshot.
+    Read,
+    /// A change that no other change overlaps: what it reads remains so until it ends.
+    Write,
+    /// Additions to journals of runs that this process has leased.
+    Append,
+}
+
+/// A connection, used by one thread at a time.
+pub trait Connection: Session + Debug + Send {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError>;
+
+    /// Commits the transaction: after that it survives a crash.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`], in which case nothing of the transaction may be there.
+    fn commit(&mut self) -> Result<(), QueryError>;
+
+    /// Rolls the transaction back, if one is open.
+    fn roll_back(&mut self);
+
+    /// Determines whether later commits survive a crash of the machine, or only one of this process.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn set_synced(&mut self, is_synced: bool) -> Result<(), QueryError>;
+
+    /// Returns a number that differs after a commit of another connection, in this process or another one.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn version(&self) -> Result<i64, QueryError>;
+
+    /// Returns the bytes that the store uses.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn used_bytes(&self) -> Result<u64, QueryError>;
+
+    /// Returns the bytes within the store that are free for other data.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn free_bytes(&self) -> Result<u64, QueryError>;
+
+    /// Returns some of the free bytes to the disk. Returns false once there is nothing left to do.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn free_space(&mut self) -> Result<bool, QueryError>;
+
+    /// Limits the store to about this many bytes, as long as this connection is open.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn limit_size(&mut self, bytes: u64) -> Result<(), QueryError>;
+}
+
+/// Runs `work` in a transaction, which is rolled back if it fails.
+pub(crate) fn in_transaction<T>(
+    connection: &mut dyn Connection,
+    kind: TransactionKind,
+    work: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
+    connection.begin(kind)?;
+    let result = work(&*connection);
+    let result = match result {
+        Ok(result) => connection.commit().map(|()| result),
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        connection.roll_back();
+    }
+    result
+}
