@@ -245,11 +245,11 @@ pub(crate) fn mark_imported(
 
 /// Returns true if the run was imported.
 pub(crate) fn is_imported(session: &dyn Session, key: i64) -> Result<bool, QueryError> {
-    Ok(session.single(
+    session.single(
         "SELECT imported IS NOT NULL FROM runs WHERE key = ?1",
         params![key],
         |row| row.get(0),
-    )?)
+    )
 }
 
 /// Fails if the journal of the run has an unknown format.
