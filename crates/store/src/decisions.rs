@@ -10,7 +10,7 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use planwright_format::journal::{AddressV1, parse_value, value_json};
 
-use crate::database::{Connection, QueryError, Session, params};
+use crate::database::{Connection, QueryError, Session, TransactionKind, in_transaction, params};
 use crate::error::StoreError;
 use crate::run::{JournalEntries, find, unreadable};
 use crate::store::Store;
@@ -368,8 +368,16 @@ impl DecisionWatcher {
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
+        let (run, id, last) = (self.run, &self.id, self.last);
         // The counter was read first: a decision that is stored in between changes it, and the next poll looks again.
-        let new = decisions_after(&*self.connection, self.run, &self.id, self.last)?;
+        let new = in_transaction(&mut *self.connection, TransactionKind::Read, |session| {
+            decisions_after(session, run, id, last)
+        });
+        let new = match new {
+            // The database is away: a decision is found once it is back.
+            Err(error) if error.is_transient() => return Ok(Vec::new()),
+            new => new?,
+        };
         self.version = Some(version);
         if let Some(newest) = new.last() {
             self.last = newest.number;
@@ -427,8 +435,8 @@ impl EntryWatcher {
         if self.version == Some(version) {
             return Ok(Vec::new());
         }
-        let new = self.entries.read_new()?;
-        self.version = Some(version);
+        let (new, is_whole) = self.entries.read_new()?;
+        self.version = is_whole.then_some(version);
         Ok(new)
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use planwright_engine::JournalError;
 use planwright_engine::RunId;
@@ -15,7 +16,7 @@ use crate::database::{
     Connection, Database, QueryError, RunLease, Session, TransactionKind, in_transaction,
 };
 use crate::error::StoreError;
-use crate::run::entries::{EntryBatch, RunTotals, insert_batch, run_exists, update_run};
+use crate::run::entries::{EntryBatch, RunTotals, has_batch, insert_batch, run_exists, update_run};
 use crate::values::to_i64;
 
 /// A request to write entries of one run.
@@ -88,6 +89,11 @@ const MAX_GROUP_SIZE: usize = 4096;
 
 /// A change other than an append to a journal.
 type Change = Box<dyn FnOnce(&mut dyn Connection) + Send>;
+
+/// The time for which entries are written again after the connection to the database was lost.
+const MAX_RETRY_TIME: Duration = Duration::from_mins(5);
+/// The pause between two attempts.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A job of the writer thread.
 enum Job {
@@ -236,7 +242,7 @@ fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>) {
     if group.is_empty() {
         return;
     }
-    match insert_in_transaction(to, &group) {
+    match insert_repeatedly(to, &group) {
         Ok(()) => {
             // The leases are dropped before the results are sent: a receiver may lease the run again at once.
             let waiting: Vec<_> = group.into_iter().map(|append| append.done).collect();
@@ -274,17 +280,42 @@ fn refuse_if_failed(append: EncodedAppend) -> Option<EncodedAppend> {
     }
 }
 
+/// Inserts all entries in one transaction, which is repeated if the connection is lost.
+fn insert_repeatedly(to: &mut WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
+    let begun = Instant::now();
+    let mut attempt = Attempt::First;
+    loop {
+        match insert_in_transaction(to, group, attempt) {
+            Err(error) if error.is_transient() && begun.elapsed() < MAX_RETRY_TIME => {
+                // A database that cannot be reached is waited for when the next transaction begins.
+                thread::sleep(RETRY_PAUSE);
+                attempt = Attempt::Repeated;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// An attempt to insert entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    /// The connection was lost before, perhaps after the commit.
+    Repeated,
+}
+
 /// Inserts all entries in one transaction, or none.
 fn insert_in_transaction(
     to: &mut WriteTarget<'_>,
     group: &[EncodedAppend],
+    attempt: Attempt,
 ) -> Result<(), QueryError> {
     let mut before = Vec::with_capacity(group.len());
     let database = to.database;
     let result = in_transaction(to.connection, TransactionKind::Append, |session| {
         // The check is a part of the transaction: a commit to a file that was removed meanwhile would succeed and be lost.
         database.check_in_place()?;
-        insert_entries(session, group, &mut before)
+        insert_entries(session, group, attempt, &mut before)
     });
     if result.is_err() {
         // In reverse order: a run may have several requests in the group, and its first state must win.
@@ -298,6 +329,7 @@ fn insert_in_transaction(
 fn insert_entries(
     session: &dyn Session,
     group: &[EncodedAppend],
+    attempt: Attempt,
     before: &mut Vec<JournalPosition>,
 ) -> Result<(), QueryError> {
     for append in group {
@@ -310,13 +342,15 @@ fn insert_entries(
         if !run_exists(session, run)? {
             return Err(QueryError::Store(StoreError::Removed { run: id() }));
         }
-        insert_batch(session, run, state.next, batch).map_err(|error| {
-            if error.is_conflict() {
-                QueryError::Store(StoreError::Superseded { run: id() })
-            } else {
-                error
-            }
-        })?;
+        if attempt == Attempt::First || !has_batch(session, run, state.next, batch)? {
+            insert_batch(session, run, state.next, batch).map_err(|error| {
+                if error.is_conflict() {
+                    QueryError::Store(StoreError::Superseded { run: id() })
+                } else {
+                    error
+                }
+            })?;
+        }
         state.next += to_i64(batch.rows.len());
         state.totals = state.totals.then(batch.totals);
         // Not with each commit, which would write one more page each time: readers count the entries of a run in progress.

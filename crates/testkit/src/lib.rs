@@ -27,6 +27,9 @@ pub mod model_server;
 /// Fenced blocks of documentation pages.
 pub mod pages;
 
+/// A PostgreSQL server.
+pub mod postgres;
+
 /// Reference pages, made of JSON Schemas.
 pub mod reference_page;
 

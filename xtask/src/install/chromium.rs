@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use crate::command::{command, run};
+use super::debian::debian_package;
 use crate::project::Project;
 
 /// The names of the program, as distributions have them.
@@ -23,22 +23,12 @@ pub(crate) fn chromium(project: &Project) -> Result<PathBuf, String> {
     if let Some(found) = find() {
         return Ok(found);
     }
-    println!("installing chromium");
-    let line = [
-        "apt-get",
-        "install",
-        "--yes",
-        "--no-install-recommends",
-        "chromium",
-    ];
     let missing = |error| {
         format!(
             "the page is tested in Chromium, which is missing: install it, or name it in `CHROMIUM` ({error})"
         )
     };
-    // The lists of packages may be old, or there may be none yet.
-    run(command(&project.root, &["apt-get", "update"])).map_err(missing)?;
-    run(command(&project.root, &line)).map_err(missing)?;
+    debian_package(project, "chromium").map_err(missing)?;
     find().ok_or_else(|| missing("the installation left none".to_owned()))
 }
 

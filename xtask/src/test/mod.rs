@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::command::{command, output, run as run_command};
-use crate::install::{chromium, judges, servers};
+use crate::install::{chromium, judges, postgres, servers};
 use crate::project::Project;
 use crate::{book, deps, null_device, package, semver, tidy};
 use stage::{Outcome, Summary};
@@ -183,8 +183,12 @@ fn tests(project: &Project) -> Result<Tally, String> {
     // Tests start programs of other packages, which nextest does not build. Built within a test, they would make it seem slow.
     let build = ["cargo", "build", "--quiet", "--workspace", "--bins"];
     run_command(command(&project.root, &build))?;
+    let server = postgres(project)?;
     let line = ["cargo", "nextest", "run", "--workspace", "--no-fail-fast"];
-    let result = run_command(command(&project.root, &line));
+    let mut tests = command(&project.root, &line);
+    tests.env("PLANWRIGHT_POSTGRES", &server.url);
+    let result = run_command(tests);
+    drop(server);
     match (std::fs::read_to_string(&report), result) {
         (Ok(report), _) => Ok(Tally::of_nextest(&report)),
         (Err(_), Err(message)) => Err(message),

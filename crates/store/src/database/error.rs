@@ -31,6 +31,8 @@ pub enum QueryCause {
     Conflict,
     /// The written data may be the reason, so that writing other data may succeed.
     Data,
+    /// The connection was lost, or the transaction collided with another one: it may succeed if it is repeated.
+    Transient,
     /// The database as a whole.
     Database,
 }
@@ -71,13 +73,21 @@ impl QueryError {
         }
     }
 
+    /// Returns true if the same transaction may succeed if it is repeated.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Store(_) => false,
+            Self::Database(error) => error.cause == QueryCause::Transient,
+        }
+    }
+
     /// Returns true if the written data may be the reason, so that writing other data may succeed.
     pub(crate) fn is_local(&self) -> bool {
         match self {
             Self::Store(_) => true,
             Self::Database(error) => match error.cause {
                 QueryCause::Conflict | QueryCause::Data => true,
-                QueryCause::Database => false,
+                QueryCause::Transient | QueryCause::Database => false,
             },
         }
     }

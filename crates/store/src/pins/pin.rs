@@ -253,7 +253,7 @@ fn pin_server(session: &dyn Session, seen: &ListedServer, now: i64) -> Result<()
     let identity = &seen.identity;
     let is_first = session
         .execute("INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
-             SELECT ?1, ?2, CASE WHEN ?4 = 1 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1) THEN 1 ELSE 0 END, ?3
+             SELECT CAST(?1 AS TEXT), CAST(?2 AS TEXT), CASE WHEN ?4 = 1 OR NOT EXISTS (SELECT 1 FROM tool_servers WHERE server = ?1) THEN 1 ELSE 0 END, CAST(?3 AS BIGINT)
              WHERE true ON CONFLICT DO NOTHING", params![
             identity.server.as_str(),
             identity.origin,

@@ -14,7 +14,9 @@ use planwright_format::journal::{
 use sha2::{Digest as _, Sha256};
 
 use super::info;
-use crate::database::{Connection, QueryError, Session, SqlValue, ToSql, params};
+use crate::database::{
+    Connection, QueryError, Session, SqlValue, ToSql, TransactionKind, in_transaction, params,
+};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_i64;
@@ -203,6 +205,24 @@ pub(crate) fn insert_batch(
     )
 }
 
+/// Returns true if the journal of a run has exactly these entries from `from` on.
+pub(crate) fn has_batch(
+    session: &dyn Session,
+    run: i64,
+    from: i64,
+    batch: &EntryBatch,
+) -> Result<bool, QueryError> {
+    let found: Vec<Option<i64>> = session.rows(
+        "SELECT checksum FROM entries WHERE run = ?1 AND ?2 <= number ORDER BY number",
+        params![run, from],
+        |row| row.get::<Option<i64>>(0),
+    )?;
+    let expected = (from..).zip(&batch.rows);
+    Ok(expected
+        .map(|(number, row)| Some(row.checksum(run, number)))
+        .eq(found))
+}
+
 /// Returns true if the run is in the store.
 pub(crate) fn run_exists(session: &dyn Session, run: i64) -> Result<bool, QueryError> {
     Ok(session
@@ -307,35 +327,46 @@ impl JournalEntries {
             .map_err(|error| error.at(self.store.path()))
     }
 
-    /// Reads the entries that were appended since the last call.
-    pub(crate) fn read_new(&mut self) -> Result<Vec<Entry>, StoreError> {
+    /// Reads the entries that were appended since the last call. Returns false beside them if the connection was lost, so that there
+    /// may be more.
+    pub(crate) fn read_new(&mut self) -> Result<(Vec<Entry>, bool), StoreError> {
         let mut new = Vec::new();
-        while let Some(entry) = self.read().map_err(|error| error.at(self.store.path()))? {
-            new.push(entry);
+        loop {
+            match self.read() {
+                Ok(Some(entry)) => new.push(entry),
+                Ok(None) => return Ok((new, true)),
+                Err(error) if error.is_transient() => return Ok((new, false)),
+                Err(error) => return Err(error.at(self.store.path())),
+            }
         }
-        Ok(new)
     }
 
     fn read(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
-            self.chunk = rows(
-                &*self.connection,
-                self.run,
-                &self.id,
-                self.next,
-                ENTRIES_PER_READ,
-            )?;
+            let (run, id, from) = (self.run, &self.id, self.next);
+            self.chunk = in_transaction(&mut *self.connection, TransactionKind::Read, |session| {
+                rows(session, run, id, from, ENTRIES_PER_READ)
+            })?;
         }
         let Some(row) = self.chunk.pop_front() else {
             return Ok(None);
         };
         let number = self.next;
-        self.next += 1;
         let (session, values) = (&*self.connection, &mut self.values);
-        let entry = row.decode(&mut |reference| find(session, values, reference));
-        let mut entry = entry.map_err(|reason| {
-            info::unreadable(&self.id, &format!("entry {number} is invalid: {reason}"))
-        })?;
+        let mut failure = None;
+        let entry = row.decode(&mut |reference| find(session, values, reference, &mut failure));
+        let mut entry = match (entry, failure) {
+            (Ok(entry), _) => entry,
+            (Err(_), Some(failure)) => {
+                self.chunk.clear();
+                return Err(failure);
+            }
+            (Err(reason), None) => {
+                let reason = format!("entry {number} is invalid: {reason}");
+                return Err(info::unreadable(&self.id, &reason).into());
+            }
+        };
+        self.next += 1;
         // The id is in the row of the run, and the body does not repeat it.
         if let Record::Opened { run, .. } = &mut entry.record {
             *run = Some(self.id.clone());
@@ -377,22 +408,34 @@ pub(crate) fn rows(
     Ok(rows)
 }
 
+/// Returns a large value; `failure` is set if the database is the reason why it cannot be read.
 fn find(
     session: &dyn Session,
     values: &mut HashMap<BlobRef, Value>,
     reference: BlobRef,
+    failure: &mut Option<QueryError>,
 ) -> Result<Value, String> {
     if MAX_CACHED_VALUES <= values.len() {
         values.clear();
     }
-    resolve(reference, values, &mut |digest| read(session, digest))
+    resolve(reference, values, &mut |digest| {
+        read(session, digest, failure)
+    })
 }
 
-fn read(session: &dyn Session, digest: &Digest) -> Result<Value, String> {
+fn read(
+    session: &dyn Session,
+    digest: &Digest,
+    failure: &mut Option<QueryError>,
+) -> Result<Value, String> {
     let sql = "SELECT json FROM blobs WHERE digest = ?1";
     let json: Option<String> = session
         .row(sql, params![digest.0], |row| row.get(0))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| {
+            let reason = error.to_string();
+            *failure = Some(error);
+            reason
+        })?;
     let json = json.ok_or_else(|| format!("the value `{digest}` is missing"))?;
     // A damaged value must not reach a call.
     digest.check(&json)?;

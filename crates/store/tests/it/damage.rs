@@ -7,7 +7,8 @@ use planwright_core::Value;
 use planwright_store::{FileProblem, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::support::{append, create, entries, me, read, scene, step};
+use crate::scene::scene;
+use crate::suite::support::{append, create, entries, me, read, step};
 
 fn trouble(path: &Path) -> FileProblem {
     match Store::open(path) {

@@ -9,7 +9,8 @@ use planwright_core::Value;
 use planwright_engine::journal::{Journal, Record};
 use rusqlite::Connection;
 
-use crate::support::{create, entries, entry, me, read, scene, step};
+use crate::scene::scene;
+use crate::suite::support::{create, entries, entry, me, read, step};
 
 #[test]
 fn concurrent_runs_keep_their_order() {

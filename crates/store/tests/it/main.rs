@@ -1,17 +1,10 @@
 //! Tests of the public interface of the store: durability, exclusivity, formats.
 
-mod answers;
 mod damage;
-mod decisions;
-mod durations;
-mod exchange;
+mod files;
 mod groups;
-mod leases;
 mod names;
-mod pins;
-mod plans;
 mod processes;
-mod prune;
-mod records;
-mod runs;
-mod support;
+mod scene;
+mod suite;
+mod watching;

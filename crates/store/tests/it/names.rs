@@ -8,7 +8,8 @@ use planwright_core::Value;
 use planwright_store::{FileProblem, LeaseHolder, Prune, PruneReport, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::support::{append, create, entries, me, opened, read, scene, step, time};
+use crate::scene::scene;
+use crate::suite::support::{append, create, entries, me, opened, read, step, time};
 
 fn everything() -> Prune {
     Prune {

@@ -9,7 +9,8 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_store::{LeasedRun, Store, StoreError};
 
 use crate::names::check_held;
-use crate::support::{append, create, entry, me, new_run, read, scene, step};
+use crate::scene::scene;
+use crate::suite::support::{append, create, entry, me, new_run, read, step};
 
 /// The variable with the task of the other process, as `TASK PATH`.
 const TASK: &str = "PLANWRIGHT_STORE_TEST_TASK";

@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 use planwright_core::{SeenAnswers, Value};
 use planwright_store::{Prune, RecordedAnswers};
 
-use crate::support::{me, scene};
+use super::support::me;
+use crate::scene::scene;
 
 fn record(digest: &str, answer: &str) -> RecordedAnswers {
     let mut answers = SeenAnswers::default();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use planwright_engine::Durations;
 
-use crate::support::scene;
+use crate::scene::scene;
 
 fn observe(durations: &Durations, tool: &str, seconds: &[u64]) -> Durations {
     let mut durations = durations.clone();

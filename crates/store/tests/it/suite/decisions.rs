@@ -1,15 +1,14 @@
 //! Stored decisions and their watchers.
 
-use std::time::Duration;
-
 use planwright_core::Value;
 use planwright_engine::Decision;
-use planwright_store::{NewDecision, Store, StoreError, StoredDecision};
+use planwright_store::{NewDecision, StoreError, StoredDecision};
 
-use crate::support::{append, at, create, entries, opened, scene, time};
+use super::support::{at, create, time};
+use crate::scene::scene;
 
 /// Approves the call of `step` whose digest is that of `call`.
-fn approve(step: &str, call: impl Into<Value>) -> NewDecision {
+pub(crate) fn approve(step: &str, call: impl Into<Value>) -> NewDecision {
     NewDecision {
         at: at(step),
         digest: format!("{step} {}", call.into()),
@@ -19,7 +18,8 @@ fn approve(step: &str, call: impl Into<Value>) -> NewDecision {
     }
 }
 
-fn steps(decisions: &[StoredDecision]) -> Vec<&str> {
+/// Returns the ids of the steps that were decided.
+pub(crate) fn steps(decisions: &[StoredDecision]) -> Vec<&str> {
     decisions
         .iter()
         .map(|decision| decision.at.step.as_str())
@@ -88,48 +88,4 @@ fn a_decision_is_replaced_only_on_request() {
     ));
     let missing = scene.store.decide("x", &approve("a", 1));
     assert!(matches!(missing, Err(StoreError::Missing { .. })));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waiting_process_receives_each_decision_once() {
-    let scene = scene();
-    let run = create(&scene.store, "r");
-    drop(create(&scene.store, "other"));
-    scene.store.decide("r", &approve("early", 1)).unwrap();
-    let mut decisions = scene.store.watch_decisions("r").unwrap();
-    assert_eq!(steps(&decisions.next().await.unwrap()), ["early"]);
-
-    let elsewhere = Store::open(scene.store.path()).unwrap();
-    elsewhere.decide("other", &approve("x", 1)).unwrap();
-    append(&run, entries([opened()])).unwrap();
-    let patience = Duration::from_secs(5);
-    assert!(
-        tokio::time::timeout(patience, decisions.next())
-            .await
-            .is_err()
-    );
-
-    elsewhere.decide("r", &approve("b", 1)).unwrap();
-    scene.store.decide("r", &approve("c", 1)).unwrap();
-    assert_eq!(steps(&decisions.next().await.unwrap()), ["b", "c"]);
-    elsewhere.replace_decision("r", &approve("b", 1)).unwrap();
-    assert_eq!(steps(&decisions.next().await.unwrap()), ["b"]);
-    assert!(
-        tokio::time::timeout(patience, decisions.next())
-            .await
-            .is_err()
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_decision_that_comes_while_one_waits_is_heard_of() {
-    let scene = scene();
-    drop(create(&scene.store, "r"));
-    let mut decisions = scene.store.watch_decisions("r").unwrap();
-    let decider = async {
-        tokio::time::sleep(Duration::from_mins(1)).await;
-        scene.store.decide("r", &approve("a", 1)).unwrap();
-    };
-    let (found, ()) = tokio::join!(decisions.next(), decider);
-    assert_eq!(steps(&found.unwrap()), ["a"]);
 }

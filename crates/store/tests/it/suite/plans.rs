@@ -3,7 +3,8 @@
 use planwright_core::Value;
 use planwright_store::{NewPlan, SavedPlan, Store, StoreError, StoredPlan};
 
-use crate::support::{scene, time};
+use super::support::time;
+use crate::scene::scene;
 
 fn plan(name: &str, text: &str) -> NewPlan {
     NewPlan {

@@ -1,4 +1,4 @@
-//! Fixtures: a store in a temporary folder, runs and entries for it.
+//! Fixtures: runs and entries.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -9,19 +9,6 @@ use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Journal, JournalError, Record};
 use planwright_engine::{RunStatus, StepStatus, ToolOutput};
 use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
-use tempfile::TempDir;
-
-/// A store in a temporary folder.
-pub(crate) struct Scene {
-    pub(crate) folder: TempDir,
-    pub(crate) store: Store,
-}
-
-pub(crate) fn scene() -> Scene {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path().join("store.db")).unwrap();
-    Scene { folder, store }
-}
 
 pub(crate) fn time(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)

@@ -5,7 +5,8 @@ use planwright_store::{
     StoreError,
 };
 
-use crate::support::{scene, time};
+use super::support::time;
+use crate::scene::scene;
 
 fn identity(origin: &str) -> ServerIdentity {
     ServerIdentity {
@@ -204,9 +205,9 @@ fn the_second_of_two_concurrent_pins_is_a_change() {
     let start = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
         for definition in ["1", "2"] {
-            let (start, path) = (&start, scene.store.path());
+            let (start, scene) = (&start, &scene);
             scope.spawn(move || {
-                let store = Store::open(path).unwrap();
+                let store = scene.open_again();
                 start.wait();
                 pin(&store, "a", &[("pay", definition)]);
             });

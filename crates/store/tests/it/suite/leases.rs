@@ -4,7 +4,8 @@ use std::thread;
 
 use planwright_store::{LeaseHolder, StoreError};
 
-use crate::support::{create, me, scene, time};
+use super::support::{create, me, time};
+use crate::scene::scene;
 
 #[test]
 fn a_run_has_one_lease_at_a_time() {
@@ -52,16 +53,4 @@ fn one_of_many_concurrent_requests_gets_the_lease() {
             }
         }
     }
-}
-
-#[test]
-fn the_lock_file_is_removed_with_the_lease() {
-    let scene = scene();
-    drop(create(&scene.store, "r"));
-    let mut left = std::fs::read_dir(scene.folder.path().join("store.db.runs"))
-        .unwrap()
-        .map(|file| file.unwrap().file_name())
-        .collect::<Vec<_>>();
-    left.sort();
-    assert_eq!(left, ["inode", "setup.lock"]);
 }

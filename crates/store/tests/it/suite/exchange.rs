@@ -7,10 +7,11 @@ use planwright_engine::{Decision, RunStatus};
 use planwright_store::{NewDecision, StoreError};
 use proptest::prelude::*;
 
-use crate::support::{append, at, create, ended, entries, me, opened, read, scene, step, time};
+use super::support::{append, at, create, ended, entries, me, opened, read, step, time};
+use crate::scene::scene;
 
 /// Creates a store with one run that has all kinds of data.
-fn filled() -> (crate::support::Scene, String) {
+fn filled() -> (crate::scene::Scene, String) {
     let scene = scene();
     let run = create(&scene.store, "r");
     let mut records = vec![opened()];

@@ -1,0 +1,121 @@
+//! Storage of plans and runs in a PostgreSQL server, which several machines share.
+//!
+//! The tables are those of `planwright-store`, in a schema of their own. See
+//! [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#one-store-several-databases).
+#![warn(missing_docs)]
+
+/// The server: its address, its connections, and notice of commits.
+mod server;
+
+/// A connection, which executes the statements of the store.
+mod connection;
+
+/// Values of parameters and columns.
+mod values;
+
+/// Leases of runs, which expire unless their process renews them.
+mod lease;
+
+/// The tables, and the migrations to the newest ones.
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use planwright_engine::RunId;
+use planwright_store::database::{Connection, Database, QueryError, RunLease};
+use planwright_store::{LeaseHolder, Store, StoreError};
+
+use crate::connection::PostgresConnection;
+use crate::lease::Leases;
+use crate::server::Server;
+
+/// The options of a store in a PostgreSQL server.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// The time after which a run of a process that is silent counts as interrupted. The process renews its leases three times as
+    /// often.
+    pub lease_time: Duration,
+    /// The time that an operation waits for a server that cannot be reached.
+    pub patience: Duration,
+    /// The folder on this machine with the lists of server processes that runs have started.
+    pub folder: PathBuf,
+}
+
+impl PostgresOptions {
+    /// Leases of 10 seconds, and 5 minutes of patience.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            lease_time: Duration::from_secs(10),
+            patience: Duration::from_mins(5),
+            folder: folder.into(),
+        }
+    }
+}
+
+/// Opens the store at `url`, such as `postgres://user:password@host/database?sslmode=require`, and creates or migrates its tables
+/// in the schema `planwright` if necessary.
+///
+/// # Errors
+///
+/// [`StoreError::File`] if the address is invalid, the server cannot be reached, or a newer version has created the tables.
+pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
+    let server = Arc::new(Server::open(url, options.patience)?);
+    let location = server.location().to_owned();
+    let of = |error: QueryError| error.at(&location);
+    let mut connection = PostgresConnection::open(&server).map_err(of)?;
+    tables::migrate(&mut connection).map_err(of)?;
+    server.listen().map_err(of)?;
+    let database = PostgresDatabase {
+        leases: Leases::new(&server, options.lease_time).map_err(of)?,
+        server,
+        folder: options.folder,
+    };
+    Store::with_database(Arc::new(database), Box::new(connection))
+}
+
+/// A PostgreSQL server as the database of a store.
+#[derive(Debug)]
+struct PostgresDatabase {
+    leases: Arc<Leases>,
+    server: Arc<Server>,
+    folder: PathBuf,
+}
+
+impl Database for PostgresDatabase {
+    fn location(&self) -> &Path {
+        self.server.location()
+    }
+
+    fn writable_by_others(&self) -> Vec<PathBuf> {
+        // The server decides who may write.
+        Vec::new()
+    }
+
+    fn connect(&self) -> Result<Box<dyn Connection>, StoreError> {
+        let connection = PostgresConnection::open(&self.server);
+        let connection = connection.map_err(|error| error.at(self.location()))?;
+        Ok(Box::new(connection))
+    }
+
+    fn check_in_place(&self) -> Result<(), QueryError> {
+        // A connection leads to the same server as long as it is open.
+        Ok(())
+    }
+
+    fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
+        let lease = self.leases.take(id, holder);
+        let lease = lease.map_err(|error| error.at(self.location()))?;
+        Ok(Box::new(lease))
+    }
+
+    fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, StoreError> {
+        let holder = self.leases.holder(id);
+        holder.map_err(|error| error.at(self.location()))
+    }
+
+    fn processes_path(&self, id: &RunId) -> PathBuf {
+        self.folder.join(format!("run-{id}.servers"))
+    }
+}

@@ -1,0 +1,261 @@
+//! The server: its address, the thread that drives the connections to it, and notice of commits.
+
+use std::fmt;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use futures::stream::poll_fn;
+use planwright_store::StoreError;
+use planwright_store::database::QueryError;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_postgres::{AsyncMessage, Client, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::values::query_error;
+
+/// The channel on which each commit is announced.
+pub(crate) const CHANNEL: &str = "planwright_commits";
+
+/// The time that one attempt to connect may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time after which a server that acknowledges nothing counts as lost.
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The longest pause between two attempts to connect.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// A server that connections can be opened to.
+pub(crate) struct Server {
+    /// The address without its password.
+    location: PathBuf,
+    config: Config,
+    tls: MakeRustlsConnect,
+    patience: Duration,
+    /// A number that grows with each commit of any process that this one has notice of.
+    version: Arc<AtomicI64>,
+    handle: Handle,
+    /// The threads of the connections. `None` once this is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Server {
+    /// Reads the address of a server; it is not reached yet.
+    pub(crate) fn open(url: &str, patience: Duration) -> Result<Self, StoreError> {
+        let location = PathBuf::from(without_password(url));
+        let failed = |reason: String| QueryError::failed(reason).at(&location);
+        let mut config = Config::from_str(url)
+            .map_err(|error| failed(format!("its address is invalid: {}", reason_of(&error))))?;
+        config
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(SILENCE_TIMEOUT)
+            .keepalives_idle(SILENCE_TIMEOUT);
+        if config.get_application_name().is_none() {
+            config.application_name("planwright");
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("planwright-postgres")
+            .enable_all()
+            .build()
+            .map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            tls: tls().map_err(|error| failed(error.to_string()))?,
+            location,
+            config,
+            patience,
+            version: Arc::default(),
+            handle: runtime.handle().clone(),
+            runtime: Some(runtime),
+        })
+    }
+
+    /// Returns the address without its password.
+    pub(crate) fn location(&self) -> &Path {
+        &self.location
+    }
+
+    /// Returns a number that grows with each commit.
+    pub(crate) fn version(&self) -> i64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Connects. While the server cannot be reached, tries again as long as the patience lasts, if the caller `waits`.
+    pub(crate) fn connect(&self, waits: bool) -> Result<Client, QueryError> {
+        let begun = Instant::now();
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.wait(connect(self.config.clone(), self.tls.clone())) {
+                Ok((client, connection)) => {
+                    self.handle.spawn(connection);
+                    return Ok(client);
+                }
+                Err(error) if waits && is_passing(&error) && begun.elapsed() < self.patience => {
+                    tracing::warn!(
+                        server = %self.location.display(),
+                        error = reason_of(&error),
+                        "the store cannot be reached; trying again"
+                    );
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(MAX_RETRY_PAUSE);
+                }
+                Err(error) => return Err(query_error(&error)),
+            }
+        }
+    }
+
+    /// Listens for commits of all processes, and connects again if the connection is lost.
+    pub(crate) fn listen(&self) -> Result<(), QueryError> {
+        let (config, tls) = (self.config.clone(), self.tls.clone());
+        let version = Arc::clone(&self.version);
+        let first = self.wait(listen(config.clone(), tls.clone()));
+        let mut listener = first.map_err(|error| query_error(&error))?;
+        self.handle.spawn(async move {
+            loop {
+                let (client, mut notices) = listener;
+                while notices.recv().await.is_some() {
+                    version.fetch_add(1, Ordering::AcqRel);
+                }
+                drop(client);
+                listener = loop {
+                    match listen(config.clone(), tls.clone()).await {
+                        Ok(listener) => break listener,
+                        Err(_) => tokio::time::sleep(MAX_RETRY_PAUSE).await,
+                    }
+                };
+                // Commits may have been missed.
+                version.fetch_add(1, Ordering::AcqRel);
+            }
+        });
+        Ok(())
+    }
+
+    /// Waits for `work`, which the threads of the connections do. It may be called from any thread, also from one of a runtime.
+    fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+        match pollster::block_on(self.handle.spawn(work)) {
+            Ok(result) => result,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // A runtime must not wait for its threads if this is a thread of another one.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("location", &self.location)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A connection in progress: it must be driven for its client to get results.
+type Driver = futures::future::BoxFuture<'static, ()>;
+
+async fn connect(
+    config: Config,
+    tls: MakeRustlsConnect,
+) -> Result<(Client, Driver), tokio_postgres::Error> {
+    let (client, connection) = config.connect(tls).await?;
+    let driver = async move {
+        // Its client gets the error, too.
+        let _ = connection.await;
+    };
+    Ok((client, Box::pin(driver)))
+}
+
+/// A connection with notice of commits. The channel closes if the connection is lost.
+type Listener = (Client, UnboundedReceiver<()>);
+
+async fn listen(config: Config, tls: MakeRustlsConnect) -> Result<Listener, tokio_postgres::Error> {
+    let (client, mut connection) = config.connect(tls).await?;
+    let (sender, receiver) = unbounded_channel();
+    tokio::spawn(async move {
+        let mut messages = poll_fn(move |context| connection.poll_message(context));
+        while let Some(Ok(message)) = messages.next().await {
+            if let AsyncMessage::Notification(_) = message
+                && sender.send(()).is_err()
+            {
+                break;
+            }
+        }
+    });
+    client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+    Ok((client, receiver))
+}
+
+fn tls() -> Result<MakeRustlsConnect, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_platform_verifier()?
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
+/// Returns true if a later attempt to connect may succeed: the server is not reached, or is starting or stopping.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    match error.code() {
+        Some(code) => matches!(code.code(), "57P01" | "57P02" | "57P03" | "53300"),
+        None => true,
+    }
+}
+
+/// Returns the reason of an error, with that of its cause.
+pub(crate) fn reason_of(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        return error.message().to_owned();
+    }
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+/// Returns `url` with a password replaced: messages repeat it.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return "postgres".to_owned();
+    };
+    // Parameters may have a password, too.
+    let (rest, _) = rest.split_once('?').unwrap_or((rest, ""));
+    match rest.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}")
+        }
+        None => format!("{scheme}://{rest}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_has_the_password() {
+        for (url, shown) in [
+            ("postgres://me:se:cret@h:5/d", "postgres://me@h:5/d"),
+            ("postgresql://me@h/d?password=secret", "postgresql://me@h/d"),
+            ("postgres://h/d", "postgres://h/d"),
+            ("host=h password=secret", "postgres"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Values of parameters and columns, and errors.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use planwright_store::FileProblem;
+use planwright_store::database::{DatabaseError, QueryCause, QueryError, SqlRow, SqlValue};
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
+
+use crate::server::reason_of;
+
+/// A parameter of a statement, converted to the type that the server expects.
+#[derive(Debug)]
+pub(crate) struct Param<'a>(pub(crate) &'a SqlValue<'a>);
+
+impl ToSql for Param<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self.0 {
+            SqlValue::Null => Ok(IsNull::Yes),
+            SqlValue::Integer(number) => match *kind {
+                Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
+                Type::INT8 => number.to_sql(kind, out),
+                _ => Err(format!("an integer is no {kind}").into()),
+            },
+            SqlValue::Text(text) => encode_text(text).as_ref().to_sql(kind, out),
+            SqlValue::Bytes(bytes) => bytes.as_ref().to_sql(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// A row of a result.
+pub(crate) struct PostgresRow<'a>(pub(crate) &'a Row);
+
+impl SqlRow for PostgresRow<'_> {
+    fn value(&self, index: usize) -> Result<SqlValue<'_>, QueryError> {
+        let Self(row) = self;
+        let column = row.columns().get(index);
+        let column =
+            column.ok_or_else(|| QueryError::failed(format!("a row has no column {index}")))?;
+        let failed = |error| query_error(&error);
+        let value = match *column.type_() {
+            Type::INT8 => row
+                .try_get::<_, Option<i64>>(index)
+                .map(|n| n.map(SqlValue::Integer)),
+            Type::INT4 => row
+                .try_get::<_, Option<i32>>(index)
+                .map(|n| n.map(|n| SqlValue::Integer(n.into()))),
+            Type::BOOL => row
+                .try_get::<_, Option<bool>>(index)
+                .map(|is| is.map(|is| SqlValue::Integer(is.into()))),
+            Type::TEXT => row
+                .try_get::<_, Option<&str>>(index)
+                .map(|text| text.map(|text| SqlValue::Text(decode_text(text)))),
+            Type::BYTEA => row
+                .try_get::<_, Option<&[u8]>>(index)
+                .map(|bytes| bytes.map(|bytes| SqlValue::Bytes(bytes.into()))),
+            ref other => {
+                let reason = format!("the column {index} of a row has the type {other}");
+                return Err(QueryError::of(FileProblem::Damaged(reason)));
+            }
+        };
+        Ok(value.map_err(failed)?.unwrap_or(SqlValue::Null))
+    }
+}
+
+/// The character that begins an escape in a stored text: one that has no meaning in any language.
+const ESCAPE: char = '\u{F0000}';
+
+/// Returns `text` as it is stored: PostgreSQL refuses the character with the number 0 in texts.
+fn encode_text(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\0', ESCAPE]) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.replace(ESCAPE, "\u{F0000}1");
+    Cow::Owned(escaped.replace('\0', "\u{F0000}0"))
+}
+
+/// Returns the text that [`encode_text`] has encoded.
+fn decode_text(stored: &str) -> Cow<'_, str> {
+    if !stored.contains(ESCAPE) {
+        return Cow::Borrowed(stored);
+    }
+    let zeros = stored.replace("\u{F0000}0", "\0");
+    Cow::Owned(zeros.replace("\u{F0000}1", "\u{F0000}"))
+}
+
+/// Converts an error of the server or of the connection to it.
+pub(crate) fn query_error(error: &tokio_postgres::Error) -> QueryError {
+    let reason = reason_of(error);
+    let (problem, cause) = match error.code() {
+        None if error.is_closed() || error.source().is_some() => {
+            (FileProblem::Failed(reason), QueryCause::Transient)
+        }
+        None => (FileProblem::Failed(reason), QueryCause::Database),
+        Some(code) => match *code {
+            SqlState::UNIQUE_VIOLATION => (FileProblem::Failed(reason), QueryCause::Conflict),
+            SqlState::DISK_FULL => (FileProblem::Full, QueryCause::Data),
+            SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
+                (FileProblem::ReadOnly, QueryCause::Database)
+            }
+            SqlState::T_R_DEADLOCK_DETECTED
+            | SqlState::T_R_SERIALIZATION_FAILURE
+            | SqlState::ADMIN_SHUTDOWN
+            | SqlState::CRASH_SHUTDOWN
+            | SqlState::CANNOT_CONNECT_NOW => (FileProblem::Failed(reason), QueryCause::Transient),
+            // Data exceptions, and values that are too large.
+            ref other
+                if ["22", "23", "54"]
+                    .iter()
+                    .any(|class| other.code().starts_with(class)) =>
+            {
+                (FileProblem::Failed(reason), QueryCause::Data)
+            }
+            _ => (FileProblem::Failed(reason), QueryCause::Database),
+        },
+    };
+    QueryError::Database(DatabaseError { problem, cause })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_comes_back() {
+        for text in [
+            "",
+            "a",
+            "\0",
+            "\u{F0000}",
+            "\u{F0000}0",
+            "\u{F0000}1\0\u{F0000}",
+        ] {
+            let encoded = encode_text(text);
+            assert!(!encoded.contains('\0'));
+            assert_eq!(decode_text(&encoded), text);
+        }
+    }
+}

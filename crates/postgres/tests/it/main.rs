@@ -1,0 +1,6 @@
+//! Tests of a store in a PostgreSQL server: those that every database passes, and those of leases and lost connections.
+
+mod faults;
+mod scene;
+#[path = "../../../store/tests/it/suite/mod.rs"]
+mod suite;

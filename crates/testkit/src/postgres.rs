@@ -1,0 +1,233 @@
+//! A PostgreSQL server in a temporary folder, on a port of its own.
+
+use std::env;
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, Stdio};
+use std::time::UNIX_EPOCH;
+
+use tempfile::TempDir;
+
+/// The folders in which Debian's packages have the programs of the server, the newest version first.
+const PROGRAMS: &str = "/usr/lib/postgresql";
+
+/// The variable with the address of a server for all tests, as the program `postgres-server` of this crate prints it.
+pub const SHARED_SERVER: &str = "PLANWRIGHT_POSTGRES";
+
+/// A new database, in a server for all tests or, if there is none, in one of its own.
+#[derive(Debug)]
+pub struct PostgresDatabase {
+    url: String,
+    _server: Option<PostgresServer>,
+}
+
+impl PostgresDatabase {
+    /// Creates the database.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`PostgresServer::start`], and of the program `createdb`.
+    pub fn create() -> io::Result<Self> {
+        let Some(server) = env::var_os(SHARED_SERVER) else {
+            let server = PostgresServer::start()?;
+            return Ok(Self {
+                url: server.url(),
+                _server: Some(server),
+            });
+        };
+        let server = server.to_string_lossy();
+        let since = UNIX_EPOCH.elapsed().unwrap_or_default();
+        let name = format!("test_{}_{}", process::id(), since.as_nanos());
+        let made = Command::new(programs()?.join("createdb"))
+            .arg("--maintenance-db")
+            .args([&*server, &*name])
+            .status()?;
+        if !made.success() {
+            return Err(io::Error::other(format!("createdb ended with {made}")));
+        }
+        let (base, _) = server.rsplit_once('/').unwrap_or_default();
+        Ok(Self {
+            url: format!("{base}/{name}"),
+            _server: None,
+        })
+    }
+
+    /// Returns the address of the database.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+/// A server, which is killed and removed when this is dropped. A commit is not synced to the disk: the server survives its own death,
+/// not that of the machine.
+#[derive(Debug)]
+pub struct PostgresServer {
+    folder: TempDir,
+    programs: PathBuf,
+    port: u16,
+    process: Option<Child>,
+}
+
+impl PostgresServer {
+    /// Starts a server.
+    ///
+    /// # Errors
+    ///
+    /// If the programs are missing, or the server does not start.
+    pub fn start() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("planwright-pg").tempdir()?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut server = Self {
+            folder,
+            programs: programs()?,
+            port,
+            process: None,
+        };
+        own(server.folder.path())?;
+        let made = server
+            .command("initdb")
+            .args([
+                "--no-sync",
+                "--auth=trust",
+                "--username=planwright",
+                "--locale=C",
+                "--encoding=UTF8",
+            ])
+            .arg("--pgdata")
+            .arg(server.data())
+            .stdout(Stdio::null())
+            .status()?;
+        if !made.success() {
+            return Err(io::Error::other(format!("initdb ended with {made}")));
+        }
+        server.start_again()?;
+        Ok(server)
+    }
+
+    /// Starts the server again after [`kill`](Self::kill), and waits until it accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start.
+    pub fn start_again(&mut self) -> io::Result<()> {
+        let mut process = self
+            .command("postgres")
+            .arg("-D")
+            .arg(self.data())
+            .args(["-p", &self.port.to_string()])
+            .arg("-k")
+            .arg(self.folder.path())
+            .args([
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "fsync=off",
+                "-c",
+                "max_connections=200",
+            ])
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()?;
+        let log = process.stderr.take().map(BufReader::new);
+        let mut seen = Vec::new();
+        let mut lines = log.into_iter().flat_map(BufRead::lines);
+        let is_ready = lines.by_ref().map_while(Result::ok).any(|line| {
+            let is_ready = line.contains("ready to accept connections");
+            seen.push(line);
+            is_ready
+        });
+        if !is_ready {
+            let _ = process.kill();
+            let _ = process.wait();
+            return Err(io::Error::other(format!(
+                "the server did not start: {}",
+                seen.join("\n")
+            )));
+        }
+        // A full pipe would stop the server.
+        std::thread::spawn(move || lines.for_each(drop));
+        self.process = Some(process);
+        Ok(())
+    }
+
+    /// Kills the server, as a crash of it.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+
+    /// Returns the address of the database of the server.
+    pub fn url(&self) -> String {
+        format!("postgres://planwright@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// Returns the folder of the server, for other files of the test.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        command.current_dir(self.folder.path());
+        #[cfg(unix)]
+        if let Some((user, group)) = unprivileged() {
+            use std::os::unix::process::CommandExt;
+            command.uid(user).gid(group);
+        }
+        command
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn programs() -> io::Result<PathBuf> {
+    let mut versions: Vec<PathBuf> = fs::read_dir(PROGRAMS)
+        .map_err(|_| missing())?
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .filter(|folder| folder.join("postgres").exists())
+        .collect();
+    versions.sort();
+    versions.pop().ok_or_else(missing)
+}
+
+fn missing() -> io::Error {
+    io::Error::other("there is no PostgreSQL server: install Debian's package `postgresql`")
+}
+
+/// Returns the user and group of the server if this process is the administrator, as whom a server refuses to run.
+#[cfg(unix)]
+fn unprivileged() -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+    let users = fs::read_to_string("/etc/passwd").ok().filter(|_| is_root)?;
+    let user = users.lines().find(|line| line.starts_with("postgres:"))?;
+    let mut fields = user.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}
+
+#[cfg(not(unix))]
+fn unprivileged() -> Option<(u32, u32)> {
+    None
+}
+
+/// Gives `folder` to the user of the server.
+fn own(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some((user, group)) = unprivileged() {
+        std::os::unix::fs::chown(folder, Some(user), Some(group))?;
+    }
+    let _ = folder;
+    Ok(())
+}
