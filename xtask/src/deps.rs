@@ -47,6 +47,11 @@ const LAYERS: &[Layer] = &[
         tests_may_use: &[],
     },
     Layer {
+        name: "planwright-postgres",
+        may_use: &["planwright-engine", "planwright-store"],
+        tests_may_use: &["planwright-core", "planwright-testkit"],
+    },
+    Layer {
         name: "planwright-planner",
         may_use: &[
             "planwright-core",
@@ -94,6 +99,7 @@ const LAYERS: &[Layer] = &[
             "planwright",
             "planwright-core",
             "planwright-mcp",
+            "planwright-postgres",
             "planwright-serve",
             "planwright-store",
             "planwright-web",
@@ -173,7 +179,12 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("reqwest", &["planwright-mcp", "planwright-planner"]),
     (
         "rustls",
-        &["planwright-mcp", "planwright-planner", "planwright"],
+        &[
+            "planwright-mcp",
+            "planwright-planner",
+            "planwright-postgres",
+            "planwright",
+        ],
     ),
     ("rusqlite", &["planwright-store", "planwright-bench"]),
     ("rust-stemmers", &["planwright-planner"]),
@@ -191,6 +202,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("subtle", &["planwright-serve", "planwright-web"]),
     ("tiktoken-rs", &["planwright-bench"]),
     ("unicode-security", &["planwright"]),
+    ("tokio-postgres", &["planwright-postgres"]),
     ("toml", &["planwright"]),
     ("toml_edit", &["planwright-cli"]),
     ("tracing-subscriber", &["planwright-cli"]),
@@ -200,6 +212,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
             "planwright-engine",
             "planwright-mcp",
             "planwright-planner",
+            "planwright-postgres",
             "planwright-store",
             "planwright-testkit",
             "planwright-bench",

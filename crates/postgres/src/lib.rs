@@ -37,7 +37,7 @@ pub struct PostgresOptions {
     /// The time after which a run of a process that is silent counts as interrupted. The process renews its leases three times as
     /// often.
     pub lease_time: Duration,
-    /// The time that an operation waits for a server that cannot be reached.
+    /// The time that a write waits between attempts to reach a server that is away.
     pub patience: Duration,
     /// The folder on this machine with the lists of server processes that runs have started.
     pub folder: PathBuf,

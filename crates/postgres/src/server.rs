@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::poll_fn;
@@ -90,7 +90,7 @@ impl Server {
 
     /// Connects. While the server cannot be reached, tries again as long as the patience lasts, if the caller `waits`.
     pub(crate) fn connect(&self, waits: bool) -> Result<Client, QueryError> {
-        let begun = Instant::now();
+        let mut waited = Duration::ZERO;
         let mut pause = Duration::from_millis(20);
         loop {
             match self.wait(connect(self.config.clone(), self.tls.clone())) {
@@ -98,13 +98,14 @@ impl Server {
                     self.handle.spawn(connection);
                     return Ok(client);
                 }
-                Err(error) if waits && is_passing(&error) && begun.elapsed() < self.patience => {
+                Err(error) if waits && is_passing(&error) && waited < self.patience => {
                     tracing::warn!(
                         server = %self.location.display(),
                         error = reason_of(&error),
                         "the store cannot be reached; trying again"
                     );
                     std::thread::sleep(pause);
+                    waited += pause;
                     pause = (pause * 2).min(MAX_RETRY_PAUSE);
                 }
                 Err(error) => return Err(query_error(&error)),

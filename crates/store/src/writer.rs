@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use planwright_engine::JournalError;
 use planwright_engine::RunId;
@@ -90,8 +90,8 @@ const MAX_GROUP_SIZE: usize = 4096;
 /// A change other than an append to a journal.
 type Change = Box<dyn FnOnce(&mut dyn Connection) + Send>;
 
-/// The time for which entries are written again after the connection to the database was lost.
-const MAX_RETRY_TIME: Duration = Duration::from_mins(5);
+/// The number of times that entries are written again after the connection to the database was lost.
+const MAX_RETRIES: u32 = 100;
 /// The pause between two attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -282,18 +282,18 @@ fn refuse_if_failed(append: EncodedAppend) -> Option<EncodedAppend> {
 
 /// Inserts all entries in one transaction, which is repeated if the connection is lost.
 fn insert_repeatedly(to: &mut WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
-    let begun = Instant::now();
-    let mut attempt = Attempt::First;
-    loop {
-        match insert_in_transaction(to, group, attempt) {
-            Err(error) if error.is_transient() && begun.elapsed() < MAX_RETRY_TIME => {
+    let mut result = insert_in_transaction(to, group, Attempt::First);
+    for _ in 0..MAX_RETRIES {
+        match result {
+            Err(error) if error.is_transient() => {
                 // A database that cannot be reached is waited for when the next transaction begins.
                 thread::sleep(RETRY_PAUSE);
-                attempt = Attempt::Repeated;
+                result = insert_in_transaction(to, group, Attempt::Repeated);
             }
-            result => return result,
+            other => return other,
         }
     }
+    result
 }
 
 /// An attempt to insert entries.

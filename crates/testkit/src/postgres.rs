@@ -29,6 +29,10 @@ impl PostgresDatabase {
     /// # Errors
     ///
     /// Those of [`PostgresServer::start`], and of the program `createdb`.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the task that runs all tests names its server"
+    )]
     pub fn create() -> io::Result<Self> {
         let Some(server) = env::var_os(SHARED_SERVER) else {
             let server = PostgresServer::start()?;

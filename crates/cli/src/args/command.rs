@@ -444,7 +444,8 @@ impl SingleCallArguments {
 /// The store of runs and plans.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StoreArguments {
-    /// The file that stores runs and plans; default: `PLANWRIGHT_STORE`, else a file in the user's data folder.
+    /// The file that stores runs and plans, or the address of a PostgreSQL server, `postgres://USER@HOST/DATABASE`; default:
+    /// `PLANWRIGHT_STORE`, else a file in the user's data folder.
     #[arg(help_heading = KEEPING, long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 }

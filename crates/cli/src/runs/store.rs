@@ -13,6 +13,7 @@ use planwright::engine::run::StepSummary;
 use planwright::engine::{Durations, ErrorKind, RunSummary, StepStatus};
 use planwright::format::{DURATIONS_SCHEMA, DurationsV1, ToolSourcesV1};
 use planwright::stored::StoredRunError;
+use planwright_postgres::PostgresOptions;
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::args::{RunFormat, StoreArguments, ToolArguments};
@@ -27,7 +28,7 @@ pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store
         Some(path) => path.clone(),
         None => usual_place()?,
     };
-    let store = Store::open(path).map_err(explain)?;
+    let store = open_at(&path).map_err(explain)?;
     let writable = store.writable_by_others();
     if !writable.is_empty() && !IS_WARNED.swap(true, Ordering::Relaxed) {
         for path in writable {
@@ -50,10 +51,30 @@ pub(crate) fn seal_key(store: Option<&Store>) -> Result<Option<SealKey>, Command
 /// Opens the store that the arguments name, else the user's own, unless it does not exist yet.
 pub(crate) fn open_if_there(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
     let path = arguments.store.clone().or_else(|| usual_place().ok());
-    match path.filter(|path| path.exists()) {
-        Some(path) => Store::open(path).map(Some).map_err(explain),
+    match path.filter(|path| path.exists() || server_address(path).is_some()) {
+        Some(path) => open_at(&path).map(Some).map_err(explain),
         None => Ok(None),
     }
+}
+
+/// Opens the store in a file or, if `path` is the address of one, in a PostgreSQL server.
+fn open_at(path: &Path) -> Result<Store, StoreError> {
+    let Some(url) = server_address(path) else {
+        return Store::open(path);
+    };
+    // Server processes belong to this machine, whatever store their runs are in.
+    let folder = environment::data_folder().unwrap_or_else(std::env::temp_dir);
+    planwright_postgres::open(url, PostgresOptions::new(folder.join("servers")))
+}
+
+/// Returns the address of a PostgreSQL server, if `path` is one.
+fn server_address(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let schemes = ["postgres://", "postgresql://"];
+    schemes
+        .iter()
+        .any(|scheme| text.starts_with(scheme))
+        .then_some(text)
 }
 
 fn usual_place() -> Result<PathBuf, CommandError> {

@@ -37,6 +37,7 @@ mod orphans;
 mod paging;
 mod pins;
 mod planner;
+mod postgres;
 mod program;
 mod prompts;
 mod real_servers;

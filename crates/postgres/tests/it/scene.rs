@@ -75,7 +75,7 @@ impl ServerScene {
 fn options(folder: &TempDir) -> PostgresOptions {
     PostgresOptions {
         lease_time: Duration::from_secs(2),
-        patience: Duration::from_secs(60),
+        patience: Duration::from_mins(1),
         ..PostgresOptions::new(folder.path())
     }
 }

@@ -1,0 +1,84 @@
+//! Runs in a PostgreSQL server.
+
+use std::fs;
+
+use planwright_testkit::postgres::PostgresDatabase;
+use serde_json::json;
+
+use crate::program::{json_report, planwright, stderr, stdout};
+
+#[test]
+fn a_run_is_decided_and_resumed_from_another_machine() {
+    let database = PostgresDatabase::create().unwrap();
+    let machines = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let tools = json!({"tools": {
+        "look": {"annotations": {"readOnlyHint": true}, "value": {"amount": 3}},
+        "pay": {"annotations": {"destructiveHint": true}, "echo": true}
+    }});
+    let plan = json!({"name": "payment", "steps": [
+        {"id": "price", "tool": "look"},
+        {"id": "paid", "tool": "pay", "args": {"amount": "${price.amount}"}}
+    ]});
+    for machine in &machines {
+        fs::write(machine.path().join("tools.json"), tools.to_string()).unwrap();
+        fs::write(machine.path().join("plan.json"), plan.to_string()).unwrap();
+    }
+    let on = |machine: usize, arguments: &[&str]| {
+        let mut command = planwright(machines[machine].path());
+        let output = command
+            .args(arguments)
+            .env("PLANWRIGHT_STORE", database.url())
+            .output()
+            .unwrap();
+        (
+            output.status.code(),
+            stdout(&output),
+            stderr(&output),
+            output,
+        )
+    };
+    let run = [
+        "run",
+        "plan.json",
+        "--simulate",
+        "tools.json",
+        "--format",
+        "json",
+    ];
+    let (status, _, errors, output) = on(0, &run);
+    assert_eq!(status, Some(4), "{errors}");
+    let id = json_report(&output)["run"].as_str().unwrap().to_owned();
+    let (_, listed, _, _) = on(1, &["runs"]);
+    assert!(
+        listed.contains("payment") && listed.contains("waiting"),
+        "{listed}"
+    );
+    let (_, _, _, shown) = on(1, &["approve", &id, "--show", "--format", "json"]);
+    let shown = json_report(&shown);
+    let digest = shown["calls"][0]["digest"].as_str().unwrap();
+    let (status, _, errors, _) = on(1, &["approve", &id, "--digest", digest]);
+    assert_eq!(status, Some(0), "{errors}");
+    let (status, text, errors, _) = on(0, &["resume", &id]);
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(text.contains('3'), "{text}");
+    let (status, text, errors, _) = on(1, &["replay", &id]);
+    assert_eq!(status, Some(0), "{errors}");
+    assert!(text.contains("✓"), "{text}");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_an_error_without_the_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = planwright(folder.path());
+    let output = command
+        .args(["runs", "--store", "postgres://me:secret@127.0.0.1:1/runs"])
+        .output()
+        .unwrap();
+    let errors = stderr(&output);
+    assert!(
+        errors.contains("`postgres://me@127.0.0.1:1/runs`"),
+        "{errors}"
+    );
+    assert!(!errors.contains("secret"), "{errors}");
+    assert_eq!(output.status.code(), Some(70), "{errors}");
+}
