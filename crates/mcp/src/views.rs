@@ -23,7 +23,9 @@ pub(crate) fn declared(capabilities: &Value) -> Option<Value> {
         let mut types = types.iter().filter_map(Value::as_text);
         types.any(|one| one.replace(' ', "") == MEDIA_TYPE)
     });
-    shows_html.then(|| Value::object([(EXTENSION, stated.clone())]))
+    // Nothing else that the client states: the declaration is part of what distinguishes the sessions that clients share.
+    let types = Value::list([Value::from(MEDIA_TYPE)]);
+    shows_html.then(|| Value::object([(EXTENSION, Value::object([("mimeTypes", types)]))]))
 }
 
 /// Returns whether the entry of a tool says that it is for the views of its server, and not for models. Without a statement, a tool is for
@@ -38,11 +40,32 @@ pub(crate) fn is_for_views(entry: &Value) -> bool {
     })
 }
 
-/// Returns the address of the view that the entry of a tool names.
+/// Returns the address of the view that the entry of a tool names. Addresses of other schemes are those of resources, and no views.
 #[cfg(feature = "gateway")]
 pub(crate) fn address(entry: &Value) -> Option<Arc<str>> {
     let meta = entry.get("_meta")?;
     let named = meta.get("ui").and_then(|ui| text_field(ui, "resourceUri"));
     // Servers of the extension's first drafts name it so.
-    named.or_else(|| text_field(meta, "ui/resourceUri"))
+    let named = named.or_else(|| text_field(meta, "ui/resourceUri"));
+    named.filter(|address| address.starts_with("ui://"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_declare_views_in_one_way() {
+        let client = |stated: &str| {
+            let text = format!(r#"{{"extensions": {{"{EXTENSION}": {stated}}}}}"#);
+            declared(&Value::from_json(&text).unwrap())
+        };
+        let plain = client(r#"{"mimeTypes": ["text/html;profile=mcp-app"]}"#);
+        let other = client(
+            r#"{"mimeTypes": ["text/plain", "text/html; profile=mcp-app"], "mark": "client 7"}"#,
+        );
+        assert!(plain.is_some());
+        assert_eq!(plain, other);
+        assert_eq!(client(r#"{"mimeTypes": ["text/plain"]}"#), None);
+    }
 }

@@ -123,6 +123,15 @@ impl ViewTokens {
         all
     }
 
+    /// Makes tokens valid again whose decision was not stored.
+    fn give_back(&self, client: &ClientId, unused: Vec<(Arc<str>, Arc<str>)>) {
+        let mut tokens = self.lock();
+        for (digest, token) in unused {
+            let place = tokens.deciding.entry((client.clone(), digest));
+            place.or_insert(token);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Tokens> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,7 +183,8 @@ impl PlanHost {
             return Err(for_views_alone());
         }
         let path = text("path").ok_or_else(|| BadRequest("`path` is missing".to_owned()))?;
-        let body = call.arguments.get("body").cloned();
+        let body = text("body").map(Value::from_json).transpose();
+        let body = body.map_err(|error| not_json("body", &error))?;
         let (status, body) = page
             .read(owner(&call.client.id), path.to_owned(), body)
             .await;
@@ -207,11 +217,26 @@ impl PlanHost {
                 Some((Arc::from(digest), Arc::from(token)))
             })
             .collect();
-        let given = given.filter(|given| !given.is_empty());
-        if !given.is_some_and(|given| self.view_tokens.take(&call.client.id, &given)) {
+        let given = given
+            .filter(|given| !given.is_empty() && self.view_tokens.take(&call.client.id, given));
+        let Some(given) = given else {
             return Err(for_views_alone());
+        };
+        // The view sends JSON as text, since clients round the numbers of messages.
+        if let Some(arguments) = body.get("arguments").and_then(Value::as_text) {
+            match Value::from_json(arguments) {
+                Ok(arguments) => drop(body.insert("arguments".into(), arguments)),
+                Err(error) => {
+                    self.view_tokens.give_back(&call.client.id, given);
+                    return Err(not_json("arguments", &error));
+                }
+            }
         }
         let (status, body) = page.decide(owner(&call.client.id), Value::from(body)).await;
+        if status >= 400 {
+            // After a wrong passphrase, the person tries again.
+            self.view_tokens.give_back(&call.client.id, given);
+        }
         Ok(answer(status, body))
     }
 
@@ -241,6 +266,10 @@ impl PlanHost {
     }
 }
 
+fn not_json(name: &str, error: &impl std::fmt::Display) -> BadRequest {
+    BadRequest(format!("`{name}` is not JSON: {error}"))
+}
+
 fn for_views_alone() -> BadRequest {
     BadRequest("only the view of the run calls this tool: a person decides there".to_owned())
 }
@@ -257,14 +286,18 @@ fn digests(body: &Value) -> Vec<Arc<str>> {
     digests.map(Arc::from).collect()
 }
 
-/// A result for the view: a client gives `structuredContent` to the view alone if it follows the extension.
+/// A result for the view: a client gives `structuredContent` to the view alone if it follows the extension. The body is JSON as text, since
+/// clients round the numbers of messages.
 fn answer(status: u16, body: Value) -> Value {
     let content = json!([{"type": "text", "text": "this result is for the view of the run"}]);
     Value::object([
         ("content", Value::from(content)),
         (
             "structuredContent",
-            Value::object([("status", Value::from(u64::from(status))), ("body", body)]),
+            Value::object([
+                ("status", Value::from(u64::from(status))),
+                ("text", Value::from(body.to_json())),
+            ]),
         ),
     ])
 }
@@ -293,7 +326,7 @@ pub(crate) fn read_run_view() -> serde_json::Value {
         "title": "Read for the view of a run",
         "description": "For the view of a run.",
         "inputSchema": {"type": "object", "properties": {
-            "path": {"type": "string"}, "body": {}, "token": {"type": "string"}
+            "path": {"type": "string"}, "body": {"type": "string"}, "token": {"type": "string"}
         }, "required": ["path", "token"]},
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
         "_meta": {"ui": {"resourceUri": ADDRESS, "visibility": ["app"]}}
@@ -312,7 +345,7 @@ pub(crate) fn decide_call() -> serde_json::Value {
                 "at": {"type": "string"}, "digest": {"type": "string"}
             }, "required": ["at", "digest"]}},
             "decision": {"type": "string", "enum": ["approve", "change", "reject"]},
-            "arguments": {"type": "object"},
+            "arguments": {"type": "string"},
             "reason": {"type": "string"},
             "passphrase": {"type": "string"},
             "tokens": {"type": "object"}

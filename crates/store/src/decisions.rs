@@ -56,7 +56,17 @@ impl Store {
     /// [`StoreError::Decided`] if the same call has a decision already; [`StoreError::ChangedSecret`] if the changed arguments
     /// replace a secret or contain one in another place; those of [`Store::run`].
     pub fn decide(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
-        self.store_decision(selector, new, ExistingDecision::Keep)
+        let run = self.run(selector)?.id;
+        self.store_decisions(&[(run, new.clone())], ExistingDecision::Keep)
+    }
+
+    /// Stores decisions about calls of runs: all of them, or none.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::decide`]. Nothing is stored then.
+    pub fn decide_all(&self, new: &[(RunId, NewDecision)]) -> Result<(), StoreError> {
+        self.store_decisions(new, ExistingDecision::Keep)
     }
 
     /// Stores a decision, and replaces an existing one about the same call.
@@ -65,7 +75,8 @@ impl Store {
     ///
     /// Those of [`Store::run`].
     pub fn replace_decision(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
-        self.store_decision(selector, new, ExistingDecision::Replace)
+        let run = self.run(selector)?.id;
+        self.store_decisions(&[(run, new.clone())], ExistingDecision::Replace)
     }
 
     /// Returns all decisions about calls of a run, the oldest first.
@@ -81,11 +92,10 @@ impl Store {
     }
 
     /// Checks that the changed arguments of a decision would store no secret.
-    fn check_args(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
+    fn check_args(&self, run: &RunId, new: &NewDecision) -> Result<(), StoreError> {
         let Decision::Approve { args: Some(args) } = &new.decision else {
             return Ok(());
         };
-        let run = self.run(selector)?.id;
         let entries = self
             .entries(run.as_str())?
             .collect::<Result<Vec<Entry>, StoreError>>()?;
@@ -96,10 +106,10 @@ impl Store {
             };
             (**at == *new.at).then_some(subject)
         });
-        let asked = asked.filter(|subject| subject.digest(&run, &new.at) == new.digest);
+        let asked = asked.filter(|subject| subject.digest(run, &new.at) == new.digest);
         match asked.map(|subject| subject.check_changed_args(args)) {
             Some(Err(error)) => Err(StoreError::ChangedSecret {
-                run,
+                run: run.clone(),
                 at: new.at.to_string(),
                 error,
             }),
@@ -142,28 +152,32 @@ impl Store {
         Ok(())
     }
 
-    fn store_decision(
+    fn store_decisions(
         &self,
-        selector: &str,
-        new: &NewDecision,
+        new: &[(RunId, NewDecision)],
         existing: ExistingDecision,
     ) -> Result<(), StoreError> {
-        // Checked outside of the change: this reads the whole journal, which would keep the writer thread busy.
-        self.check_args(selector, new)?;
-        let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
-        let (selector, at) = (selector.to_owned(), new.at.to_string());
+        let mut rows = Vec::with_capacity(new.len());
+        for (run, new) in new {
+            // Checked outside of the change: this reads the whole journal, which would keep the writer thread busy.
+            self.check_args(run, new)?;
+            let row = DecisionRow::encode(new).map_err(StoreError::Format)?;
+            rows.push((run.clone(), new.at.to_string(), row));
+        }
         self.writer().change(move |session| {
-            let (run, id) = find(session, &selector)?;
-            if let ExistingDecision::Replace = existing {
-                row.delete_existing(session, run)?;
+            for (run, at, row) in rows {
+                let (number, id) = find(session, run.as_str())?;
+                if let ExistingDecision::Replace = existing {
+                    row.delete_existing(session, number)?;
+                }
+                // Several people may decide at once. The first decision stands, and the others get an error that names its
+                // author.
+                if !row.insert(session, number)? {
+                    let by = row.existing_by(session, number)?;
+                    return Err(QueryError::Store(StoreError::Decided { run: id, at, by }));
+                }
             }
-            // Several people may decide at once. The first decision stands, and the others get an error that names its
-            // author.
-            if row.insert(session, run)? {
-                return Ok(());
-            }
-            let by = row.existing_by(session, run)?;
-            Err(QueryError::Store(StoreError::Decided { run: id, at, by }))
+            Ok(())
         })
     }
 }

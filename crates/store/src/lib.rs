@@ -8,7 +8,7 @@
 /// Errors of the store.
 mod error;
 
-/// What a store needs of a database.
+/// The interface between a store and its database.
 pub mod database;
 
 /// Validation of names, and conversion of times and counts to the integers of the tables.

@@ -16,14 +16,79 @@ class SourceError extends Error {
 const BACKOFF_MIN = 400;
 const BACKOFF_MAX = 15000;
 
+/** A number whose text JavaScript would change: more digits than a double has, or another form, as `1.0`. */
+class ExactNumber {
+  constructor(text) {
+    this.text = text;
+  }
+
+  toString() {
+    return this.text;
+  }
+
+  toJSON() {
+    return EXACT + this.text;
+  }
+}
+
+/** Marks the text of an exact number inside JSON. It is random, so that no value of a tool can look like it. */
+const EXACT = `exact ${[...crypto.getRandomValues(new Uint32Array(4))].join('-')} `;
+const EXACT_TEXT = new RegExp(`"${EXACT}([^"]*)"`, 'g');
+
+/** The texts and numbers of JSON. */
+const JSON_SCALARS = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+
+/** The fields with values of plans and tools. All other numbers are of Planwright, and are read as JavaScript does. */
+const DATA_FIELDS = new Set(['arguments', 'args', 'output', 'content', 'inputs', 'data', 'example', 'input_schema', 'output_schema']);
+
+/** Reads JSON without changing a number: of the fields with data, or of the whole value if `isData` is true. */
+function readJson(text, isData = false) {
+  // A text of a person is JSON or an error as it stands, before numbers in it become texts.
+  if (isData) JSON.parse(text);
+  let isChanged = false;
+  const marked = text.replace(JSON_SCALARS, (part) => {
+    if (part[0] === '"' || String(Number(part)) === part) return part;
+    isChanged = true;
+    return `"${EXACT}${part}"`;
+  });
+  const value = JSON.parse(marked);
+  return isChanged ? exactNumbers(value, isData) : value;
+}
+
+function exactNumbers(value, isData) {
+  if (typeof value === 'string' && value.startsWith(EXACT)) {
+    const text = value.slice(EXACT.length);
+    return isData ? new ExactNumber(text) : Number(text);
+  }
+  if (value === null || typeof value !== 'object') return value;
+  for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    value[name] = exactNumbers(value[name], isData || (typeof name === 'string' && DATA_FIELDS.has(name)));
+  }
+  return value;
+}
+
+/** Writes a value as JSON, with the numbers as they were read. */
+const writeJson = (value, indent) => JSON.stringify(value, null, indent)?.replace(EXACT_TEXT, '$1');
+
+/**
+ * The key of the session, which each request has to show beside the cookie: browsers send the cookie to all ports of this host, and no other
+ * port can read the storage of this one. All tabs of the page share it.
+ */
+const SESSION_KEY = 'planwright-session';
+
+const sessionHeaders = () => {
+  const key = localStorage.getItem(SESSION_KEY);
+  return key ? { [SESSION_KEY]: key } : {};
+};
+
 function httpSource() {
   async function request(path, body) {
     let response;
     try {
-      response = await fetch(`/api/${path}`, body === undefined ? {} : {
+      response = await fetch(`/api/${path}`, body === undefined ? { headers: sessionHeaders() } : {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
+        headers: { ...sessionHeaders(), 'content-type': 'application/json' },
+        body: writeJson(body),
       });
     } catch {
       throw new SourceError('the page cannot reach its server', 'check that `planwright ui` still runs', 0);
@@ -32,7 +97,7 @@ function httpSource() {
     const text = await response.text();
     let value = null;
     try {
-      value = JSON.parse(text);
+      value = readJson(text);
     } catch {
       if (response.ok) throw new SourceError('the response is not JSON', null, response.status);
     }
@@ -46,6 +111,10 @@ function httpSource() {
   const { query, ...paths } = pathSource(request);
   return {
     ...paths,
+    openSession: async (token) => {
+      const { key } = await paths.openSession(token);
+      localStorage.setItem(SESSION_KEY, key);
+    },
     watch: (run, after, listener) => watchStream((last) => `/api/events${query({ run, after: last ?? after })}`, listener),
   };
 }
@@ -77,7 +146,7 @@ function pathSource(request) {
     checkPlan: (body) => request('plan/check', body),
     convertPlan: (body) => request('plan/convert', body),
     runPlan: (body) => request('plan/run', body),
-    tools: () => request('tools'),
+    tools: (isFresh) => request(`tools${query({ refresh: isFresh ? 1 : '' })}`),
     plans: () => request('plans'),
     savePlan: (plan) => request('plans', plan),
     plan: (name, version) => request(`plans/${part(name)}${query({ version })}`),
@@ -96,13 +165,13 @@ function watchStream(address, listener) {
   let wake = () => {};
 
   async function read() {
-    const response = await fetch(address(last), { signal: abort.signal, headers: { accept: 'text/event-stream' } });
+    const response = await fetch(address(last), { signal: abort.signal, headers: { ...sessionHeaders(), accept: 'text/event-stream' } });
     if (response.status === 401 || response.status === 403) return 'denied';
     if (!response.ok) throw new SourceError('the stream of events failed', null, response.status);
     listener('connection', { state: 'open' });
     const parser = eventParser((kind, data, id) => {
       if (id) last = id;
-      listener(kind, JSON.parse(data));
+      listener(kind, readJson(data));
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {

@@ -53,7 +53,7 @@ function clientSource() {
     const run = result.structuredContent?.run;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
     else if (input?.plan) {
-      const text = typeof input.plan === 'string' ? input.plan : JSON.stringify(input.plan, null, 2);
+      const text = typeof input.plan === 'string' ? input.plan : writeJson(input.plan, 2);
       checkedPlan = { text, result: result.structuredContent ?? {} };
       editBench({ text });
       go('#/workbench');
@@ -63,19 +63,21 @@ function clientSource() {
   async function call(name, given) {
     const result = await channel.request('tools/call', { name, arguments: given });
     for (const [digest, one] of Object.entries(result._meta?.['planwright/decide'] ?? {})) deciding.set(digest, one);
-    const answer = result.structuredContent;
-    if (result.isError || !answer) {
+    const { status, text: answer } = result.structuredContent ?? {};
+    if (result.isError || status === undefined) {
       const text = result.content?.map((part) => part.text ?? '').join(' ');
       throw new SourceError(text || 'the gateway refused the request', null, 0);
     }
-    if (answer.status >= 400) {
-      const error = answer.body?.error ?? {};
-      throw new SourceError(error.message ?? `the gateway responded with status ${answer.status}`, error.help, answer.status);
+    // The client has read the message as JSON, and has rounded its numbers, so that the answer is a text.
+    const body = readJson(answer);
+    if (status >= 400) {
+      const error = body?.error ?? {};
+      throw new SourceError(error.message ?? `the gateway responded with status ${status}`, error.help, status);
     }
-    return answer.body;
+    return body;
   }
 
-  const read = async (path, body) => call('read_run_view', { path, token: await token, ...(body === undefined ? {} : { body }) });
+  const read = async (path, body) => call('read_run_view', { path, token: await token, ...(body === undefined ? {} : { body: writeJson(body) }) });
   const notHere = async () => {
     throw new SourceError('a view inside a client only reads and decides', 'do it with `planwright ui`, or ask the model', 0);
   };
@@ -106,14 +108,17 @@ function clientSource() {
     checkPlan: async (body) => {
       const drawn = await read('plan/check', body);
       if (body.text !== checkedPlan?.text) return drawn;
+      // The gateway says no severity: a sound plan has no errors.
+      const severity = checkedPlan.result.status === 'sound' ? 'warning' : 'error';
       const findings = (checkedPlan.result.findings ?? []).map(({ code, message, help, at }) => (
-        { code, message: at ? `${message} (${at})` : message, help, severity: 'error', pointer: at ?? '' }
+        { code, message: at ? `${message} (${at})` : message, help, severity, pointer: at ?? '' }
       ));
       return { ...drawn, ok: checkedPlan.result.status === 'sound', diagnostics: findings };
     },
     decide: async (decision) => {
       const decided = await call('decide_call', {
         ...decision,
+        ...(decision.arguments === undefined ? {} : { arguments: writeJson(decision.arguments) }),
         tokens: Object.fromEntries(decision.decisions.map(({ digest }) => [digest, deciding.get(digest) ?? ''])),
       });
       // The run waits until the model resumes it, so the conversation goes on with that.
@@ -125,13 +130,13 @@ function clientSource() {
     cancel: notHere,
     resume: notHere,
     runPlan: notHere,
-    watch: (run, after, listener) => pollEvents(read, run, after, listener),
+    watch: (run, after, listener) => pollEvents(read, run, listener),
   };
 }
 
 /** Reads the run and the inbox again and again, and calls `listener` as a stream of events would. */
-function pollEvents(read, run, after, listener) {
-  let seq = after ?? -1;
+function pollEvents(read, run, listener) {
+  let known = null;
   let stopped = false;
   let wake = () => {};
   let isOpen = null;
@@ -157,8 +162,10 @@ function pollEvents(read, run, after, listener) {
       if (!document.hidden) {
         if (run) {
           await poll(`runs/${encodeURIComponent(run)}`, (data) => {
-            if (data.seq === seq) return;
-            seq = data.seq;
+            // The process that has the run, and decisions, change without an entry of its journal.
+            const now = JSON.stringify([data.seq, data.run, data.questions.map(({ digest, decision }) => [digest, decision])]);
+            if (now === known) return;
+            known = now;
             listener('run', { ...data, grew: false });
           });
         }

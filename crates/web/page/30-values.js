@@ -10,7 +10,7 @@ const FEW_ENTRIES = 20;
 /** The length up to which a list or object stands on one line. */
 const INLINE = 64;
 
-const isComposite = (value) => value !== null && typeof value === 'object';
+const isComposite = (value) => value !== null && typeof value === 'object' && !(value instanceof ExactNumber);
 const pointerPart = (name) => String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /** A value on one line, cut to `most` characters. It reads no more of the value than it shows. */
@@ -66,7 +66,7 @@ function isShort(value, size) {
   for (const child of Object.values(value)) {
     if (isComposite(child) || (typeof child === 'string' && child.length > INLINE)) return false;
   }
-  return JSON.stringify(value).length <= INLINE;
+  return writeJson(value).length <= INLINE;
 }
 
 function Branch({ label, value, keys, size, pointer, sources, depth, origins, isRoot }) {
@@ -95,7 +95,7 @@ function Branch({ label, value, keys, size, pointer, sources, depth, origins, is
 /** A text, number, truth value or null. A long text opens in portions. */
 function Scalar({ value }) {
   const [shown, setShown] = useState(CHARACTERS);
-  if (typeof value !== 'string') return html`<code class=${`v ${typeof value}`}>${String(value)}</code>`;
+  if (typeof value !== 'string') return html`<code class=${`v ${value instanceof ExactNumber ? 'number' : typeof value}`}>${String(value)}</code>`;
   const isBlock = value.length > 100 || value.includes('\n');
   const text = value.slice(0, wholeCharacters(value, shown));
   const content = isBlock
@@ -130,4 +130,4 @@ function Origins({ of }) {
 }
 
 /** A JSON value as a copyable text. */
-const CopyValue = ({ of }) => html`<${Copy} text=${() => (typeof of === 'string' ? of : JSON.stringify(of, null, 2))} />`;
+const CopyValue = ({ of }) => html`<${Copy} text=${() => (typeof of === 'string' ? of : writeJson(of, 2))} />`;

@@ -18,7 +18,7 @@ function ResumeDialog({ shown, at, first, onClose }) {
   let invalid = null;
   for (const address of wanted('set')) {
     try {
-      set[address] = JSON.parse(values[address] ?? '');
+      set[address] = readJson(values[address] ?? '', true);
     } catch {
       invalid = address;
     }

@@ -130,7 +130,7 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
 
 /** The arguments of one call, in full, with the origin of each value. */
 function QuestionCall({ question }) {
-  const length = useMemo(() => JSON.stringify(question.arguments ?? null).length, [question.arguments]);
+  const length = useMemo(() => writeJson(question.arguments ?? null).length, [question.arguments]);
   const [asText, setAsText] = useState(false);
   return html`<section><div class="part-head"><h3>Arguments</h3>
       ${question.arguments_shown && html`<button class="quiet small" aria-pressed=${asText ? 'true' : 'false'} onClick=${() => setAsText(!asText)}>As text</button>`}
@@ -171,7 +171,6 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefus
   const field = useRef(null);
   useEffect(() => field.current?.focus(), [mode]);
   const many = calls.length > 1;
-  const needsSecret = passphrase && mode !== 'reject';
 
   const decide = (decision) => action.run(async () => {
     const body = { run: question.run, decisions: calls.map(({ at, digest }) => ({ at, digest })), decision };
@@ -196,15 +195,15 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefus
     ${mode === 'change' && html`<${ArgumentsEditor} question=${question} onChange=${setChanged} field=${field} />`}
     ${mode === 'reject' && html`<label class="stack">Reason, which the plan's author sees
       <textarea ref=${field} rows="2" value=${reason} onInput=${(event) => setReason(event.target.value)}></textarea></label>`}
-    ${needsSecret && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
+    ${passphrase && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     <div class="buttons">
-      ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (needsSecret && !secret)} onClick=${() => decide('approve')}>
+      ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
           ${many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
         ${!many && html`<button data-decide="change" onClick=${() => setMode('change')}>Change…</button>`}
         <button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}
-      ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed?.isValid || (needsSecret && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
+      ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed?.isValid || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
-      ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>
+      ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
     </div>
   </footer>`;
@@ -215,13 +214,13 @@ const CHECK_DELAY = 180;
 
 /** An editor for the arguments of a call, with what the tool's schema finds wrong as you type. */
 function ArgumentsEditor({ question, onChange, field }) {
-  const [text, setText] = useState(() => JSON.stringify(question.arguments ?? {}, null, 2));
+  const [text, setText] = useState(() => writeJson(question.arguments ?? {}, 2));
   const [findings, setFindings] = useState([]);
   const [error, setError] = useState(null);
   useEffect(() => {
     let value;
     try {
-      value = JSON.parse(text);
+      value = readJson(text, true);
     } catch (problem) {
       setFindings([{ pointer: '', message: `the text is not JSON: ${problem.message}` }]);
       onChange({ isValid: false });

@@ -38,7 +38,7 @@ function benchInputs() {
   const { inputs } = bench.value;
   if (!inputs.trim()) return { value: {} };
   try {
-    const value = JSON.parse(inputs);
+    const value = readJson(inputs, true);
     return isComposite(value) && !Array.isArray(value) ? { value } : { error: 'the inputs are not a JSON object' };
   } catch (error) {
     return { error: `the inputs are not JSON: ${error.message}` };
@@ -153,7 +153,7 @@ function BenchDiagnostics({ state, diagnostics }) {
   if (state.checking) summary = 'Checking…';
   else if (state.result || diagnostics.length) summary = diagnostics.length ? kinds.filter(([, number]) => number).map(([kind, number]) => count(number, kind)).join(', ') : 'The plan is sound.';
   return html`<section class="diagnostics" aria-label="Diagnostics">
-    <p class="summary" role="status">${summary}${state.result?.note && html` <span class="soft"><${Message} of=${state.result.note} /></span>`}</p>
+    <p class="summary" role="status">${summary}</p>
     <${ErrorNote} error=${state.error} retry=${checkBench} />
     ${diagnostics.length > 0 && html`<ol>${diagnostics.slice(0, 100).map((entry, index) => html`<li key=${`${index} ${entry.code}`}>
       <button class="diagnostic" data-row onClick=${() => selectInEditor(entry.start, entry.end)}>

@@ -2,7 +2,9 @@
 
 function ToolsScreen({ parameters }) {
   const [text, setText] = useState('');
-  const { data, error, busy, reload } = useLoad(() => source.tools(), []);
+  /** Whether the servers are asked again; their lists are read once. */
+  const isFresh = useRef(false);
+  const { data, error, busy, reload } = useLoad(() => source.tools(isFresh.current), []);
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => (data?.servers ?? []).flatMap((server) => server.tools.map((tool) => ({ ...tool, server: server.name })))
     .filter((tool) => !wanted || `${tool.name} ${tool.title ?? ''} ${tool.description ?? ''}`.toLowerCase().includes(wanted)), [data, wanted]);
@@ -14,7 +16,8 @@ function ToolsScreen({ parameters }) {
   const tool = rows[selected];
   return html`<section class="inbox" aria-labelledby="screen-title">
     <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'tool') : ''}</span>
-      <${Search} value=${text} onInput=${setText} label="Search tools" /></header>
+      <${Search} value=${text} onInput=${setText} label="Search tools" />
+      <button disabled=${busy} onClick=${() => { isFresh.current = true; reload(); }}>Refresh</button></header>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the tools" />`}
     ${data && rows.length === 0 && (wanted
@@ -36,7 +39,7 @@ function Tool({ tool }) {
   const { example } = tool;
   const useExample = () => {
     const plan = { steps: [{ id: 'call', tool: tool.name, args: example }] };
-    editBench({ text: `${JSON.stringify(plan, null, 2)}\n`, dialect: '' });
+    editBench({ text: `${writeJson(plan, 2)}\n`, dialect: '' });
     go('#/workbench');
   };
   return html`<article class="step-panel">
@@ -54,7 +57,7 @@ function Tool({ tool }) {
 /** The type of a schema in a few words. */
 function schemaKind(part) {
   if (!isComposite(part)) return 'any';
-  if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => JSON.stringify(value)).join(' | ');
+  if (Array.isArray(part.enum)) return part.enum.slice(0, 12).map((value) => writeJson(value)).join(' | ');
   const type = Array.isArray(part.type) ? part.type.join(' | ') : part.type ?? (part.$ref ? String(part.$ref).split('/').pop() : 'any');
   return type === 'array' ? `list of ${schemaKind(part.items)}` : type;
 }

@@ -3,6 +3,7 @@
 mod question;
 mod row;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +23,7 @@ pub(crate) use row::RunRow;
 /// The number of the newest runs that are followed. Those that wait or are in progress are followed as well.
 const FOLLOWED: usize = 200;
 
-/// The interval at which runs in progress are looked at although nothing was stored, since their process may have died.
+/// The interval at which the runs are looked at although nothing was stored, since the process of one may have died.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The pause after an error of the store.
@@ -83,10 +84,9 @@ impl RunBoard {
     async fn follow(self: &Arc<Self>) -> Result<(), ApiError> {
         let mut changes = self.store.watch_changes()?;
         loop {
-            let is_live = self.is_live();
             tokio::select! {
                 changed = changes.next() => changed?,
-                () = tokio::time::sleep(LIVENESS_INTERVAL), if is_live => {}
+                () = tokio::time::sleep(LIVENESS_INTERVAL) => {}
             }
             // Without watchers, nothing is read. A new one begins with a look of its own.
             if self.snapshots.receiver_count() == 0 {
@@ -96,11 +96,6 @@ impl RunBoard {
             let snapshot = blocking(move || board.look()).await?;
             self.snapshots.send_replace(Arc::new(snapshot));
         }
-    }
-
-    fn is_live(&self) -> bool {
-        let snapshot = self.snapshots.borrow();
-        snapshot.rows.iter().any(|row| row.status == "running")
     }
 
     /// Reads the runs that are followed. It blocks on the disk.
@@ -120,14 +115,19 @@ impl RunBoard {
                 }
             }
         }
-        let mut snapshot = Snapshot::default();
+        infos.sort_by_key(|info| Reverse(info.created));
+        let mut rows = Vec::with_capacity(infos.len());
+        let mut asked = Vec::new();
         for info in &infos {
             let (row, questions) = self.row(info)?;
-            snapshot.rows.push(row);
-            snapshot.questions.extend(questions);
+            rows.push(row);
+            asked.push(questions);
         }
-        snapshot.questions.reverse();
-        Ok(snapshot)
+        let questions = asked.into_iter().rev().flatten();
+        Ok(Snapshot {
+            rows,
+            questions: questions.collect(),
+        })
     }
 
     /// The row of a run, and the calls of it that wait for a decision. It blocks on the disk.
@@ -201,7 +201,6 @@ impl KnownRun {
             for entry in entries.poll()? {
                 self.states.entry(&entry);
             }
-            self.info = Some(info.clone());
             let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
             let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
             let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));
@@ -213,6 +212,8 @@ impl KnownRun {
                 };
                 self.questions = questions.into_iter().map(Arc::new).collect();
             }
+            // After an error, the next look reads again.
+            self.info = Some(info.clone());
         }
         if !self.questions.is_empty() {
             let decisions = store.decisions(info.id.as_str())?;

@@ -1,10 +1,12 @@
-//! Sessions: a token, which only the person has, is exchanged for a cookie that no script can read.
+//! Sessions: a token, which only the person has, is exchanged for a cookie that no script can read, and a key that the page's script sends as a
+//! header. A request needs both: browsers send the cookie to every port of the host, and so to other servers of the same machine, but no page
+//! of another port can read the key.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use indexmap::IndexMap;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -15,8 +17,13 @@ use crate::error::ApiError;
 /// The most sessions at one time. Beyond it, the oldest one ends.
 const MAX_SESSIONS: usize = 64;
 
+/// The header with the key of the session. A header that no form can set also makes other pages ask for permission first.
+const KEY_HEADER: HeaderName = HeaderName::from_static("planwright-session");
+
 /// The most wrong tokens in one period.
-const MAX_WRONG: u32 = 20;
+const MAX_WRONG_TOKENS: u32 = 20;
+/// The most wrong passphrases in one period: people choose them, so they can be guessed.
+pub(crate) const MAX_WRONG_PASSPHRASES: u32 = 5;
 const WRONG_PERIOD: Duration = Duration::from_mins(1);
 
 /// The parties that may open a session.
@@ -108,8 +115,23 @@ impl Visitor {
 pub(crate) struct Sessions {
     access: Access,
     /// By the digest of the cookie's value, so that a lookup reveals nothing about it.
-    open: Mutex<IndexMap<[u8; 32], Visitor>>,
+    open: Mutex<IndexMap<[u8; 32], Session>>,
     wrong: WrongAttempts,
+}
+
+/// An open session.
+struct Session {
+    visitor: Visitor,
+    /// The digest of the key.
+    key: [u8; 32],
+}
+
+/// The secrets of a session, both of which each request has to show.
+pub(crate) struct NewSession {
+    /// The value of the cookie.
+    pub(crate) cookie: String,
+    /// The value of the header.
+    pub(crate) key: String,
 }
 
 /// The wrong tokens or passphrases of the last minute.
@@ -117,8 +139,8 @@ pub(crate) struct Sessions {
 pub(crate) struct WrongAttempts(Mutex<Option<(Instant, u32)>>);
 
 impl WrongAttempts {
-    /// Counts one more. Refuses it if there were too many, whether it is wrong or not.
-    pub(crate) fn take(&self, what: &str) -> Result<(), ApiError> {
+    /// Counts one more. Refuses it if there were `most` before it, whether it is wrong or not.
+    pub(crate) fn take(&self, what: &str, most: u32) -> Result<(), ApiError> {
         let mut wrong = lock(&self.0);
         let now = Instant::now();
         let (since, count) = match *wrong {
@@ -126,11 +148,18 @@ impl WrongAttempts {
             _ => (now, 1),
         };
         *wrong = Some((since, count));
-        if count > MAX_WRONG {
+        if count > most {
             let message = format!("too many wrong {what}");
             return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
         }
         Ok(())
+    }
+
+    /// Takes back the last one counted, since it was right.
+    pub(crate) fn give_back(&self) {
+        if let Some((_, count)) = &mut *lock(&self.0) {
+            *count = count.saturating_sub(1);
+        }
     }
 }
 
@@ -143,8 +172,8 @@ impl Sessions {
         }
     }
 
-    /// Opens a session for the owner of `token`. Returns the value of the cookie.
-    pub(crate) fn open(&self, token: &str) -> Result<String, ApiError> {
+    /// Opens a session for the owner of `token`.
+    pub(crate) fn open(&self, token: &str) -> Result<NewSession, ApiError> {
         let client = match &self.access {
             Access::Owner(own) => {
                 let is_own: bool = own.as_str().as_bytes().ct_eq(token.as_bytes()).into();
@@ -155,28 +184,40 @@ impl Sessions {
         let Some(client) = client else {
             return Err(self.refused());
         };
-        let value = random().map_err(|error| {
-            let message = format!("the system has no random numbers: {error}");
-            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
-        })?;
+        let new = || {
+            random().map_err(|error| {
+                let message = format!("the system has no random numbers: {error}");
+                ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+            })
+        };
+        let (cookie, key) = (new()?, new()?);
         let mut open = lock(&self.open);
         if open.len() >= MAX_SESSIONS {
             open.shift_remove_index(0);
         }
         open.insert(
-            digest(&value),
-            Visitor {
-                client,
-                is_local: false,
+            digest(&cookie),
+            Session {
+                visitor: Visitor {
+                    client,
+                    is_local: false,
+                },
+                key: digest(&key),
             },
         );
-        Ok(value)
+        Ok(NewSession { cookie, key })
     }
 
-    /// The visitor with the cookie `name` of a request.
+    /// The visitor with the cookie `name` and the key of a request.
     pub(crate) fn visitor(&self, headers: &HeaderMap, name: &str) -> Option<Visitor> {
         let value = cookie(headers, name)?;
-        let visitor = lock(&self.open).get(&digest(value)).cloned()?;
+        let key = headers.get(&KEY_HEADER)?.as_bytes();
+        let visitor = {
+            let open = lock(&self.open);
+            let session = open.get(&digest(value))?;
+            let is_own: bool = session.key.ct_eq(&digest(key)).into();
+            is_own.then(|| session.visitor.clone())?
+        };
         let is_known = match (&self.access, visitor.client()) {
             (Access::Clients(clients), Some(client)) => clients.is_known(client),
             (Access::Owner(_), _) => true,
@@ -187,7 +228,7 @@ impl Sessions {
 
     fn refused(&self) -> ApiError {
         // A valid token is accepted after any number of wrong ones.
-        if let Err(refused) = self.wrong.take("tokens") {
+        if let Err(refused) = self.wrong.take("tokens", MAX_WRONG_TOKENS) {
             return refused;
         }
         ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong")
@@ -218,7 +259,7 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     }
 }
 
-fn digest(value: &str) -> [u8; 32] {
+fn digest(value: impl AsRef<[u8]>) -> [u8; 32] {
     Sha256::digest(value).into()
 }
 

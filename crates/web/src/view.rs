@@ -4,7 +4,7 @@
 //! gateway wants a token of its own.
 
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{Method, Request, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -64,8 +64,12 @@ impl Page {
 
     /// Answers a request that reads. `client` is the one that the gateway has authenticated, `None` its local user.
     pub async fn read(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
-        let path = request.path.trim_start_matches('/');
-        let path = path.split('?').next().unwrap_or_default();
+        let uri = match uri(&request) {
+            Ok(uri) => uri,
+            Err(error) => return answer(error.into_response()).await,
+        };
+        // The path as the routes see it, without what may follow it.
+        let path = uri.path().trim_start_matches('/');
         // A stream of events would never end.
         if request.body.is_some() && !READ_WITH_BODY.contains(&path) || path == "events" {
             let error = ApiError::new(StatusCode::FORBIDDEN, "a view of a client reads only");
@@ -83,13 +87,17 @@ impl Page {
 
     async fn ask(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
         let Self(state) = self;
+        let uri = match uri(&request) {
+            Ok(uri) => uri,
+            Err(error) => return answer(error.into_response()).await,
+        };
         let (method, body) = match request.body {
             None => (Method::GET, Body::empty()),
             Some(body) => (Method::POST, Body::from(body.to_string())),
         };
         let sent = Request::builder()
             .method(method)
-            .uri(format!("/{}", request.path.trim_start_matches('/')))
+            .uri(uri)
             .header(header::CONTENT_TYPE, "application/json")
             .extension(Visitor::of_gateway(client))
             .body(body);
@@ -106,6 +114,11 @@ impl Page {
             Err(never) => match never {},
         }
     }
+}
+
+fn uri(request: &ViewRequest) -> Result<Uri, ApiError> {
+    let path = format!("/{}", request.path.trim_start_matches('/'));
+    Uri::try_from(path).map_err(|error| ApiError::bad(error.to_string()))
 }
 
 async fn answer(response: axum::response::Response) -> ViewAnswer {

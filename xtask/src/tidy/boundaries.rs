@@ -75,6 +75,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "crates/mcp/src/transport/http/",
             "crates/planner/src/model/providers/",
             "crates/planwright/src/telemetry/",
+            "crates/postgres/src/server.rs",
         ],
     ),
     (
@@ -97,6 +98,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     ("toml", &["crates/planwright/src/config/"]),
     ("toml_edit", &["crates/cli/src/setup/wrap/"]),
+    ("tokio_postgres", &["crates/postgres/"]),
     ("tokio::runtime::Builder", RUNTIMES),
     ("tokio::runtime::Runtime", RUNTIMES),
 ];
@@ -112,6 +114,7 @@ const RUNTIMES: &[&str] = &[
     "bench/",
     "crates/engine/tests/",
     "crates/mcp/tests/",
+    "crates/postgres/",
     "crates/cli/",
     "crates/planwright/tests/",
     "crates/serve/src/http/tests/",

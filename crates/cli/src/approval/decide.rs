@@ -215,8 +215,8 @@ fn decide(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let decider = PassphraseCheck::open(Some(&questions.store))?.decider()?;
+    questions.decide(decision, &decider)?;
     for question in &questions.open {
-        questions.decide(question, decision.clone(), &decider)?;
         let call = &question.call;
         printer.quote(&format!(
             "`{}` is {done}: {}",
@@ -383,16 +383,15 @@ impl Questions {
         })
     }
 
-    /// Stores the decision about a call that was shown.
-    fn decide(
-        &self,
-        question: &Question,
-        decision: Decision,
-        decider: &Decider,
-    ) -> Result<(), CommandError> {
-        let OpenCall { at, subject, .. } = &question.call;
-        let asked = OpenQuestion::new(self.run.clone(), Arc::clone(at), subject.clone());
-        let decided = asked.decide(&self.store, decision, decider, store::now());
+    /// Stores the decision about all calls that were shown, or about none.
+    fn decide(&self, decision: &Decision, decider: &Decider) -> Result<(), CommandError> {
+        let asked = self.open.iter().map(|Question { call, .. }| {
+            OpenQuestion::new(self.run.clone(), Arc::clone(&call.at), call.subject.clone())
+        });
+        let asked: Vec<OpenQuestion> = asked.collect();
+        let asked: Vec<&OpenQuestion> = asked.iter().collect();
+        let decided =
+            OpenQuestion::decide_all(&asked, &self.store, decision, decider, store::now());
         decided.map_err(|error| match error {
             StoredRunError::Store(StoreError::Decided { .. }) => {
                 CommandError::new(error.to_string()).hint("a decision stands once it is made")

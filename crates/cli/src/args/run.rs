@@ -298,7 +298,7 @@ pub(crate) struct RunsArguments {
     /// No more than this many, the newest.
     #[arg(help_heading = OPTIONS, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// List the runs again whenever the list changes, until Ctrl-C.
+    /// List the runs again whenever the list changes, until Ctrl-C; without a terminal, the changed runs alone.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) watch: bool,
     /// Output format. With `--watch`, each JSON document is a line.

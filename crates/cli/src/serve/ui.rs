@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -18,7 +18,7 @@ use planwright::stored::StoredRun;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::args::{ToolArguments, UiArguments};
 use crate::error::{CommandError, Exit, reason};
@@ -30,6 +30,7 @@ use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
+use crate::tools::trust;
 use crate::view::printer::Printer;
 
 /// `planwright ui`
@@ -92,6 +93,7 @@ pub(crate) async fn page(
         store: store.clone(),
         telemetry: telemetry.clone(),
         printer,
+        scripts: Mutex::default(),
     };
     let settings = page_settings(store, config, Arc::new(tools))?;
     Ok((server, settings))
@@ -156,6 +158,8 @@ struct CommandTools {
     store: Store,
     telemetry: Telemetry,
     printer: Printer,
+    /// The folder of the scripts of simulated runs. It exists as long as this process, which can resume them.
+    scripts: Mutex<Option<TempDir>>,
 }
 
 impl CommandTools {
@@ -172,41 +176,73 @@ impl CommandTools {
 
     /// Simulated tools whose script is a file of this process, so that no later process resumes the run with other tools.
     async fn simulated(&self, script: &Value) -> Result<OpenTools, CommandError> {
-        let failed = |error: std::io::Error| {
+        let path = self.write_script(&script.to_json()).map_err(|error| {
             CommandError::new(format!(
                 "the simulated tools cannot be written: {}",
                 reason(&error)
             ))
             .internal(error)
-        };
-        let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
-        file.write_all(script.to_json().as_bytes())
-            .map_err(failed)?;
+        })?;
         let arguments = ToolArguments {
-            simulate: Some(file.path().to_owned()),
+            simulate: Some(path),
             ..ToolArguments::default()
         };
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let mut toolbox = Toolbox::open(&arguments, None, ServerUse::Calls, self.printer).await?;
         toolbox.apply_config(&config, None, self.printer)?;
-        let mut opened = self.opened(toolbox, config, &arguments)?;
-        opened.guard = Arc::new((opened.guard, file));
-        Ok(opened)
+        self.opened(toolbox, config, &arguments)
+    }
+
+    /// Writes a script into the folder of this process. Equal scripts are one file.
+    fn write_script(&self, script: &str) -> io::Result<PathBuf> {
+        let mut scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match scripts.take() {
+            Some(folder) => folder,
+            None => TempDir::with_prefix("planwright-")?,
+        };
+        let path = folder
+            .path()
+            .join(format!("{}.json", trust::digest(script)));
+        *scripts = Some(folder);
+        let mut file = NamedTempFile::new_in(path.parent().unwrap_or(&path))?;
+        file.write_all(script.as_bytes())?;
+        file.persist(&path)?;
+        Ok(path)
+    }
+
+    /// The sources of the tools with which a stored run continues: those that it began with. The tools of this program count for imported
+    /// runs alone, whose paths are those of another machine.
+    fn sources_of(&self, stored: &StoredRun) -> Result<(ToolArguments, PathBuf), CommandError> {
+        let tools = &stored.run.tools;
+        if stored.imported.is_some() {
+            if !self.arguments.are_named() {
+                return Err(CommandError::new(
+                    "the run was imported, and the tool sources that it began with do not count here",
+                )
+                .hint("start `planwright ui` with its tools: `--servers FILE`, `--simulate FILE` or `--workspace DIR`"));
+            }
+            if tools.simulate.is_some() && self.arguments.simulate.is_none() {
+                return Err(CommandError::new(
+                    "the run began with simulated tools, and this page has real ones",
+                )
+                .hint("start `planwright ui` with its tools: `--simulate FILE`"));
+            }
+            return Ok((self.arguments.clone(), PathBuf::from(".")));
+        }
+        if let Some(script) = &tools.simulate
+            && !Path::new(script).exists()
+        {
+            return Err(CommandError::new(format!(
+                "the simulated tools of the run are gone: `{script}`"
+            ))
+            .hint("run its plan again"));
+        }
+        Ok((store::tool_arguments(tools), PathBuf::from(&tools.folder)))
     }
 
     async fn next_process(&self, stored: &StoredRun) -> Result<OpenTools, CommandError> {
-        let (arguments, folder) = if self.arguments.are_named() {
-            (self.arguments.clone(), ".")
-        } else if stored.imported.is_none() {
-            let tools = &stored.run.tools;
-            (store::tool_arguments(tools), tools.folder.as_str())
-        } else {
-            return Err(CommandError::new(
-                "the run was imported, and the tool sources that it began with do not count here",
-            )
-            .hint("start `planwright ui` with its tools: `--servers FILE`, `--simulate FILE` or `--workspace DIR`"));
-        };
-        let Settings { config, .. } = settings::load(Path::new(folder))?;
+        let (arguments, folder) = self.sources_of(stored)?;
+        let Settings { config, .. } = settings::load(&folder)?;
         let config = stored.with_flow(config);
         let needed = stored.loaded(stored.vars.clone())?.tool_names();
         let mut toolbox =

@@ -230,7 +230,8 @@ fn entry(path: &Path, text: &str) -> TrustedFile {
     }
 }
 
-fn digest(text: &str) -> String {
+/// SHA-256 of a text, in hexadecimal digits.
+pub(crate) fn digest(text: &str) -> String {
     let bytes = Sha256::digest(text.as_bytes());
     let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     digits.concat()

@@ -33,6 +33,7 @@ mod model;
 mod needed_servers;
 mod origins;
 mod orphans;
+mod page;
 #[cfg(unix)]
 mod paging;
 mod pins;

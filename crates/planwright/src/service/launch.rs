@@ -36,7 +36,7 @@ impl Planwright {
         // A run that is resumed has the time of its beginning.
         spec.options.evaluation.now.get_or_insert_with(run_time);
         #[cfg(feature = "store")]
-        let learning = Learning::new(&mut spec)?;
+        let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
         let (start, journal) = spec.open()?;
         #[cfg(feature = "store")]
         let engine = match &learning {

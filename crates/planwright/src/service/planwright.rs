@@ -74,6 +74,9 @@ pub(super) struct Open {
     /// True if the configuration demands a passphrase for decisions, also with a store that has none.
     #[cfg(feature = "store")]
     pub(super) requires_passphrase: bool,
+    /// True if the store learns durations and the structure of answers from runs.
+    #[cfg(feature = "store")]
+    pub(super) learns: bool,
 }
 
 impl Open {
@@ -95,6 +98,8 @@ impl Open {
             store: None,
             #[cfg(feature = "store")]
             requires_passphrase: false,
+            #[cfg(feature = "store")]
+            learns: true,
         }
     }
 }

@@ -39,6 +39,16 @@ impl Planwright {
         })
     }
 
+    /// The same service, from whose runs the store learns neither durations nor the structure of answers, as is right for simulated tools
+    /// under the names of real ones.
+    #[must_use]
+    pub fn without_learning(&self) -> Self {
+        Self::with_open(super::planwright::Open {
+            learns: false,
+            ..self.open().clone()
+        })
+    }
+
     /// The stored runs that match `filter`, the newest first.
     ///
     /// # Errors
@@ -99,10 +109,25 @@ impl Planwright {
         decision: Decision,
         decider: &Decider,
     ) -> Result<(), Error> {
+        self.decide_all(&[question], &decision, decider)
+    }
+
+    /// Stores one decision about several calls that wait, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Planwright::decide`]. If one of the calls has a decision already, nothing is stored about the others.
+    pub fn decide_all(
+        &self,
+        questions: &[&OpenQuestion],
+        decision: &Decision,
+        decider: &Decider,
+    ) -> Result<(), Error> {
         let store = self.store()?;
         let checked = decider.check(store, self.open().requires_passphrase);
         checked.map_err(StoredRunError::from)?;
-        Ok(question.decide(store, decision, decider, now())?)
+        let decided = OpenQuestion::decide_all(questions, store, decision, decider, now());
+        Ok(decided?)
     }
 
     fn store(&self) -> Result<&Store, Error> {

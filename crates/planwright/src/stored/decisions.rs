@@ -271,15 +271,33 @@ impl OpenQuestion {
         decider: &Decider,
         now: SystemTime,
     ) -> Result<(), StoredRunError> {
+        Self::decide_all(&[self], store, &decision, decider, now)
+    }
+
+    /// Stores one decision of `decider` about each of the calls, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenQuestion::decide`]. If one of the calls has a decision already, nothing is stored about the others.
+    pub fn decide_all(
+        questions: &[&Self],
+        store: &Store,
+        decision: &Decision,
+        decider: &Decider,
+        now: SystemTime,
+    ) -> Result<(), StoredRunError> {
         decider.check(store, false)?;
-        let new = NewDecision {
-            at: Arc::clone(&self.at),
-            digest: self.digest(),
-            decision,
-            by: decider.name(),
-            decided: now,
-        };
-        Ok(store.decide(self.run.as_str(), &new)?)
+        let new = questions.iter().map(|question| {
+            let new = NewDecision {
+                at: Arc::clone(&question.at),
+                digest: question.digest(),
+                decision: decision.clone(),
+                by: decider.name(),
+                decided: now,
+            };
+            (question.run.clone(), new)
+        });
+        Ok(store.decide_all(&new.collect::<Vec<_>>())?)
     }
 }
 

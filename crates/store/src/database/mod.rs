@@ -1,4 +1,4 @@
-//! What a store needs of a database: connections with transactions, leases of runs, and notice of changes.
+//! The interface between a store and its database: connections with transactions, leases of runs, and notice of changes.
 //!
 //! The tables and all statements are the store's own, whichever database executes them. See
 //! [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#one-store-several-databases).

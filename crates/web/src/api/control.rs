@@ -82,7 +82,10 @@ pub(crate) async fn resume(
         })
         .await?
     };
-    let tools = state.settings.tools.of_run(&stored).await?;
+    let mut tools = state.settings.tools.of_run(&stored).await?;
+    if stored.run.tools.simulate.is_some() {
+        tools.service = tools.service.without_learning();
+    }
     blocking(move || {
         let plan = stored.latest_plan()?;
         let values = (tools.external_values)(&plan)?;

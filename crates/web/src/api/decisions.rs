@@ -9,7 +9,7 @@ use planwright::core::{Schema, Value};
 use planwright::engine::Decision;
 use planwright::store::StoreError;
 use planwright::stored::{
-    ArgumentFault, Decider, Passphrase, PassphraseError, StoredRun, StoredRunError, argument_faults,
+    ArgumentFault, Decider, Passphrase, StoredRun, StoredRunError, argument_faults,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::input::JsonBody;
 use crate::board::Question;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
-use crate::session::Visitor;
+use crate::session::{MAX_WRONG_PASSPHRASES, Visitor};
 
 /// The calls that wait for a decision.
 #[derive(Serialize)]
@@ -117,21 +117,19 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
         }
     }
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
-    let mut decided = 0;
-    for question in questions {
-        let stored = state
-            .settings
-            .service
-            .decide(question, decision.clone(), &decider);
-        stored.map_err(|error| match error {
-            planwright::service::Error::StoredRun(StoredRunError::Store(
-                error @ StoreError::Decided { .. },
-            )) => ApiError::conflict(error.to_string()).help("a decision stands once it is made"),
-            other => other.into(),
-        })?;
-        decided += 1;
-    }
-    Ok(Decided { decided })
+    let stored = state
+        .settings
+        .service
+        .decide_all(&questions, &decision, &decider);
+    stored.map_err(|error| match error {
+        planwright::service::Error::StoredRun(StoredRunError::Store(
+            error @ StoreError::Decided { .. },
+        )) => ApiError::conflict(error.to_string()).help("a decision stands once it is made"),
+        other => other.into(),
+    })?;
+    Ok(Decided {
+        decided: questions.len(),
+    })
 }
 
 impl NewDecisions {
@@ -177,14 +175,12 @@ pub(super) fn decider(
     let Some(entered) = entered.filter(|_| passphrase.is_set()) else {
         return Ok(decider);
     };
-    match passphrase.confirm(entered) {
-        Ok(confirmed) => Ok(decider.confirmed(confirmed)),
-        Err(error @ PassphraseError::Wrong) => {
-            state.wrong_passphrases.take("passphrases")?;
-            Err(error.into())
-        }
-        Err(error) => Err(error.into()),
-    }
+    // Counted before the comparison, which is slow by design, so that guesses beyond the limit learn nothing and cost nothing.
+    let attempts = &state.wrong_passphrases;
+    attempts.take("passphrases", MAX_WRONG_PASSPHRASES)?;
+    let confirmed = passphrase.confirm(entered)?;
+    attempts.give_back();
+    Ok(decider.confirmed(confirmed))
 }
 
 /// The schema of the arguments of a tool, as the latest process of a run had it.

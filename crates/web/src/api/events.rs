@@ -13,7 +13,7 @@ use futures::stream::unfold;
 use indexmap::IndexMap;
 use planwright::engine::RunId;
 use planwright::engine::journal::{Entry, Record};
-use planwright::service::StepStates;
+use planwright::service::{StepPhase, StepStates};
 use planwright::store::EntryWatcher;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -124,6 +124,8 @@ struct WatchedRun {
     grew: bool,
     is_new: bool,
     has_row_changed: bool,
+    /// True if a process has the run, as the page knows it.
+    is_driven: bool,
 }
 
 impl Follower {
@@ -233,6 +235,7 @@ impl Follower {
             Ok((info, row))
         })
         .await?;
+        watched.note_holder(info.holder.is_some());
         let changed = std::mem::take(&mut watched.changed);
         let event = RunEvent {
             seq: watched.states.entries(),
@@ -282,6 +285,7 @@ impl WatchedRun {
             grew: false,
             is_new: true,
             has_row_changed: false,
+            is_driven: info.holder.is_some(),
         };
         for entry in watched.entries.poll()? {
             watched.apply(&entry);
@@ -290,7 +294,30 @@ impl WatchedRun {
                 watched.grew = false;
             }
         }
+        // The page may have read the run before its process ended.
+        if !watched.is_driven {
+            watched.change_unfinished();
+        }
         Ok(watched)
+    }
+
+    /// Notes whether a process has the run. Without one, no step is in progress.
+    fn note_holder(&mut self, is_driven: bool) {
+        if std::mem::replace(&mut self.is_driven, is_driven) != is_driven {
+            self.change_unfinished();
+        }
+    }
+
+    /// Marks the steps as changed whose state depends on whether a process has the run.
+    fn change_unfinished(&mut self) {
+        let unfinished = self.states.addresses().filter(|address| {
+            matches!(
+                self.states.step(address).phase,
+                StepPhase::Running | StepPhase::Retrying
+            )
+        });
+        let unfinished: Vec<String> = unfinished.map(str::to_owned).collect();
+        self.changed.extend(unfinished);
     }
 
     fn apply(&mut self, entry: &Entry) {

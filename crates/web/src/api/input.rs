@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
+use planwright::core::value::number::first_inexact_number;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
@@ -28,9 +29,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
         let bytes = Bytes::from_request(request, state)
             .await
             .map_err(|error| ApiError::new(error.status(), error.body_text()))?;
-        serde_json::from_slice(&bytes)
-            .map(Self)
-            .map_err(|error| ApiError::bad(format!("the body cannot be read: {error}")))
+        let body = serde_json::from_slice(&bytes)
+            .map_err(|error| ApiError::bad(format!("the body cannot be read: {error}")))?;
+        // It would be rounded: the call of a tool would have another number than the person wrote.
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some(number) = first_inexact_number(&text) {
+            let message = format!("64 bits cannot represent the number `{number}`");
+            return Err(ApiError::bad(message));
+        }
+        Ok(Self(body))
     }
 }
 

@@ -10,7 +10,15 @@ use crate::tools::OpenTools;
 
 /// The runs that this process drives, with the means to cancel them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunningRuns(Arc<Mutex<HashMap<RunId, Canceller>>>);
+pub(crate) struct RunningRuns(Arc<Mutex<HashMap<RunId, DrivenRun>>>);
+
+/// A run that this process drives.
+#[derive(Debug)]
+struct DrivenRun {
+    canceller: Canceller,
+    /// Distinguishes it from a later process of the same run.
+    mark: Arc<()>,
+}
 
 impl RunningRuns {
     /// Returns whether this process drives a run.
@@ -22,17 +30,30 @@ impl RunningRuns {
     pub(crate) fn cancel(&self, id: &RunId) -> bool {
         let running = self.lock();
         let found = running.get(id);
-        found.inspect(|canceller| canceller.cancel()).is_some()
+        found.inspect(|run| run.canceller.cancel()).is_some()
     }
 
     /// Drives a run to its end, and holds its tools so long.
     pub(crate) fn drive(&self, run: Run, tools: OpenTools) {
         let id = run.id().clone();
-        self.lock().insert(id.clone(), run.canceller());
+        let mark = Arc::new(());
+        let driven = DrivenRun {
+            canceller: run.canceller(),
+            mark: Arc::clone(&mark),
+        };
+        self.lock().insert(id.clone(), driven);
         let running = self.clone();
         tokio::spawn(async move {
             let summary = run.finish().await;
-            running.lock().remove(&id);
+            // The run may have been resumed already.
+            let mut runs = running.lock();
+            if runs
+                .get(&id)
+                .is_some_and(|run| Arc::ptr_eq(&run.mark, &mark))
+            {
+                runs.remove(&id);
+            }
+            drop(runs);
             if let Some(error) = summary.journal_error {
                 tracing::warn!(run = %id, %error, "the run was ended, since it cannot be stored");
             }
@@ -40,7 +61,7 @@ impl RunningRuns {
         });
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, Canceller>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RunId, DrivenRun>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

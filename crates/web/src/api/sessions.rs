@@ -1,31 +1,39 @@
-//! `POST /api/session`: a token for a cookie.
+//! `POST /api/session`: a token for a cookie and a key.
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::input::JsonBody;
 use crate::error::ApiError;
 use crate::page::PageState;
+use crate::session::NewSession;
 
 #[derive(Deserialize)]
 pub(crate) struct Login {
     token: String,
 }
 
+/// The key of the session, which each request has to show beside the cookie.
+#[derive(Serialize)]
+struct Opened {
+    key: String,
+}
+
 pub(crate) async fn open(
     State(state): State<Arc<PageState>>,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, ApiError> {
-    let value = state.sessions.open(&login.token)?;
+    let NewSession { cookie, key } = state.sessions.open(&login.token)?;
     let cookie = format!(
-        "{}={value}; HttpOnly; SameSite=Strict; Path=/",
+        "{}={cookie}; HttpOnly; SameSite=Strict; Path=/",
         state.cookie
     );
     let cookie = HeaderValue::try_from(cookie)
         .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+    Ok(([(header::SET_COOKIE, cookie)], Json(Opened { key })).into_response())
 }

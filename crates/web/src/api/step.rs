@@ -136,13 +136,16 @@ pub(crate) fn detail(
         &read.stored.entries,
         Some(address),
     );
-    let log = log.lines.into_iter().map(|line| LogLineV1 {
+    let most = if whole { usize::MAX } else { MAX_PARTS };
+    let has_more_lines = log.lines.len() > most;
+    let log = log.lines.into_iter().take(most).map(|line| LogLineV1 {
         args: short(line.args),
         output: short(line.output),
         content: Vec::new(),
         ..line
     });
     let log: Vec<LogLineV1> = log.collect();
+    cut |= has_more_lines;
     let planned = plan.and_then(|plan| step_at(plan, &at));
     Ok(StepDetail {
         at: address.to_owned(),

@@ -296,12 +296,10 @@ pub(crate) struct Conversion {
     losses: Vec<String>,
 }
 
+/// A conversion needs no tools, so every visitor may have one.
 pub(crate) async fn convert(
-    State(state): State<Arc<PageState>>,
-    Extension(visitor): Extension<Visitor>,
     JsonBody(new): JsonBody<PlanToConvert>,
 ) -> Result<Json<Conversion>, ApiError> {
-    may_run(&state, &visitor)?;
     blocking(move || {
         let target = dialects::dialect(&new.to)
             .ok_or_else(|| ApiError::bad(format!("no dialect is called `{}`", new.to)))?;
@@ -364,7 +362,11 @@ pub(crate) async fn run(
         Mode::Dry => listed(&state).await?,
         Mode::Simulated => {
             let listed = listed(&state).await?;
-            state.settings.tools.simulate(script(&listed)).await?
+            let simulated = state.settings.tools.simulate(script(&listed)).await?;
+            OpenTools {
+                service: simulated.service.without_learning(),
+                ..simulated
+            }
         }
         Mode::Real => state.settings.tools.open(Some(loaded.tool_names())).await?,
     };

@@ -165,6 +165,44 @@ test('a checked plan opens in the workbench', async () => {
   await finish(page);
 });
 
+test('the warnings of a sound plan are no errors, and it can be converted', async () => {
+  const of = await client();
+  const input = { plan: { inputs: { unused: { type: 'string', default: 'x' } }, steps: [{ id: 'a', tool: 'list_orders' }] } };
+  const result = await of.call('check_plan', input);
+  assert.equal(result.structuredContent.status, 'sound');
+  assert.ok(result.structuredContent.findings.length > 0);
+  const { page, view } = await show(of, input, result);
+  const summary = view.getByRole('region', { name: 'Diagnostics' }).getByRole('status');
+  await summary.getByText(/warning/).waitFor();
+  assert.doesNotMatch(await summary.innerText(), /error/);
+  await view.getByRole('link', { name: 'Convert' }).click();
+  await view.getByLabel('Convert to').selectOption('lines');
+  await view.getByLabel('Converted plan').waitFor();
+  await finish(page);
+});
+
+test('a client that rounds numbers changes no call', async () => {
+  const of = await client();
+  // The client of this test reads messages as JavaScript does, so the plan goes as a text.
+  const amount = '175928847299117063';
+  const plan = JSON.stringify({ steps: [{ id: 'back', tool: 'refund', args: { order: 'o-1', amount: 1 } }] }).replace(':1}', `:${amount}}`);
+  const result = await of.call('execute_plan', { plan });
+  const { page, view } = await show(of, { plan }, result);
+  await view.getByRole('link', { name: /Inbox/ }).click();
+  const call = view.getByRole('complementary', { name: 'The call' });
+  await call.getByText(`amount: ${amount}`).waitFor();
+  await call.getByRole('button', { name: 'Change…' }).click();
+  await call.getByLabel('Arguments, as JSON').fill(`{"order": "o-2", "amount": ${amount}}`);
+  await call.getByText("The arguments fit the tool's schema.").waitFor();
+  await call.getByRole('button', { name: 'Approve with changes' }).click();
+  await view.getByRole('status').getByText(/^Approved/).waitFor();
+  const done = await of.call('resume_plan', { run: result.structuredContent.run });
+  assert.equal(done.structuredContent.status, 'succeeded');
+  const log = await world.command('logs', result.structuredContent.run, '--format', 'json');
+  assert.ok(log.includes(amount), log);
+  await finish(page);
+});
+
 test('a model decides nothing: it has no token, and a token is used once', async () => {
   const of = await client();
   const { structuredContent: { run } } = await of.call('execute_plan', { plan: payBack });
@@ -179,17 +217,22 @@ test('a model decides nothing: it has no token, and a token is used once', async
   const token = found._meta['planwright/view'];
   assert.ok(!JSON.stringify([found.content, found.structuredContent]).includes(token));
   const inbox = await of.call('read_run_view', { path: 'inbox', token });
-  const { at, digest } = inbox.structuredContent.body.questions.find((question) => question.run === run);
+  const { at, digest } = JSON.parse(inbox.structuredContent.text).questions.find((question) => question.run === run);
   const one = inbox._meta['planwright/decide'][digest];
   assert.ok(!JSON.stringify([inbox.content, inbox.structuredContent]).includes(one));
   const decision = { run, decisions: [{ at, digest }], decision: 'approve' };
   await refused('decide_call', { ...decision, tokens: {} });
   await refused('decide_call', { ...decision, tokens: { [digest]: token } });
   // A view that writes by way of reading is refused as well.
-  const written = await of.call('read_run_view', { path: 'decisions', token, body: decision });
+  const written = await of.call('read_run_view', { path: 'decisions', token, body: JSON.stringify(decision) });
   assert.equal(written.structuredContent.status, 403);
   // The token belongs to this call: the arguments cannot be another's.
   await refused('decide_call', { ...decision, decisions: [{ at, digest }, { at, digest: '0' }], tokens: { [digest]: one } });
+  // A decision that is refused uses no token up: the person tries again.
+  const wrong = { ...decision, decision: 'change', arguments: '{"order": 1}' };
+  assert.equal((await of.call('decide_call', { ...wrong, tokens: { [digest]: one } })).structuredContent.status, 422);
+  const unread = await of.call('decide_call', { ...wrong, arguments: '{', tokens: { [digest]: one } });
+  assert.match(unread.content[0].text, /`arguments` is not JSON/);
   const decided = await of.call('decide_call', { ...decision, tokens: { [digest]: one } });
   assert.equal(decided.structuredContent.status, 200);
   await refused('decide_call', { ...decision, tokens: { [digest]: one } });

@@ -58,6 +58,16 @@ test('a tab without a session gets nothing, and another tab can bring one', asyn
   await finish(page);
 });
 
+test('the cookie alone opens nothing, and all tabs of the page share the key', async () => {
+  const page = await browser.open(world);
+  const status = await page.evaluate(async () => (await fetch('/api/runs')).status);
+  assert.equal(status, 401);
+  const second = await page.context().newPage();
+  await second.goto(new URL('/', world.address).href);
+  await second.getByRole('heading', { name: 'Runs' }).waitFor();
+  await finish(page);
+});
+
 test('the token leaves the address at once', async () => {
   const page = await browser.open(world);
   assert.ok(!page.url().includes('token'));

@@ -134,7 +134,8 @@ test('figures for live updates', async () => {
   await child.ended;
   const id = /#\/run\/(\w+)/.exec(page.url())[1];
   const { started, ended } = await page.evaluate(async (run) => {
-    const data = await (await fetch(`/api/runs/${run}`)).json();
+    const headers = { 'planwright-session': localStorage.getItem('planwright-session') };
+    const data = await (await fetch(`/api/runs/${run}`, { headers })).json();
     return { started: Date.parse(data.run.started), ended: Object.values(data.states).map((state) => state.ended_ms).sort((a, b) => a - b) };
   }, id);
   const seen = await page.evaluate(() => window.seen);

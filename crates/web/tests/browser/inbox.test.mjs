@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { payAll, payBack } from './plans.mjs';
-import { Browser, World, checkAccess, finish, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, finish, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -66,6 +66,28 @@ test('a call is changed in an editor that knows the schema of the tool', async (
   await finish(page);
 });
 
+test('long numbers stay as they are: on the screen, in the editor, and in the call', async () => {
+  const plan = { name: 'long', steps: [{ id: 'back', tool: 'refund', args: { order: 'o-1', amount: 1 } }] };
+  const amount = '175928847299117063';
+  world.write('long.json', JSON.stringify(plan).replace(':1}', `:${amount}}`));
+  const { run } = JSON.parse(await world.command('run', 'long.json', '--simulate', 'tools.json', '--format', 'json'));
+  const page = await open(run);
+  const call = side(page);
+  await call.getByText(`amount: ${amount}`).waitFor();
+  await call.getByRole('button', { name: 'Change…' }).click();
+  const editor = call.getByLabel('Arguments, as JSON');
+  assert.ok((await editor.inputValue()).includes(amount));
+  await editor.fill(`{"order": "o-2", "amount": ${amount}}`);
+  await call.getByText("The arguments fit the tool's schema.").waitFor();
+  const sent = page.waitForRequest('**/api/decisions');
+  await call.getByRole('button', { name: 'Approve with changes' }).click();
+  assert.ok((await sent).postData().includes(`"amount":${amount}`));
+  await page.getByRole('button', { name: 'Resume the run' }).first().click();
+  await page.locator('.run-header').getByText('succeeded').waitFor();
+  assert.ok((await world.command('logs', run, '--format', 'json')).includes(amount));
+  await finish(page);
+});
+
 test('a call is rejected with a reason', async () => {
   const run = await begin(payBack);
   const page = await open(run);
@@ -76,6 +98,25 @@ test('a call is rejected with a reason', async () => {
   await page.locator('.run-header').getByText('failed').waitFor();
   await page.locator('.node', { hasText: 'back' }).first().click();
   await page.getByRole('complementary').getByText('we call her instead').first().waitFor();
+  await finish(page);
+});
+
+test('a rejection asks for the passphrase, too', async () => {
+  const run = await begin(payBack);
+  const page = await browser.open(world);
+  await page.route('**/api/config', async (request) => {
+    const response = await request.fetch();
+    await request.fulfill({ response, json: { ...await response.json(), passphrase: true } });
+  });
+  await page.reload();
+  await go(page, `#/inbox?run=${run}`);
+  await side(page).getByRole('button', { name: 'Reject…' }).click();
+  const reject = side(page).getByRole('button', { name: 'Reject', exact: true });
+  assert.ok(await reject.isDisabled());
+  await page.getByLabel('Passphrase').fill('correct horse');
+  const sent = page.waitForRequest('**/api/decisions');
+  await reject.click();
+  assert.equal(JSON.parse((await sent).postData()).passphrase, 'correct horse');
   await finish(page);
 });
 

@@ -1,5 +1,6 @@
 // The workbench, the catalog of tools and the saved plans.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { payBack, welcome } from './plans.mjs';
@@ -109,6 +110,16 @@ test('the catalog has the tools with their schemas and an example', async () => 
   await screenshot(page, 'tools');
   await side.getByRole('button', { name: 'Open in the workbench' }).click();
   await until(page, () => document.querySelector('[data-editor]')?.value.includes('refund'));
+  await finish(page);
+});
+
+test('the tools are listed again on request', async () => {
+  const page = await browser.open(world, { route: '#/tools' });
+  await page.getByRole('option').filter({ hasText: 'refund' }).waitFor();
+  const tools = JSON.parse(readFileSync(world.path('tools.json'), 'utf8'));
+  world.write('tools.json', { tools: { ...tools.tools, brand_new: {} } });
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByRole('option').filter({ hasText: 'brand_new' }).waitFor();
   await finish(page);
 });
 

@@ -52,7 +52,7 @@ fn a_run_of_another_client_does_not_exist() {
         assert_eq!(world.post("decisions", &body).0, 404);
         assert_eq!(world.post(&format!("runs/{id}/cancel"), &json!({})).0, 404);
     }
-    let mut stream = world.read("events").header("cookie", world.cookie()).send();
+    let mut stream = world.events("events");
     let runs = stream.message().unwrap();
     assert_eq!(ids(&runs, "changed", "id"), ["own"]);
     let inbox = stream.message().unwrap();
@@ -76,4 +76,22 @@ fn a_session_ends_with_the_token() {
     let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
     let gone = world.log_in("secret of gone");
     assert_eq!(world.get_as(&gone, "runs").0, 401);
+}
+
+#[test]
+fn a_view_of_a_client_reads_what_ends() {
+    let world = World::new();
+    world.run(PAY, "own", None);
+    assert_eq!(world.read_as_view("runs/own", None).status, 200);
+    for path in ["events", "/events", "events?run=own", "events#x"] {
+        assert_eq!(world.read_as_view(path, None).status, 403, "{path}");
+    }
+    let convert = json!({"text": PAY, "to": "lines"});
+    let converted = world.read_as_view("plan/convert", Some(convert.clone()));
+    assert_eq!(converted.status, 200, "{}", converted.body);
+    let fragment = world.read_as_view("plan/convert#x", Some(convert));
+    assert_eq!(fragment.status, 200, "{}", fragment.body);
+    let decision = json!({"run": "own", "decisions": [], "decision": "approve"});
+    let written = world.read_as_view("decisions#plan/check", Some(decision));
+    assert_eq!(written.status, 403);
 }

@@ -1,9 +1,11 @@
 //! Decisions: each is about exactly the call that was shown, and counts once.
 
-use planwright::stored::Passphrase;
+use planwright::core::Value as PlanValue;
+use planwright::engine::Decision;
+use planwright::stored::{Decider, Passphrase};
 use serde_json::{Value, json};
 
-use crate::world::{PAY, World};
+use crate::world::{PAY, World, answered};
 
 fn decision(question: &Value, more: &Value) -> Value {
     let mut body = json!({
@@ -94,6 +96,62 @@ fn one_wrong_digest_stops_all_decisions_of_a_request() {
 }
 
 #[test]
+fn a_decision_made_elsewhere_stops_all_decisions_of_a_request() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "${item}", "amount": 1}, "for_each": ["a", "b", "c"]}]}"#;
+    world.run(plan, "r1", None);
+    let open = world.service.questions("r1").unwrap();
+    let yes = Decision::Approve { args: None };
+    let elsewhere = Decider::new(Some("bob".to_owned()));
+    world.service.decide(&open[1], yes, &elsewhere).unwrap();
+    let calls: Vec<Value> = open
+        .iter()
+        .map(|question| json!({"at": question.at.to_string(), "digest": question.digest()}))
+        .collect();
+    let body = json!({"run": "r1", "decisions": calls, "decision": "approve"});
+    let (status, refused) = world.post("decisions", &body);
+    assert_eq!(status, 409, "{refused}");
+    let stored = world.store.decisions("r1").unwrap();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].by.as_deref(), Some("bob"));
+}
+
+#[test]
+fn the_inbox_has_the_calls_of_a_run_in_order() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "${item}", "amount": 1}, "for_each": ["a", "b"]}]}"#;
+    world.run(plan, "r1", None);
+    world.run(plan, "r2", None);
+    let (_, inbox) = world.get("inbox");
+    let calls: Vec<String> = inbox["questions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|question| format!("{} {}", question["run"], question["at"]).replace('"', ""))
+        .collect();
+    assert_eq!(calls, ["r1 pay[0]", "r1 pay[1]", "r2 pay[0]", "r2 pay[1]"]);
+}
+
+#[test]
+fn guesses_at_the_passphrase_are_limited() {
+    let world = World::new();
+    Passphrase::set(&world.store, Some("correct horse")).unwrap();
+    world.run(PAY, "r1", None);
+    let question = world.question("r1");
+    let with = |passphrase: &str| {
+        let more = json!({"passphrase": passphrase});
+        world.post("decisions", &decision(&question, &more)).0
+    };
+    let compared = (0..9).take_while(|_| with("wrong horse") == 403).count();
+    assert_eq!(compared, 5);
+    // After too many guesses, even the right one is not compared.
+    assert_eq!(with("correct horse"), 429);
+    let retry = json!({"retry": ["pay"], "passphrase": "correct horse"});
+    assert_eq!(world.post("runs/r1/resume", &retry).0, 429);
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+}
+
+#[test]
 fn changed_arguments_have_to_fit() {
     let world = World::new();
     world.run(PAY, "r1", None);
@@ -114,6 +172,33 @@ fn changed_arguments_have_to_fit() {
     let more = json!({"arguments": {"to": "bob", "amount": 2}});
     assert_eq!(world.post("decisions", &decision(&question, &more)).0, 400);
     assert_eq!(change(json!({"to": "bob", "amount": 2})), 200);
+}
+
+#[test]
+fn numbers_stay_as_they_were_written() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "x", "amount": 175928847299117063}}]}"#;
+    world.run(plan, "r1", None);
+    let inbox = world.events("inbox").text();
+    assert!(inbox.contains(r#""amount":175928847299117063"#), "{inbox}");
+    let question = world.question("r1");
+    let change = |amount: &str| {
+        let body = decision(&question, &json!({"decision": "change", "arguments": {}}));
+        let arguments = format!(r#""arguments":{{"to":"x","amount":{amount}}}"#);
+        let body = body.to_string().replace(r#""arguments":{}"#, &arguments);
+        let request = world
+            .request("decisions", &json!({}))
+            .header("origin", &world.origin());
+        answered(world.session().sign(request).body(body).send())
+    };
+    // 64 bits cannot represent it, so the call would be about another number.
+    let (status, refused) = change("175928847299117063175928847299117063");
+    assert_eq!(status, 400, "{refused}");
+    assert_eq!(change("175928847299117065").0, 200);
+    let stored = world.store.decisions("r1").unwrap();
+    let args = PlanValue::from_json(r#"{"to": "x", "amount": 175928847299117065}"#).unwrap();
+    let changed = Decision::Approve { args: Some(args) };
+    assert_eq!(stored[0].decision, changed);
 }
 
 #[test]
@@ -144,8 +229,7 @@ fn a_run_goes_on_after_a_decision() {
     world.run(PAY, "r1", None);
     let question = world.question("r1");
     world.post("decisions", &decision(&question, &json!({})));
-    let stream = world.read("events?run=r1").header("cookie", world.cookie());
-    let mut stream = stream.send();
+    let mut stream = world.events("events?run=r1");
     assert_eq!(world.post("runs/r1/resume", &json!({})).0, 200);
     loop {
         let event = stream.message().expect("the stream lasts");

@@ -9,7 +9,7 @@ fn a_stream_continues_where_it_broke_off() {
     let world = World::new();
     world.run(PAY, "r1", None);
     let open = |after: Option<&str>| {
-        let request = world.read("events?run=r1").header("cookie", world.cookie());
+        let request = world.session().sign(world.read("events?run=r1"));
         let mut stream = match after {
             Some(id) => request.header("last-event-id", id),
             None => request,
@@ -38,7 +38,7 @@ fn a_stream_continues_where_it_broke_off() {
 #[test]
 fn a_new_run_arrives_in_the_list_and_in_the_inbox() {
     let world = World::new();
-    let mut stream = world.read("events").header("cookie", world.cookie()).send();
+    let mut stream = world.events("events");
     let inbox = stream.message().unwrap();
     assert_eq!(inbox["questions"], json!([]));
     world.run(PAY, "r1", None);

@@ -22,7 +22,7 @@ fn values_are_texts_of_json() {
         "runs/r1/report",
         "runs/r1/timeline",
     ] {
-        let response = world.read(path).header("cookie", world.cookie()).send();
+        let response = world.events(path);
         assert_eq!(
             response.header("content-type"),
             Some("application/json"),
@@ -67,4 +67,22 @@ fn long_values_are_cut_until_they_are_wanted() {
     assert_eq!(step["arguments"]["to"], long);
     let shown = world.question("r1")["arguments_shown"].to_string();
     assert!(shown.len() < 1000, "{shown}");
+}
+
+#[test]
+fn a_long_log_is_cut_until_it_is_wanted() {
+    let world = World::new();
+    let items: Vec<String> = (0..1100).map(|item: u32| item.to_string()).collect();
+    let plan = json!({"steps": [
+        {"id": "all", "tool": "bank.balance", "args": {"of": "${item}"}, "for_each": items}
+    ]});
+    world.run(&plan.to_string(), "r1", None);
+    let lines = |path: &str| {
+        let (_, step) = world.get(path);
+        (step["log"].as_array().unwrap().len(), step["cut"].clone())
+    };
+    assert_eq!(lines("runs/r1/steps/all"), (1000, json!(true)));
+    let (whole, cut) = lines("runs/r1/steps/all?whole=1");
+    assert!(whole > 1000, "{whole}");
+    assert_eq!(cut, json!(false));
 }

@@ -3,7 +3,7 @@
 use planwright_testkit::http_wire::HttpRequest;
 use serde_json::json;
 
-use crate::world::{World, answered};
+use crate::world::{Session, World, answered};
 
 #[test]
 fn the_document_allows_its_own_parts_alone() {
@@ -44,10 +44,16 @@ fn without_a_session_nothing_is_shown() {
         let (status, body) = answered(world.read(path).send());
         assert_eq!(status, 401, "{path}");
         assert_eq!(body["error"]["message"], "the session has ended");
-        let (status, _) = world.get_as("planwright-1=x", path);
-        assert_eq!(status, 401, "{path}");
+        let other = Session {
+            cookie: "planwright-1=x".to_owned(),
+            ..world.session().clone()
+        };
+        assert_eq!(world.get_as(&other, path).0, 401, "{path}");
     }
-    let two = format!("{}; {}", world.cookie(), world.cookie());
+    let two = Session {
+        cookie: format!("{0}; {0}", world.session().cookie),
+        ..world.session().clone()
+    };
     assert_eq!(world.get_as(&two, "runs").0, 401);
     let decision = world
         .request(
@@ -56,6 +62,33 @@ fn without_a_session_nothing_is_shown() {
         )
         .header("origin", &world.origin());
     assert_eq!(answered(decision.send()).0, 401);
+}
+
+#[test]
+fn a_cookie_that_another_server_got_is_worthless() {
+    let world = World::new();
+    let other = world.log_in(&world.token);
+    let cookie = &world.session().cookie;
+    for path in ["config", "runs", "inbox", "events"] {
+        let bare = world.read(path).header("cookie", cookie);
+        assert_eq!(bare.send().status(), 401, "{path}");
+        // The key of another session does not count either.
+        for key in ["", &other.key, cookie] {
+            let guess = Session {
+                cookie: cookie.clone(),
+                key: key.to_owned(),
+            };
+            assert_eq!(world.get_as(&guess, path).0, 401, "{path}");
+        }
+    }
+    let decision = json!({"run": "x", "decisions": [], "decision": "approve"});
+    let write = world
+        .request("decisions", &decision)
+        .header("origin", &world.origin())
+        .header("cookie", cookie);
+    assert_eq!(write.send().status(), 401);
+    assert_eq!(world.get("runs").0, 200);
+    assert_eq!(world.get_as(&other, "runs").0, 200);
 }
 
 #[test]
@@ -92,24 +125,22 @@ fn other_pages_are_refused() {
             .header("origin", &origin);
         assert_eq!(write.send().status(), 403, "{origin}");
         let read = world
-            .read("runs")
-            .header("cookie", world.cookie())
+            .session()
+            .sign(world.read("runs"))
             .header("origin", &origin);
         assert_eq!(read.send().status(), 403, "{origin}");
     }
     // A write without an origin is no browser's.
-    let write = world
-        .request("decisions", &json!({}))
-        .header("cookie", world.cookie());
+    let write = world.session().sign(world.request("decisions", &json!({})));
     assert_eq!(write.send().status(), 403);
     let read = world
-        .read("runs")
-        .header("cookie", world.cookie())
+        .session()
+        .sign(world.read("runs"))
         .header("sec-fetch-site", "cross-site");
     assert_eq!(read.send().status(), 403);
     let form = world
-        .request("decisions", &json!({}))
-        .header("cookie", world.cookie())
+        .session()
+        .sign(world.request("decisions", &json!({})))
         .header("origin", &world.origin())
         .header("content-type", "text/plain");
     assert_eq!(form.send().status(), 415);
@@ -125,11 +156,11 @@ fn other_host_names_are_refused() {
         "127.0.0.1".to_owned(),
         format!("localhost:{port}.evil.example.com"),
     ] {
-        let read = world.read("runs").header("cookie", world.cookie());
+        let read = world.session().sign(world.read("runs"));
         assert_eq!(read.header("host", &host).send().status(), 421, "{host}");
     }
     let here = format!("localhost:{port}");
-    let read = world.read("runs").header("cookie", world.cookie());
+    let read = world.session().sign(world.read("runs"));
     assert_eq!(read.header("host", &here).send().status(), 200);
 }
 

@@ -55,7 +55,7 @@ fn a_dry_run_calls_nothing() {
 fn a_real_run_asks_in_the_inbox_and_goes_on() {
     for mode in ["real", "simulated"] {
         let world = World::new();
-        let mut stream = world.read("events").header("cookie", world.cookie()).send();
+        let mut stream = world.events("events");
         let (status, started) = world.post("plan/run", &json!({"text": PAY, "mode": mode}));
         assert_eq!(status, 200, "{started}");
         let run = started["run"].as_str().unwrap();
@@ -83,6 +83,37 @@ fn a_real_run_asks_in_the_inbox_and_goes_on() {
                 break;
             }
         }
+        // Once no process drives it, the store has learned from it.
+        let cancel = || world.post(&format!("runs/{run}/cancel"), &json!({})).0;
+        while cancel() != 409 {}
+        let has_learned = !world.store.durations().unwrap().is_empty();
+        assert_eq!(has_learned, mode == "real");
+    }
+}
+
+#[test]
+fn a_loop_waits_as_long_as_one_of_its_calls() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "${item}", "amount": 1}, "for_each": ["a", "b"]}]}"#;
+    let (_, started) = world.post("plan/run", &json!({"text": plan, "mode": "real"}));
+    let run = started["run"].as_str().unwrap();
+    let mut stream = world.events(&format!("events?run={run}"));
+    let asked = |event: &Value| {
+        let row = &event["run"];
+        row["id"] == run && row["waiting"] == 2
+    };
+    while !asked(&stream.message().expect("the stream lasts")) {}
+    let question = world.question(run);
+    let call = json!({"at": question["at"], "digest": question["digest"]});
+    let body = json!({"run": run, "decisions": [call], "decision": "approve"});
+    assert_eq!(world.post("decisions", &body).0, 200);
+    loop {
+        let event = stream.message().expect("the stream lasts");
+        let state = &event["states"]["pay"];
+        if state["items_ended"] == 1 {
+            assert_eq!(state["status"], "waiting", "{event}");
+            break;
+        }
     }
 }
 
@@ -91,7 +122,7 @@ fn a_run_of_this_page_is_cancelled() {
     let world = World::new();
     let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
     let run = started["run"].as_str().unwrap().to_owned();
-    let mut stream = world.read("events").header("cookie", world.cookie()).send();
+    let mut stream = world.events("events");
     let cancelled = world.post(&format!("runs/{run}/cancel"), &json!({}));
     assert_eq!(cancelled, (200, json!({"run": run})));
     loop {

@@ -18,7 +18,10 @@ use planwright::service::{RunSpec, RunStorage, Tools};
 use planwright::store::{LeaseHolder, Store};
 use planwright::stored::{NewStoredRun, StoredRun};
 use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
-use planwright_web::{Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError};
+use planwright_web::{
+    Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError, ViewAnswer,
+    ViewRequest,
+};
 use serde_json::{Value, json};
 
 /// The script of the tools: one that reads, and one that asks first.
@@ -49,8 +52,9 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) service: Planwright,
     pub(crate) address: SocketAddr,
+    pub(crate) page: Page,
     pub(crate) token: String,
-    cookie: String,
+    session: Session,
     runtime: tokio::runtime::Runtime,
     _folder: tempfile::TempDir,
 }
@@ -94,24 +98,28 @@ impl World {
             store,
             service,
             address,
+            page,
             token: token.to_owned(),
-            cookie: String::new(),
+            session: Session::default(),
             runtime,
             _folder: folder,
         };
-        world.cookie = world.log_in(token);
+        world.session = world.log_in(token);
         world
     }
 
-    /// Exchanges a token for a cookie.
-    pub(crate) fn log_in(&self, token: &str) -> String {
+    /// Exchanges a token for a session.
+    pub(crate) fn log_in(&self, token: &str) -> Session {
         let response = self
             .request("session", &json!({"token": token}))
             .header("origin", &self.origin())
             .send();
-        assert_eq!(response.status(), 204);
+        assert_eq!(response.status(), 200);
         let cookie = response.header("set-cookie").unwrap();
-        cookie.split(';').next().unwrap().to_owned()
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let (_, body) = answered(response);
+        let key = body["key"].as_str().unwrap().to_owned();
+        Session { cookie, key }
     }
 
     pub(crate) fn origin(&self) -> String {
@@ -128,26 +136,28 @@ impl World {
         HttpRequest::get(&format!("{}/api/{path}", self.origin()))
     }
 
-    pub(crate) fn cookie(&self) -> &str {
-        &self.cookie
+    pub(crate) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Opens the stream of events at `path`, with the session.
+    pub(crate) fn events(&self, path: &str) -> HttpResponse {
+        self.session.sign(self.read(path)).send()
     }
 
     /// Reads with the session.
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
-        self.get_as(&self.cookie, path)
+        self.get_as(&self.session, path)
     }
 
-    pub(crate) fn get_as(&self, cookie: &str, path: &str) -> (u16, Value) {
-        answered(self.read(path).header("cookie", cookie).send())
+    pub(crate) fn get_as(&self, session: &Session, path: &str) -> (u16, Value) {
+        answered(session.sign(self.read(path)).send())
     }
 
     /// Writes with the session.
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
-        let request = self
-            .request(path, body)
-            .header("cookie", &self.cookie)
-            .header("origin", &self.origin());
-        answered(request.send())
+        let request = self.request(path, body).header("origin", &self.origin());
+        answered(self.session.sign(request).send())
     }
 
     /// Runs a plan to its end, for `client`.
@@ -175,6 +185,13 @@ impl World {
         id
     }
 
+    /// Reads as a view of a client does.
+    pub(crate) fn read_as_view(&self, path: &str, body: Option<Value>) -> ViewAnswer {
+        let path = path.to_owned();
+        let request = ViewRequest { path, body };
+        self.runtime.block_on(self.page.read(None, request))
+    }
+
     /// The open call of a run, as the inbox shows it.
     pub(crate) fn question(&self, run: &str) -> Value {
         let (status, inbox) = self.get("inbox");
@@ -182,6 +199,21 @@ impl World {
         let questions = inbox["questions"].as_array().unwrap();
         let question = questions.iter().find(|question| question["run"] == run);
         question.unwrap().clone()
+    }
+}
+
+/// The secrets of a session.
+#[derive(Clone, Default)]
+pub(crate) struct Session {
+    pub(crate) cookie: String,
+    pub(crate) key: String,
+}
+
+impl Session {
+    pub(crate) fn sign(&self, request: HttpRequest) -> HttpRequest {
+        request
+            .header("cookie", &self.cookie)
+            .header("planwright-session", &self.key)
     }
 }
 

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::IndexMap;
-use planwright_core::CheckedPlan;
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::run::StepHistory;
-use planwright_engine::{RunId, RunStatus, StepStatus};
+use planwright_engine::{RunId, StepStatus};
 
 use super::{ActiveStep, EndedStep, RunView, enclosing, is_part, whole};
 use crate::format::ProcessV1;
@@ -163,16 +162,6 @@ impl StepStates {
         self.entries
     }
 
-    /// The state of the run as a whole.
-    pub fn view(&self) -> &RunView {
-        &self.view
-    }
-
-    /// The status, once the run has ended.
-    pub fn status(&self) -> Option<RunStatus> {
-        self.view.status
-    }
-
     /// The calls that wait for a decision, by address, with the digest that a decision names. Those of a run that has ended as waiting are
     /// among them.
     pub fn questions(&self) -> &IndexMap<String, Arc<str>> {
@@ -197,12 +186,15 @@ impl StepStates {
     }
 
     fn single(&self, address: &str) -> StepView {
-        if let Some(active) = self.view.active.get(address) {
-            return StepView::of_active(active);
-        }
-        let ended = self.ended.get(address).cloned();
-        let mut state = ended.unwrap_or(StepView::PENDING);
-        // A run that has ended as waiting has ended none of the steps that wait.
+        let mut state = match self.view.active.get(address) {
+            Some(active) => StepView::of_active(active),
+            None => self
+                .ended
+                .get(address)
+                .cloned()
+                .unwrap_or(StepView::PENDING),
+        };
+        // A loop waits as long as one of its calls does, and a run that has ended as waiting has ended none of the steps that wait.
         if self.asking.contains(address) {
             state.phase = StepPhase::Waiting;
         }
@@ -221,11 +213,6 @@ impl StepStates {
             .chain(self.instances.keys())
             .chain(asking)
             .map(String::as_str)
-    }
-
-    /// Takes over the number of steps of a plan that has grown.
-    pub fn extend(&mut self, plan: &CheckedPlan) {
-        self.view.extend(plan);
     }
 
     /// Applies the next entry of the journal. Returns the addresses of the steps that it is about. An entry about the run as a whole, such as

@@ -89,3 +89,19 @@ fn a_decision_is_replaced_only_on_request() {
     let missing = scene.store.decide("x", &approve("a", 1));
     assert!(matches!(missing, Err(StoreError::Missing { .. })));
 }
+
+#[test]
+fn several_decisions_are_stored_together_or_not_at_all() {
+    let scene = scene();
+    let run = create(&scene.store, "r").id().clone();
+    scene.store.decide("r", &approve("b", 1)).unwrap();
+    let all = |steps: &[&str]| -> Vec<_> {
+        let new = steps.iter().map(|step| (run.clone(), approve(step, 1)));
+        new.collect()
+    };
+    let refused = scene.store.decide_all(&all(&["a", "b", "c"])).unwrap_err();
+    assert!(matches!(refused, StoreError::Decided { at, .. } if at == "b"));
+    assert_eq!(steps(&scene.store.decisions("r").unwrap()), ["b"]);
+    scene.store.decide_all(&all(&["a", "c"])).unwrap();
+    assert_eq!(steps(&scene.store.decisions("r").unwrap()), ["b", "a", "c"]);
+}
