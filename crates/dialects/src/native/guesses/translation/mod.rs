@@ -1,6 +1,8 @@
 //! Expressions with operators of Python and JavaScript, translated into those of this dialect. An operator that has another
 //! meaning here has no translation.
 
+use planwright_core::expression::MAX_EXPRESSION_DEPTH;
+
 /// The language in which an expression is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -353,14 +355,14 @@ impl<'t> Translator<'t> {
                     self.written.push_str(key);
                     return Some(3);
                 }
-                self.open(at, false);
+                self.open(at, false)?;
             }
             "(" => {
                 let is_call = self.follows_value(at);
                 let is_condition = !is_call && self.holds_condition(at);
-                self.open(at, is_condition);
+                self.open(at, is_condition)?;
             }
-            "[" | "{" => self.open(at, false),
+            "[" | "{" => self.open(at, false)?,
             ")" | "]" | "}" => {
                 let is_truth = self.end_operands()?;
                 self.groups.pop();
@@ -420,9 +422,14 @@ impl<'t> Translator<'t> {
             && is_between(self.text(end + 1))
     }
 
-    fn open(&mut self, at: usize, is_condition: bool) {
+    fn open(&mut self, at: usize, is_condition: bool) -> Option<()> {
+        // A deeper one is unreadable; the bound keeps the search for closing brackets linear.
+        if self.groups.len() > MAX_EXPRESSION_DEPTH {
+            return None;
+        }
         self.write(at, self.text(at));
         self.groups.push(Group::new(is_condition));
+        Some(())
     }
 
     fn comparison(&mut self, at: usize, sign: &str) -> Option<()> {
