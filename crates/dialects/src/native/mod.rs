@@ -46,8 +46,8 @@ mod reference;
 mod schema;
 
 pub(crate) use guesses::{
-    expression_of, free_id, has_named_steps, is_for_people, path_of, resembles_plan,
-    resembles_step, resembles_steps,
+    Language, expression_in, free_id, has_named_steps, is_for_people, path_of, quoted_length,
+    resembles_plan, resembles_step, resembles_steps,
 };
 pub use parse::Native;
 pub use schema::schema;

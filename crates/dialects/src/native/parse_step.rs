@@ -11,6 +11,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
+use super::guesses::is_own_expression;
 use super::guesses::on_error_word;
 use super::keywords::{KINDS, METHODS, all};
 use super::parse::{
@@ -231,7 +232,9 @@ impl NativeReader<'_> {
             return Some(node);
         }
         // A fix is safe only if the whole text is an expression.
-        let is_expression = !text.contains("${") && is_readable(text, &mut self.patterns);
+        let is_expression = !text.contains("${")
+            && is_own_expression(text)
+            && is_readable(text, &mut self.patterns);
         // A malformed reference was reported already.
         if self.sink.count() == before {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));

@@ -10,7 +10,7 @@ fn read(text: &str) -> ParseResult {
 }
 
 /// `text` with all fixes, reading by reading.
-fn fixed(text: &str) -> String {
+pub(crate) fn fixed(text: &str) -> String {
     let mut text = text.to_owned();
     for _ in 0..10 {
         match read(&text).diagnostics.apply_fixes(&text) {
@@ -145,6 +145,78 @@ fn meanings_are_not_fixed() {
         "\"tool\": \"t\", \"timeout\": \"soon\"",
     ] {
         check_unfixed(&step(fields));
+    }
+}
+
+/// The fields of a group belong to each of its steps; one that means more for all of them together is for people.
+#[test]
+fn groups_keep_their_fields() {
+    let plan =
+        |steps: &str| format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\"}}, {steps}]}}");
+    let (b, c) = ("\"id\":\"b\",\"tool\":\"t\"", "\"id\":\"c\",\"tool\":\"t\"");
+    check(
+        &plan(&format!(
+            "{{\"when\": \"${{a.ok}}\", \"after\": [\"a\"], \"note\": \"x\", \"parallel\": [{{{b}}}, {{{c},\"if\":\"a.x\",\"after\":[\"b\"]}}]}}"
+        )),
+        &plan(&format!(
+            "{{{b},\"when\":\"${{a.ok}}\",\"after\":[\"a\"]}}, {{{c},\"when\":\"${{(a.ok) && (a.x)}}\",\"after\":[\"a\",\"b\"]}}"
+        )),
+    );
+    check(
+        &plan(&format!(
+            "{{\"unless\": \"a.x == 'b and c'\", \"sequence\": [{{{b}}}, {{{c}}}]}}"
+        )),
+        &plan(&format!(
+            "{{{b},\"when\":\"${{!(a.x == 'b and c')}}\"}}, {{{c},\"after\":[\"b\"],\"when\":\"${{!(a.x == 'b and c')}}\"}}"
+        )),
+    );
+    check(
+        &plan(&format!(
+            "{{\"for_each\": \"${{a.rows}}\", \"when\": \"${{a.ok}}\", \"do\": [{{{b}}}]}}"
+        )),
+        &plan(&format!(
+            "{{{b},\"for_each\":\"${{a.rows}}\",\"when\":\"${{a.ok}}\"}}"
+        )),
+    );
+    check(
+        &plan(&format!(
+            "{{\"id\": \"d\", \"for_each\": \"${{a.rows}}\", \"approval\": true, \"do\": [{{{b}}}, {{{c}}}]}}"
+        )),
+        &plan(&format!(
+            "{{\"id\":\"d\",\"for_each\":\"${{a.rows}}\",\"approval\":true,\"plan\":{{\"steps\":[{{{b}}},{{{c}}}]}}}}"
+        )),
+    );
+    for (field, steps) in [
+        ("approval", "\"approval\": true, \"parallel\""),
+        ("timeout", "\"timeout\": \"1s\", \"group\""),
+        (
+            "on_error",
+            "\"on_error\": \"continue\", \"if\": \"a.ok\", \"then\"",
+        ),
+        (
+            "for_each",
+            "\"for_each\": \"${a.rows}\", \"if\": \"a.ok\", \"then\"",
+        ),
+        ("retry", "\"retry\": 2, \"for_each\": \"${a.rows}\", \"do\""),
+        ("when", "\"when\": \"1 < a.x < 3\", \"parallel\""),
+    ] {
+        let text = plan(&format!("{{{steps}: [{{{b}}}]}}"));
+        check_unfixed(&text);
+        let help = format!("what `{field}` of this step means");
+        let found = read(&text).diagnostics;
+        let mut helps = found.iter().filter_map(|found| found.help.as_deref());
+        assert!(helps.any(|found| found.contains(&help)), "{found:#?}");
+    }
+    // A step can be waited for once it has an id.
+    check(
+        &plan(&format!("{{\"sequence\": [{{\"tool\":\"f\"}}, {{{c}}}]}}")),
+        &plan(&format!(
+            "{{\"id\":\"f\",\"tool\":\"f\"}}, {{{c},\"after\":[\"f\"]}}"
+        )),
+    );
+    // As `when`, these would mean the opposite.
+    for value in ["true", "\"1 < a.x < 3\"", "\"a.x // 2 == 1\""] {
+        check_unfixed(&plan(&format!("{{{b}, \"unless\": {value}}}")));
     }
 }
 

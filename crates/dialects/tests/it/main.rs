@@ -13,6 +13,7 @@ mod foreign_references;
 mod fuzz;
 mod golden;
 mod guessed;
+mod guessed_conditions;
 mod meaning;
 mod native;
 mod places;

@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStr
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// A host without tools that reports a change of its tools on request.
+/// A host that reports a change of its tools on request, and whose tool `broken` panics.
 struct Restless(watch::Sender<u64>);
 
 impl Host for Restless {
@@ -32,8 +32,8 @@ impl Host for Restless {
         Box::pin(async { Vec::new() })
     }
 
-    fn owns(&self, _: &GatewayClient, _: &str) -> bool {
-        false
+    fn owns(&self, _: &GatewayClient, name: &str) -> bool {
+        name == "broken"
     }
 
     fn allows(&self, _: &GatewayClient, _: &Tool) -> Result<(), UpstreamError> {
@@ -41,7 +41,7 @@ impl Host for Restless {
     }
 
     fn call(self: Arc<Self>, _: HostCall) -> BoxFuture<'static, Result<Value, UpstreamError>> {
-        unreachable!("it owns no tools")
+        Box::pin(async { panic!("the tool is broken") })
     }
 
     fn resources(self: Arc<Self>, _: GatewayClient) -> BoxFuture<'static, Vec<Value>> {
@@ -102,8 +102,8 @@ impl AsyncWrite for Way {
     }
 }
 
-#[tokio::test]
-async fn a_change_after_the_acknowledgement_is_notified() {
+/// The first `count` messages of a gateway in front of the host, after the request of `method`.
+async fn messages(method: &str, params: serde_json::Value, count: usize) -> Vec<serde_json::Value> {
     let host = Arc::new(Restless(watch::Sender::new(0)));
     let upstreams = Upstreams::new(ServersConfig::default(), ConnectOptions::default());
     let gateway = Gateway::new(host.clone(), upstreams);
@@ -116,31 +116,42 @@ async fn a_change_after_the_acknowledgement_is_notified() {
         async move { Box::pin(serve_stream(&gateway, (from, way), stop)).await }
     });
     let (reader, mut writer) = tokio::io::split(ours);
-    let listen = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "subscriptions/listen",
-        "params": {
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {}
-            },
-            "notifications": {"toolsListChanged": true}
-        }
+    let mut params = params;
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {}
     });
-    let line = format!("{listen}\n");
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let line = format!("{request}\n");
     writer.write_all(line.as_bytes()).await.unwrap();
     let mut lines = BufReader::new(reader).lines();
-    for expected in [
-        "notifications/subscriptions/acknowledged",
-        "notifications/tools/list_changed",
-    ] {
+    let mut messages = Vec::new();
+    while messages.len() < count {
         let line = tokio::time::timeout(Duration::from_secs(10), lines.next_line()).await;
-        let line = line.unwrap_or_else(|_| panic!("no {expected} came"));
-        let message: serde_json::Value = serde_json::from_str(&line.unwrap().unwrap()).unwrap();
-        assert_eq!(message["method"], expected, "{message}");
+        let line = line.unwrap_or_else(|_| panic!("nothing came after {messages:?}"));
+        messages.push(serde_json::from_str(&line.unwrap().unwrap()).unwrap());
     }
     stop.cancel();
     served.await.unwrap().unwrap();
+    messages
+}
+
+#[tokio::test]
+async fn a_change_after_the_acknowledgement_is_notified() {
+    let params = json!({"notifications": {"toolsListChanged": true}});
+    let messages = messages("subscriptions/listen", params, 2).await;
+    let methods = messages.iter().map(|message| message["method"].as_str());
+    let expected = [
+        "notifications/subscriptions/acknowledged",
+        "notifications/tools/list_changed",
+    ];
+    assert!(methods.eq(expected.map(Some)), "{messages:?}");
+}
+
+#[tokio::test]
+async fn a_request_whose_handler_panics_has_an_answer() {
+    let messages = messages("tools/call", json!({"name": "broken", "arguments": {}}), 1).await;
+    assert_eq!(messages[0]["id"], 1, "{messages:?}");
+    assert_eq!(messages[0]["error"]["code"], -32603, "{messages:?}");
 }

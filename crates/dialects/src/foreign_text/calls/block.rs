@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::statement::Statement;
-use super::values::expression;
+use super::values::{condition, expression};
 
 /// The open blocks. A plan can express one level of conditions, and loops over one call.
 #[derive(Debug, Default)]
@@ -115,25 +115,27 @@ impl Blocks {
         };
         match word {
             "if" => {
-                let condition = expression(rest, ids).ok_or(Inexpressible)?;
+                let condition = condition(rest, ids).ok_or(Inexpressible)?;
                 Ok(Some(BlockKind::When(condition)))
             }
             "for" => {
-                let rest = rest
-                    .strip_prefix("const ")
-                    .or_else(|| rest.strip_prefix("let "))
-                    .unwrap_or(rest);
-                let (name, list) = rest
-                    .split_once(" in ")
-                    .or_else(|| rest.split_once(" of "))
-                    .ok_or(Inexpressible)?;
+                let declared = ["const ", "let ", "var "]
+                    .iter()
+                    .find_map(|word| rest.strip_prefix(word));
+                // `for (const key in list)` goes over the positions.
+                let pair = match declared {
+                    Some(rest) => rest.split_once(" of "),
+                    None => rest.split_once(" in ").or_else(|| rest.split_once(" of ")),
+                };
+                let (name, list) = pair.ok_or(Inexpressible)?;
                 let name = name.trim();
                 let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
                 let list = expression(list, ids).filter(|_| is_name);
                 let list = list.ok_or(Inexpressible)?;
                 Ok(Some(BlockKind::ForEach(name.to_owned(), list)))
             }
-            "elif" | "while" | "with" | "try" | "except" | "finally" | "def" | "async"
+            "else" | "elif" | "unless" | "until" | "otherwise" | "match" | "case" | "repeat"
+            | "loop" | "while" | "with" | "try" | "except" | "finally" | "def" | "async"
             | "class" | "switch" | "}" | "function" => Err(Inexpressible),
             _ => Ok(None),
         }

@@ -133,7 +133,7 @@ impl<'a> Rewriter<'a> {
         let is_unchanged = ["#", "```", "plan {"]
             .iter()
             .any(|start| inside.starts_with(start));
-        if inside.is_empty() || is_unchanged {
+        if inside.is_empty() || (is_unchanged && self.action.is_none()) {
             return Some(());
         }
         if let Some(tool) = inside.strip_prefix("Action:") {
@@ -148,6 +148,10 @@ impl<'a> Rewriter<'a> {
             let call = format!("{tool}({})", input.trim());
             let statement = Statement::read(&call, &self.ids)?;
             return self.push(start..range.end, &statement);
+        }
+        // The rewritten lines replace all between `Action:` and its input.
+        if self.action.is_some() {
+            return None;
         }
         let indentation = written.len() - written.trim_start().len();
         if self.blocks.line(inside, indentation, &self.ids)? {

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use planwright_core::Value;
+use planwright_core::expression::is_item_name;
 
-use crate::native::expression_of;
+use crate::native::{Language, expression_in, quoted_length};
 
 /// Returns true if a bracket of `text` is not closed.
 pub(super) fn is_open(text: &str) -> bool {
@@ -135,7 +136,8 @@ pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
         .strip_prefix('f')
         .filter(|rest| rest.starts_with(['"', '\'']));
     if let Some(rest) = formatted {
-        return text(rest, Some("{"), ids);
+        let quote = rest.chars().next()?;
+        return text(rest, Some("{"), ids).filter(|_| closes(rest, quote));
     }
     match first {
         '"' | '\'' if closes(written, first) => text(written, None, ids),
@@ -164,9 +166,7 @@ pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
 
 /// Returns true if the quote at the start of `written` is closed by its last character.
 fn closes(written: &str, quote: char) -> bool {
-    written.len() > 1
-        && signs(&written[..written.len() - 1]).all(|(_, _, is_text)| is_text)
-        && written.ends_with(quote)
+    quoted_length(written, quote) == Some(written.len())
 }
 
 /// The text in quotes `written`, with references in place of the expressions after `opening`.
@@ -179,7 +179,9 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
             '\\' => match signs.next()? {
                 'n' => '\n',
                 't' => '\t',
-                other if other.is_alphanumeric() => return None,
+                other if other.is_alphanumeric() || other == '\n' => return None,
+                // An escaped sign of a reference is no reference.
+                '$' | '{' | '}' if opening.is_some() => return None,
                 other => other,
             },
             other => other,
@@ -205,6 +207,10 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
         formatted.push_str(&"$".repeat(dollars));
         formatted.extend(["${", &expression(inner, ids)?, "}"]);
         rest = &after[end + 1..];
+    }
+    // `}}` is a literal brace in Python.
+    if opening == "{" && rest.contains('}') {
+        return None;
     }
     formatted.push_str(rest);
     Some(Value::text(formatted).to_json())
@@ -246,14 +252,25 @@ fn with_references(text: &str, ids: &HashSet<String>) -> String {
 
 /// `written` as an expression that refers to nothing but steps in `ids`.
 pub(super) fn expression(written: &str, ids: &HashSet<String>) -> Option<String> {
+    expression_as(Language::Value, written, ids)
+}
+
+/// `written` as a condition that refers to nothing but steps in `ids`.
+pub(super) fn condition(written: &str, ids: &HashSet<String>) -> Option<String> {
+    expression_as(Language::Condition, written, ids)
+}
+
+fn expression_as(language: Language, written: &str, ids: &HashSet<String>) -> Option<String> {
     let written = written.trim();
-    let written = written
+    let own = written
         .strip_prefix("${")
-        .and_then(|rest| rest.strip_suffix('}'))
-        .unwrap_or(written);
-    let bare = written.replace('$', "");
-    let dotted = with_dots(&bare);
-    let found = expression_of(&dotted)?;
+        .and_then(|rest| rest.strip_suffix('}'));
+    let language = if own.is_some() {
+        Language::Own
+    } else {
+        language
+    };
+    let found = expression_in(own.unwrap_or(written), language)?;
     let mut before = ' ';
     let mut name = String::new();
     let text: Vec<(char, bool)> = signs(&found)
@@ -278,41 +295,8 @@ pub(super) fn expression(written: &str, ids: &HashSet<String>) -> Option<String>
         before = sign;
     }
     let words = ["true", "false", "null", "in"];
-    let is_known = |root: &String| ids.contains(root) || words.contains(&&**root);
+    // A step of such a name would need another form.
+    let is_step = |root: &String| ids.contains(root) && (own.is_some() || is_item_name(root));
+    let is_known = |root: &String| is_step(root) || words.contains(&&**root);
     roots.iter().all(is_known).then_some(found)
-}
-
-/// `a["b"].c` as `a.b.c`.
-fn with_dots(path: &str) -> String {
-    let mut dotted = String::new();
-    let mut rest = path;
-    while let Some(at) = rest.find(['[']) {
-        let inside = &rest[at + 1..];
-        let name = inside.find(']').map(|end| &inside[..end]);
-        let key = name.and_then(|name| {
-            let quote = name
-                .chars()
-                .next()
-                .filter(|sign| matches!(sign, '"' | '\''))?;
-            let key = name.strip_prefix(quote)?.strip_suffix(quote)?;
-            let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            let follows = rest[..at].ends_with(|c: char| c.is_alphanumeric() || "_])".contains(c));
-            (is_word && follows).then_some(key)
-        });
-        dotted.push_str(&rest[..at]);
-        match (key, name) {
-            (Some(key), Some(name)) => {
-                dotted.push('.');
-                dotted.push_str(key);
-                rest = &inside[name.len() + 1..];
-            }
-            _ => {
-                dotted.push('[');
-                rest = inside;
-            }
-        }
-    }
-    dotted.push_str(rest);
-    dotted
 }

@@ -11,6 +11,65 @@ const HARMLESS: [&str; 49] = [
     "named", "name", "await", "action", "of", "by",
 ];
 
+/// Words for all of a result, which is returned.
+const RETURNED: [&str; 19] = [
+    "it", "this", "that", "the", "a", "its", "result", "results", "output", "outputs", "response",
+    "answer", "summary", "final", "back", "to", "me", "user", "as",
+];
+
+/// Words behind a call that select a part of its result.
+const PARTS: [&str; 4] = ["first", "second", "third", "name"];
+
+/// Words that are no names of results: they decide whether, or how often, a call is made.
+const CONTROL: [&str; 46] = [
+    "if",
+    "else",
+    "elif",
+    "unless",
+    "otherwise",
+    "when",
+    "whenever",
+    "while",
+    "until",
+    "for",
+    "foreach",
+    "each",
+    "loop",
+    "repeat",
+    "retry",
+    "try",
+    "except",
+    "catch",
+    "case",
+    "default",
+    "switch",
+    "match",
+    "or",
+    "not",
+    "no",
+    "never",
+    "maybe",
+    "perhaps",
+    "optional",
+    "optionally",
+    "alternatively",
+    "alternative",
+    "fallback",
+    "skip",
+    "needed",
+    "required",
+    "necessary",
+    "appropriate",
+    "possible",
+    "parallel",
+    "order",
+    "sequence",
+    "true",
+    "false",
+    "null",
+    "none",
+];
+
 /// Words that declare a name.
 const DECLARATIONS: [&str; 6] = ["const", "let", "var", "val", "auto", "set"];
 
@@ -95,6 +154,13 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         .trim()
         .trim_end_matches([';', '.', ','])
         .trim_matches(['*', '`', ' ']);
+    // `.rows` is a part of the result.
+    let is_path = words
+        .strip_prefix('.')
+        .is_some_and(|rest| rest.starts_with(|c: char| !c.is_whitespace()));
+    if is_path {
+        return None;
+    }
     let words = words.trim_start_matches([',', ';', '.']).trim();
     let mut found = After::default();
     if words.is_empty() {
@@ -114,7 +180,7 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         let lower = word.to_lowercase();
         if matches!(&*lower, "return" | "returns") {
             // `and return the summary`
-            found.returns = rest.len() < 4;
+            found.returns = rest.iter().all(|word| is_in(word, &RETURNED));
             return found.returns.then_some(found);
         }
         if matches!(&*lower, "after" | "needs") {
@@ -126,6 +192,9 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
                 found.waits_for.push(name.to_owned());
             }
             return (!found.waits_for.is_empty()).then_some(found);
+        }
+        if is_in(word, &PARTS) {
+            return None;
         }
         if is_harmless(word) {
             names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
@@ -146,10 +215,15 @@ pub(super) fn names_call(line: &str) -> bool {
 }
 
 fn is_harmless(word: &str) -> bool {
+    is_in(word, &HARMLESS)
+}
+
+/// Returns true if `word` without the signs around it is one of `words`.
+fn is_in(word: &str, words: &[&str]) -> bool {
     let word = word
         .trim_matches([',', '.', ':', ';', '`', '*'])
         .to_lowercase();
-    HARMLESS.contains(&&*word)
+    words.contains(&&*word)
 }
 
 fn is_number(word: &str) -> bool {
@@ -162,5 +236,5 @@ fn id(name: &str) -> Option<String> {
     let name = name.trim_matches(['`', '"', '\'', '$']);
     let is_id = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_id.then(|| name.to_owned())
+    (is_id && !is_in(name, &CONTROL)).then(|| name.to_owned())
 }

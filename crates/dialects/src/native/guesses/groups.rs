@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
+use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use super::names::Names;
 use super::texts::{bare_name, expression_of};
-use super::words::{GROUPS, ITEM_NAMES, STEP, are_steps, holds_branches, is_branch, is_switch};
-use super::{Guesses, field, get, has};
+use super::words::{
+    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_switch, negates,
+};
+use super::{Guesses, field, get, has, is_for_people};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// The maximum length of steps in advice, in bytes.
@@ -30,33 +32,32 @@ impl Guesses<'_> {
                 continue;
             };
             let group = entries.remove(at);
-            let loops = STEP.iter().filter(|group| group.field == "for_each");
-            let is_loop = |entry: &ItemEntry| {
-                &*entry.key == "for_each"
-                    || loops
-                        .clone()
-                        .any(|group| group.words.contains(&&*entry.key))
-            };
+            let is_loop = |entry: &ItemEntry| meaning_of(entry) == Some("for_each");
             let loop_at = entries.iter().position(is_loop);
-            let (steps, otherwise) = match (&*group.key, loop_at) {
-                ("cases", _) => (cases(&group, &entries), ARE_UNCERTAIN),
+            let (mut steps, otherwise) = match (&*group.key, loop_at) {
+                ("cases", _) => (cases(&group, &mut entries), ARE_UNCERTAIN),
                 ("then", _) => (branches(&group, &mut entries), ARE_UNCERTAIN),
                 (_, Some(at)) => {
                     let over = entries.remove(at);
-                    let steps = loop_of(&group, &entries, &over, items);
+                    let steps = loop_of(&group, &mut entries, &over, items);
                     (
                         steps,
                         "put these steps into `steps`, each with its own `for_each`",
                     )
                 }
-                ("sequence" | "sequential", None) => {
-                    (Some(chain(steps_in(&group.item))), ARE_PARALLEL)
-                }
+                ("sequence" | "sequential", None) => (chain(steps_in(&group.item)), ARE_PARALLEL),
                 _ => (Some(steps_in(&group.item)), ARE_PARALLEL),
             };
+            let fixed = fixed_field(&group.key, &entries, steps.as_mut());
             let message = format!("a step cannot hold the steps in {}", quote(&group.key));
             let mut diagnostic = Diagnostic::error(Code::UnknownField, message).help(otherwise);
-            let Some(steps) = steps else {
+            if let Some(field) = &fixed {
+                let field = quote(field);
+                diagnostic = diagnostic.help(format!(
+                    "put these steps into `steps`; what {field} of this step means for all of them together has to be written for each"
+                ));
+            }
+            let Some(steps) = steps.filter(|_| fixed.is_none()) else {
                 self.sink.push_at_key(&group, diagnostic);
                 items.extend(steps_in(&group.item));
                 continue;
@@ -96,6 +97,117 @@ const ARE_PARALLEL: &str = "put these steps into `steps`: those that do not refe
 
 const ARE_UNCERTAIN: &str = "put these steps into `steps`, each with `\"when\": \"${…}\"`, those of `else` with `\"when\": \"${!(…)}\"`";
 
+/// Moves the fields `entries`, which are left beside the steps of a group, into each of `steps` if they mean the same there.
+/// Returns the key of the first that does not; then the steps are not complete.
+fn fixed_field(
+    group: &str,
+    entries: &[ItemEntry],
+    steps: Option<&mut Vec<Item>>,
+) -> Option<Arc<str>> {
+    let steps = steps?;
+    let says_nothing = |entry: &ItemEntry| {
+        let is_mark = matches!(&*entry.key, "type" | "kind")
+            && entry
+                .item
+                .as_text()
+                .is_some_and(|word| &**word == "parallel")
+            && !matches!(group, "sequence" | "sequential");
+        matches!(&*entry.key, "title" | "note" | "name")
+            || meaning_of(entry) == Some("id")
+            || is_mark
+            || is_for_people(&entry.key, &entry.item)
+    };
+    for entry in entries.iter().filter(|entry| !says_nothing(entry)) {
+        let mut steps = steps.iter_mut();
+        let is_moved = match meaning_of(entry) {
+            Some("when") => condition_of(entry)
+                .and_then(|condition| steps.try_for_each(|step| add_condition(step, &condition))),
+            Some("after") => {
+                ids_of(&entry.item).and_then(|ids| steps.try_for_each(|step| add_after(step, &ids)))
+            }
+            _ => None,
+        };
+        if is_moved.is_none() {
+            return Some(Arc::clone(&entry.key));
+        }
+    }
+    None
+}
+
+/// The field of a step that `entry` is, or stands for.
+fn meaning_of(entry: &ItemEntry) -> Option<&'static str> {
+    let is_meant =
+        |group: &&Synonyms| *entry.key == *group.field || group.words.contains(&&*entry.key);
+    STEP.iter().find(is_meant).map(|group| group.field)
+}
+
+/// The text inside of `${…}`, or all of `text` if it is no reference.
+fn inside(text: &str) -> &str {
+    let inside = text
+        .strip_prefix("${")
+        .and_then(|text| text.strip_suffix('}'));
+    inside.unwrap_or(text)
+}
+
+/// The condition in `entry`, as an expression; `None` if it is none.
+pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
+    let condition = expression_of(inside(entry.item.as_text()?))?;
+    Some(if negates(&entry.key) {
+        format!("!({condition})")
+    } else {
+        condition
+    })
+}
+
+/// Makes `step` depend on `condition` besides its own; `None` if its own is no expression.
+fn add_condition(step: &mut Item, condition: &str) -> Option<()> {
+    let place = step.place;
+    let ItemKind::Object(fields) = &mut step.kind else {
+        return None;
+    };
+    let mut condition = condition.to_owned();
+    while let Some(at) = fields
+        .iter()
+        .position(|entry| meaning_of(entry) == Some("when"))
+    {
+        let own = condition_of(&fields.remove(at))?;
+        condition = format!("({condition}) && ({own})");
+    }
+    let when = ItemKind::Text(format!("${{{condition}}}").into());
+    fields.push(field("when", when, place));
+    Some(())
+}
+
+/// The ids in the value of `after`, which is a list or one id.
+fn ids_of(item: &Item) -> Option<Vec<Item>> {
+    match &item.kind {
+        ItemKind::List(ids) => Some(ids.clone()),
+        ItemKind::Text(_) | ItemKind::Number(_) => Some(vec![item.clone()]),
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Object(_) => None,
+    }
+}
+
+/// Makes `step` wait for `ids` besides those that it waits for.
+fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
+    let place = step.place;
+    let ItemKind::Object(fields) = &mut step.kind else {
+        return None;
+    };
+    let mut all = ids.to_vec();
+    while let Some(at) = fields
+        .iter()
+        .position(|entry| meaning_of(entry) == Some("after"))
+    {
+        for id in ids_of(&fields.remove(at).item)? {
+            if !all.iter().any(|known| known.to_value() == id.to_value()) {
+                all.push(id);
+            }
+        }
+    }
+    fields.push(field("after", ItemKind::List(all), place));
+    Some(())
+}
+
 /// Returns true if the text at `place` may have a comment, which a replacement would lose.
 fn has_comment(source: &SourceText, place: Place) -> bool {
     let span = source.span(place).unwrap_or_default();
@@ -112,16 +224,14 @@ fn steps_in(item: &Item) -> Vec<Item> {
     }
 }
 
-/// The steps of `then` and of `else`, each under its condition; `None` if the condition is no expression.
+/// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is no expression.
 fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
-    let mut conditions = ["if", "condition", "when"]
-        .iter()
-        .filter_map(|word| get(entries, word));
-    let text = conditions.find_map(Item::as_text)?;
-    let inside = text
-        .strip_prefix("${")
-        .and_then(|text| text.strip_suffix('}'));
-    let condition = expression_of(inside.unwrap_or(text))?;
+    let at = ["if", "condition", "when"].iter().find_map(|word| {
+        let is_condition =
+            |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
+        entries.iter().position(is_condition)
+    });
+    let condition = condition_of(&entries.remove(at?))?;
     let negated = format!("!({condition})");
     let other = entries
         .iter()
@@ -131,73 +241,61 @@ fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>>
     let mut steps = Vec::new();
     for (group, condition) in groups {
         for mut step in group.iter().flat_map(steps_in) {
-            let place = step.place;
-            let ItemKind::Object(fields) = &mut step.kind else {
-                return None;
-            };
-            let own = ["when", "if", "condition"]
-                .iter()
-                .find_map(|word| fields.iter().position(|entry| &*entry.key == *word));
-            let condition = match own.map(|at| fields.remove(at)) {
-                Some(own) => {
-                    let own = own.item.as_text()?;
-                    let inside = own
-                        .strip_prefix("${")
-                        .and_then(|text| text.strip_suffix('}'));
-                    format!(
-                        "({condition}) && ({})",
-                        expression_of(inside.unwrap_or(own))?
-                    )
-                }
-                None => condition.clone(),
-            };
-            let when = ItemKind::Text(format!("${{{condition}}}").into());
-            fields.push(field("when", when, place));
+            add_condition(&mut step, &condition)?;
             steps.push(step);
         }
     }
     Some(steps)
 }
 
-/// The steps of a `switch`, each under the condition of its case; `None` if its value is no expression.
-fn cases(group: &ItemEntry, entries: &[ItemEntry]) -> Option<Vec<Item>> {
-    let text = SWITCH
-        .iter()
-        .find_map(|word| get(entries, word)?.as_text())?;
-    let inside = text
-        .strip_prefix("${")
-        .and_then(|text| text.strip_suffix('}'));
-    let value = expression_of(inside.unwrap_or(text))?;
-    let name = get(entries, "id").and_then(Item::as_text);
-    let mut steps = Vec::new();
+/// The steps of a `switch`, each under the condition of its case; its value is taken from `entries`. `None` if that is no expression.
+fn cases(group: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
+    let at = SWITCH.iter().find_map(|word| {
+        let is_value = |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
+        entries.iter().position(is_value)
+    });
+    let value = expression_of(inside(entries.remove(at?).item.as_text()?))?;
+    // An operator in the value binds less than the comparison.
+    let is_path = value
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'));
+    let value = if is_path { value } else { format!("({value})") };
+    let name = get(entries, "id").and_then(Item::as_text).cloned();
+    let cases = group.item.as_object()?;
+    let is_default = |entry: &ItemEntry| matches!(&*entry.key, "default" | "else");
     let mut conditions = Vec::new();
-    for entry in group.item.as_object()? {
-        let is_literal =
-            matches!(&*entry.key, "true" | "false") || entry.key.parse::<f64>().is_ok();
-        let condition = match &*entry.key {
-            "default" | "else" if conditions.is_empty() => return None,
-            "default" | "else" => format!("!({})", conditions.join(" || ")),
+    for entry in cases.iter().filter(|entry| !is_default(entry)) {
+        let literal = Value::from_json(&entry.key);
+        let is_literal = matches!(literal, Ok(Value::Bool(_) | Value::Number(_)));
+        conditions.push(match &*entry.key {
             key if is_literal => format!("{value} == {key}"),
             key if key.contains(['\'', '\\']) => return None,
             key => format!("{value} == '{key}'"),
+        });
+    }
+    if conditions.is_empty() || cases.len() > conditions.len() + 1 {
+        return None;
+    }
+    let otherwise = format!("!({})", conditions.join(" || "));
+    let mut conditions = conditions.iter();
+    let mut steps = Vec::new();
+    for entry in cases {
+        let condition = match is_default(entry) {
+            true => &otherwise,
+            false => conditions.next()?,
         };
         for mut step in steps_in(&entry.item) {
             let place = step.place;
-            let ItemKind::Object(fields) = &mut step.kind else {
-                return None;
-            };
-            if has(fields, "when") || has(fields, "if") {
-                return None;
-            }
-            if let Some(name) = name.filter(|_| !has(fields, "id")) {
+            add_condition(&mut step, condition)?;
+            if let ItemKind::Object(fields) = &mut step.kind
+                && let Some(name) = &name
+                && !has(fields, "id")
+            {
                 let id = format!("{name}_{}", entry.key);
                 fields.insert(0, field("id", ItemKind::Text(id.into()), place));
             }
-            let when = ItemKind::Text(format!("${{{condition}}}").into());
-            fields.push(field("when", when, place));
             steps.push(step);
         }
-        conditions.push(condition);
     }
     Some(steps)
 }
@@ -219,49 +317,43 @@ fn hoist_branches(item: &mut Item) {
 /// Words for the value of a `switch`.
 const SWITCH: [&str; 4] = ["switch", "on", "match", "expression"];
 
-/// `steps`, each after the one before it.
-fn chain(mut steps: Vec<Item>) -> Vec<Item> {
+/// `steps`, each after the one before it; `None` if one to wait for has no id.
+fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
     let ids: Vec<Option<Item>> = steps.iter().map(|step| step.get("id").cloned()).collect();
     for (step, before) in steps.iter_mut().skip(1).zip(ids) {
-        let place = step.place;
-        if let (ItemKind::Object(fields), Some(before)) = (&mut step.kind, before)
-            && !has(fields, "after")
-        {
-            fields.push(field("after", ItemKind::List(vec![before]), place));
-        }
+        add_after(step, &[before?])?;
     }
-    steps
+    Some(steps)
 }
 
 /// The step that does the steps in `group` for each item of `over`: the only one of them, or a plan of its own that gets the item
 /// and the outputs of steps `before` as its inputs. `None` if it has no name.
 fn loop_of(
     group: &ItemEntry,
-    entries: &[ItemEntry],
+    entries: &mut Vec<ItemEntry>,
     over: &ItemEntry,
     before: &[Item],
 ) -> Option<Vec<Item>> {
     let place = group.item.place;
     let mut steps = steps_in(&group.item);
-    let text = over.item.as_text()?;
-    let inside = text
-        .strip_prefix("${")
-        .and_then(|text| text.strip_suffix('}'));
-    let list = format!("${{{}}}", expression_of(inside.unwrap_or(text))?);
+    let list = format!("${{{}}}", expression_of(inside(over.item.as_text()?))?);
     let over = field("for_each", ItemKind::Text(list.into()), place);
-    let item_name = ITEM_NAMES
-        .iter()
-        .find_map(|word| get(entries, word)?.as_text());
-    let item_name = item_name
-        .and_then(|name| bare_name(name))
-        .unwrap_or_else(|| "item".to_owned());
+    let named_at = ITEM_NAMES.iter().find_map(|word| {
+        let is_name = |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
+        entries.iter().position(is_name)
+    });
+    let item_name = match named_at {
+        Some(at) => bare_name(entries.remove(at).item.as_text()?)?,
+        None => "item".to_owned(),
+    };
     let named = (item_name != "item")
         .then(|| field("as", ItemKind::Text(item_name.as_str().into()), place));
     if let [only] = steps.as_mut_slice() {
         let ItemKind::Object(fields) = &mut only.kind else {
             return None;
         };
-        if has(fields, "for_each") {
+        let loops = |entry: &ItemEntry| meaning_of(entry) == Some("for_each");
+        if fields.iter().any(loops) {
             return None;
         }
         fields.push(over);
@@ -312,6 +404,8 @@ fn loop_of(
     plan.push(field("steps", ItemKind::List(steps), place));
     let mut fields = vec![field("id", id.kind, place), over];
     fields.extend(named);
+    // The other fields are those of this step.
+    fields.extend(entries.drain(..).filter(|entry| &*entry.key != "id"));
     fields.push(field("plan", ItemKind::Object(plan), place));
     if !args.is_empty() {
         fields.push(field("args", ItemKind::Object(args), place));

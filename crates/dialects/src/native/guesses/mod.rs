@@ -7,6 +7,7 @@ mod groups;
 mod names;
 mod step;
 mod texts;
+mod translation;
 mod units;
 mod words;
 
@@ -15,7 +16,9 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::Names;
-pub(crate) use self::texts::{expression_of, free_id, path_of};
+pub(super) use self::texts::is_own_expression;
+pub(crate) use self::texts::{expression_in, free_id, path_of};
+pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
 use crate::document::edits::{field_edits, key_edit, removal};

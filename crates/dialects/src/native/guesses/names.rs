@@ -110,7 +110,11 @@ fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> Strin
         };
         let path = inside[..close].trim();
         written.push_str(&rest[..open]);
-        if roots.iter().any(|root| path.starts_with(root)) && !rest[..open].ends_with('$') {
+        let is_root = |root: &&str| {
+            let after = path.strip_prefix(*root);
+            after.is_some_and(|after| !after.starts_with(is_of_name))
+        };
+        if roots.iter().any(is_root) && !rest[..open].ends_with('$') {
             written.extend(["${", path, "}"]);
         } else {
             written.push_str(&rest[open..open + close + 4]);
@@ -121,26 +125,39 @@ fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> Strin
     written
 }
 
+fn is_of_name(sign: char) -> bool {
+    sign.is_alphanumeric() || sign == '_' || sign == '-'
+}
+
 /// `expression` with `path` in place of the name `name` where a path begins with it.
 fn replace_root(expression: &str, name: &str, path: &str) -> Option<String> {
-    let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let mut replaced = String::new();
     let mut at = 0;
-    let mut is_changed = false;
-    for (start, _) in expression.match_indices(name) {
-        let before = &expression[..start];
-        let after = &expression[start + name.len()..];
-        let is_apart = !before.ends_with(|c: char| is_of_name(c) || ".\"'".contains(c))
-            && !after.starts_with(|c: char| is_of_name(c) || c == '(');
-        if is_apart && start >= at {
+    let mut quote = None;
+    let mut before = ' ';
+    for (start, sign) in expression.char_indices() {
+        let is_apart = !is_of_name(before) && before != '.';
+        match quote {
+            // What follows a backslash does not close the text.
+            Some(_) if before == '\\' => {
+                before = ' ';
+                continue;
+            }
+            Some(open) if sign == open => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            Some(_) | None => {}
+        }
+        before = sign;
+        let after = expression[start..].strip_prefix(name);
+        let is_name = after.is_some_and(|after| !after.starts_with(|c| is_of_name(c) || c == '('));
+        if quote.is_none() && is_apart && is_name && start >= at {
             replaced.push_str(&expression[at..start]);
             replaced.push_str(path);
             at = start + name.len();
-            is_changed = true;
         }
     }
     replaced.push_str(&expression[at..]);
-    is_changed.then_some(replaced)
+    (at > 0).then_some(replaced)
 }
 
 #[cfg(test)]
@@ -162,6 +179,8 @@ mod tests {
         check("${a + now}", Some("${a + t}"));
         check("now ${a.now}", None);
         check("${nowhere} ${\"now\"} ${now(1)}", None);
+        check("${x == 'a now b' + now}", Some("${x == 'a now b' + t}"));
+        check("${'\\' now' == x}", None);
         check("${now", None);
         check("{{now.datetime}} {{ x }}", Some("{{t.datetime}} {{ x }}"));
         check("{{now", None);

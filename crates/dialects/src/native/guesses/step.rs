@@ -6,12 +6,12 @@ use std::sync::Arc;
 use planwright_core::plan::RETRY_FIELDS;
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
-use super::groups::group_of;
+use super::groups::{condition_of, group_of};
 use super::names::Names;
 use super::texts::{bare_name, expression_of, free_id, path_of};
 use super::words::{
     ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name,
-    is_step_field,
+    is_step_field, negates,
 };
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::edits::{field_edits, json, key_edit};
@@ -59,6 +59,7 @@ impl Guesses<'_> {
             self.units(entries);
             self.uses(entries);
             self.name(entries);
+            self.negation(entries);
             self.expressions(entries);
             self.after_text(entries);
             self.rename(entries, "the step", STEP, is_step_field);
@@ -218,6 +219,19 @@ impl Guesses<'_> {
         }
     }
 
+    /// Leaves out an `unless` that is no expression: as `when`, it would mean the opposite.
+    fn negation(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_unreadable =
+            |entry: &ItemEntry| negates(&entry.key) && condition_of(entry).is_none();
+        if let Some(at) = entries.iter().position(is_unreadable) {
+            let entry = entries.remove(at);
+            self.unknown(
+                &entry,
+                "write the opposite condition as `\"when\": \"${!(…)}\"`",
+            );
+        }
+    }
+
     /// Reads conditions and lists of loops that are written without `${…}`.
     fn expressions(&mut self, entries: &mut [ItemEntry]) {
         for target in ["when", "for_each"] {
@@ -232,7 +246,7 @@ impl Guesses<'_> {
             let (Some(entry), None) = (found.next(), found.next()) else {
                 continue;
             };
-            let negates = matches!(&*entry.key, "unless" | "if_not" | "skip_if" | "skipIf");
+            let negates = negates(&entry.key);
             let text = entry.item.as_text();
             let inside = text.and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
             let inside = inside.filter(|_| negates).or(text.map(|text| &**text));

@@ -2,8 +2,15 @@
 
 use std::collections::HashSet;
 
+use super::translation::{Language, translated};
+
 /// The expression that a text without `${…}` is meant as; `None` if it is none.
 pub(crate) fn expression_of(text: &str) -> Option<String> {
+    expression_in(text, Language::Own)
+}
+
+/// The expression that the text in `language` without `${…}` is meant as; `None` if it is none.
+pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
     let text = text.trim();
     let stripped = [("${{", "}}"), ("{{", "}}")]
         .iter()
@@ -13,23 +20,13 @@ pub(crate) fn expression_of(text: &str) -> Option<String> {
     if text.contains("${") || (stripped.is_some() && text.contains(':')) {
         return None;
     }
-    let is_readable = |text: &str| crate::native::reference::is_expression(text);
-    if is_readable(text) {
-        return Some(text.to_owned());
-    }
-    let words = text.split_whitespace().map(|word| match word {
-        "and" | "AND" => "&&",
-        "or" | "OR" => "||",
-        "is" | "===" => "==",
-        "!==" => "!=",
-        "True" => "true",
-        "False" => "false",
-        "None" | "undefined" => "null",
-        other => other,
-    });
-    let translated = words.collect::<Vec<_>>().join(" ");
-    let translated = translated.replace("not ", "!").replace("is not", "!=");
-    is_readable(&translated).then_some(translated)
+    let translated = translated(text, language)?;
+    crate::native::reference::is_expression(&translated).then_some(translated)
+}
+
+/// Returns true if `text` is an expression of this dialect as it stands, by what is readable and by what it can mean.
+pub(in crate::native) fn is_own_expression(text: &str) -> bool {
+    translated(text, Language::Own).is_some_and(|translated| translated == text.trim_end())
 }
 
 /// The name in a text such as `now`, `$now` or `${now}`.

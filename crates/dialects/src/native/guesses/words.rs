@@ -122,6 +122,11 @@ pub(super) fn is_step(item: &Item) -> bool {
         || (item.has("type") && has(ARGS))
 }
 
+/// Returns true if `key` is a word for the opposite of a condition.
+pub(super) fn negates(key: &str) -> bool {
+    matches!(key, "unless" | "if_not" | "skip_if" | "skipIf")
+}
+
 /// Returns true if `entry` is the single step of a `then`.
 pub(super) fn is_branch(entry: &ItemEntry) -> bool {
     &*entry.key == "then" && entry.item.as_object().is_some() && is_step(&entry.item)

@@ -6,9 +6,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures::FutureExt;
 use planwright_core::Value;
 use rmcp::RoleServer;
 use rmcp::handler::server::ServerHandler;
@@ -78,7 +80,7 @@ impl ServerHandler for GatewayHandler {
         // `GatewayClient::of` reads the revision and capabilities from there.
         context.peer.set_peer_info(request.clone());
         let client = GatewayClient::of(&context);
-        self.prepare_handshake(&client).await;
+        answered(self.prepare_handshake(&client)).await?;
         // `rmcp` may pass on the first list request before `on_initialized`.
         self.is_notified.store(true, Ordering::Relaxed);
         self.negotiate_initialize(&request)
@@ -86,7 +88,7 @@ impl ServerHandler for GatewayHandler {
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = GatewayClient::of(&context);
-        self.prepare_handshake(&client).await;
+        answered(self.prepare_handshake(&client)).await?;
         let revisions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
     }
@@ -105,8 +107,11 @@ impl ServerHandler for GatewayHandler {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        self.notify_subscriber(subscription).await;
-        Ok(())
+        let notified = async {
+            self.notify_subscriber(subscription).await;
+            Ok(())
+        };
+        answered(notified).await
     }
 
     async fn list_tools(
@@ -114,7 +119,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.tools(context).await
+        answered(self.tools(context)).await
     }
 
     async fn call_tool(
@@ -122,7 +127,7 @@ impl ServerHandler for GatewayHandler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, context).await
+        answered(self.call(request, context)).await
     }
 
     async fn list_resources(
@@ -130,7 +135,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.resources(context).await
+        answered(self.resources(context)).await
     }
 
     async fn list_resource_templates(
@@ -138,7 +143,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.templates(context).await
+        answered(self.templates(context)).await
     }
 
     async fn read_resource(
@@ -146,7 +151,7 @@ impl ServerHandler for GatewayHandler {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.read(request, context).await
+        answered(self.read(request, context)).await
     }
 
     async fn subscribe(
@@ -154,7 +159,8 @@ impl ServerHandler for GatewayHandler {
         request: SubscribeRequestParams,
         _: Context,
     ) -> Result<(), ErrorData> {
-        let subscription = self.subscribe_to(&request.uri).await;
+        let subscribed = async { Ok(self.subscribe_to(&request.uri).await) };
+        let subscription = answered(subscribed).await?;
         self.subscriptions.add(&request.uri, subscription);
         Ok(())
     }
@@ -173,7 +179,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.prompts(context).await
+        answered(self.prompts(context)).await
     }
 
     async fn get_prompt(
@@ -181,7 +187,7 @@ impl ServerHandler for GatewayHandler {
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        self.prompt(request, context).await
+        answered(self.prompt(request, context)).await
     }
 
     async fn complete(
@@ -189,29 +195,11 @@ impl ServerHandler for GatewayHandler {
         request: CompleteRequestParams,
         context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        self.completion(request, context).await
+        answered(self.completion(request, context)).await
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        if !self.gateway.passes_through() {
-            return Ok(());
-        }
-        let params = write(&request)?;
-        for server in &self.gateway.upstreams.view().servers {
-            if server.capabilities.get("logging").is_some() {
-                let request = self.gateway.upstreams.request(
-                    &server.name,
-                    "logging/setLevel",
-                    params.clone(),
-                    None,
-                );
-                if let Err(error) = request.await {
-                    // Servers of the latest revision take the level from each request.
-                    tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
-                }
-            }
-        }
-        Ok(())
+        answered(self.pass_level(&request)).await
     }
 
     async fn on_custom_request(
@@ -268,12 +256,36 @@ impl ServerHandler for GatewayHandler {
 impl GatewayHandler {
     /// Starts the servers. In passthrough mode it waits for them, because the handshake response declares their
     /// capabilities and instructions, which cannot be updated later.
-    async fn prepare_handshake(&self, client: &GatewayClient) {
+    async fn prepare_handshake(&self, client: &GatewayClient) -> Result<(), ErrorData> {
         if self.gateway.passes_through() {
             self.gateway.wait_for_servers(client, true).await;
         } else {
             self.gateway.start(client);
         }
+        Ok(())
+    }
+
+    /// Passes the level of logs to the servers that have logs.
+    async fn pass_level(&self, request: &SetLevelRequestParams) -> Result<(), ErrorData> {
+        if !self.gateway.passes_through() {
+            return Ok(());
+        }
+        let params = write(request)?;
+        for server in &self.gateway.upstreams.view().servers {
+            if server.capabilities.get("logging").is_some() {
+                let request = self.gateway.upstreams.request(
+                    &server.name,
+                    "logging/setLevel",
+                    params.clone(),
+                    None,
+                );
+                if let Err(error) = request.await {
+                    // Servers of the latest revision take the level from each request.
+                    tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the servers and returns their listing.
@@ -291,10 +303,25 @@ impl GatewayHandler {
 
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
         let client = GatewayClient::of(context);
-        self.gateway.start(&client);
-        let host = Arc::clone(&self.gateway.host);
-        Ok(host.task(client, request).await?)
+        answered(async {
+            self.gateway.start(&client);
+            let host = Arc::clone(&self.gateway.host);
+            Ok(host.task(client, request).await?)
+        })
+        .await
     }
+}
+
+/// Awaits the answer to a request. A panic becomes an error, because the client would wait forever for an answer that is
+/// lost with its task.
+async fn answered<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    // What the answer has shared is behind locks, under which nothing panics.
+    let answer = AssertUnwindSafe(answer).catch_unwind().await;
+    answer.unwrap_or_else(|_| {
+        tracing::error!("a request was not answered because of a defect");
+        let message = "the gateway failed because of a defect while it handled the request";
+        Err(ErrorData::internal_error(message, None))
+    })
 }
 
 impl fmt::Debug for GatewayHandler {
