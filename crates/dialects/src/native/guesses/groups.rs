@@ -280,9 +280,10 @@ fn cases(group: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
     let mut conditions = conditions.iter();
     let mut steps = Vec::new();
     for entry in cases {
-        let condition = match is_default(entry) {
-            true => &otherwise,
-            false => conditions.next()?,
+        let condition = if is_default(entry) {
+            &otherwise
+        } else {
+            conditions.next()?
         };
         for mut step in steps_in(&entry.item) {
             let place = step.place;
