@@ -321,13 +321,8 @@ struct Announced {
 
 impl Approver for Announced {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let (run, step) = (store::short(&self.run), request.at.to_string());
-        self.live.suspend(|| {
-            self.printer.quote(&format!(
-                "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`",
-                word = store::shell_word(&step)
-            ));
-        });
+        let line = store::waiting_line(&self.run, &request.at.to_string());
+        self.live.suspend(|| self.printer.message(&line));
         Box::pin(std::future::ready(Decision::Later))
     }
 }

@@ -18,6 +18,7 @@ use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
 use super::chat_file::ChatPlan;
 use super::context::ChatContext;
 use crate::approval::approver::show;
+use crate::approval::passphrase::PassphraseCheck;
 use crate::args::Approve;
 use crate::error::CommandError;
 use crate::planning::create::PlanRequirements;
@@ -151,7 +152,7 @@ impl CallHandler<'_> {
             &context.toolbox,
             &context.known,
             durations,
-            context.config,
+            &context.planner_config(),
         ))
     }
 
@@ -314,8 +315,17 @@ pub(super) async fn review(
             return Reviewed::No;
         };
         match answer.to_lowercase().as_str() {
-            "r" | "run" | "y" | "yes" if is_edited => return Reviewed::Edited(text.to_string()),
-            "r" | "run" | "y" | "yes" => return Reviewed::Run,
+            "r" | "run" | "y" | "yes" => {
+                if let Err(error) = confirmed(context).await {
+                    printer.error(&error);
+                    return Reviewed::No;
+                }
+                return if is_edited {
+                    Reviewed::Edited(text.to_string())
+                } else {
+                    Reviewed::Run
+                };
+            }
             "n" | "no" => return Reviewed::No,
             "c" | "change" | "changes" => match ask("what is to be different: ").await {
                 Some(change) if !change.is_empty() => return Reviewed::Change(change),
@@ -343,6 +353,13 @@ pub(super) async fn review(
             _ => {}
         }
     }
+}
+
+/// Asks for the passphrase that decisions require, if one is set.
+async fn confirmed(context: &ChatContext<'_>) -> Result<(), CommandError> {
+    let passphrase = PassphraseCheck::open(context.store.as_ref())?;
+    let confirmed = tokio::task::spawn_blocking(move || passphrase.confirm()).await;
+    confirmed.unwrap_or_else(|error| Err(CommandError::new(error.to_string())))
 }
 
 /// Asks a question on the terminal; `None` if there is no answer.

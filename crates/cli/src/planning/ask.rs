@@ -16,7 +16,7 @@ use planwright::planner::create::{CreatedPlan, PlanAttempt};
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, run_time};
+use planwright::service::{EventObserver, ObservedRun, RecordedRun, run_time};
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
@@ -54,7 +54,7 @@ pub(crate) async fn command(
     let model = model::open(&arguments.model, &config)?;
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer) => toolbox?,
+        toolbox = Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
@@ -64,8 +64,8 @@ pub(crate) async fn command(
     };
     toolbox.add_extraction(Arc::clone(&model));
     toolbox.apply_config(&config, pins.as_ref(), printer)?;
-    for note in toolbox.notes() {
-        printer.status(&note);
+    if let Some(note) = toolbox.note_without_source() {
+        printer.status(note);
     }
     let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.question, printer);
@@ -294,6 +294,7 @@ impl AskSession<'_> {
             options: &options,
             config: self.config,
             memory: MemoryJournal::new(),
+            recorded: RecordedRun::default(),
             state: Mutex::default(),
         };
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
@@ -336,9 +337,7 @@ impl AskSession<'_> {
         };
         progress::end(&created, self.model.name(), self.printer);
         let loaded = Self::loaded(&plan.text);
-        if let Some(store) = &store {
-            store::learn(store, &options.durations, &summary, self.printer);
-        }
+        keeper.learn(&summary, self.printer);
         let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
         if let Some(adapting) = &mut session.adapting {
             adapting.memory = keeper.memory.clone();
@@ -375,7 +374,7 @@ impl AskSession<'_> {
         };
         let service = self.toolbox.service(self.config, telemetry);
         let engine = service
-            .engine()
+            .recording_engine(&keeper.recorded)
             .with_options(keeper.options.clone())
             .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
         let state = Mutex::new(EarlyRunState::default());

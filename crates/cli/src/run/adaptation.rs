@@ -371,7 +371,7 @@ fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession
             at = store::shell_word(&pinned.at)
         ),
     };
-    session.printer.quote(&format!("  hint: {advice}"));
+    session.printer.hint(advice);
 }
 
 fn report_model_error(error: &ModelError, session: &RunSession<'_>) {
