@@ -233,6 +233,26 @@ impl<'a> PlanRequirements<'a> {
         }
     }
 
+    /// The same for a goal in other words, with the day and the phrases of time of the first one.
+    pub(crate) fn with_goal<'b>(&self, goal: &'b str) -> PlanRequirements<'b>
+    where
+        'a: 'b,
+    {
+        PlanRequirements {
+            goal,
+            day: self.day.clone(),
+            timestamp: self.timestamp.clone(),
+            catalog: self.catalog,
+            durations: self.durations.clone(),
+            known: self.known,
+            notation: self.notation,
+            library: self.library.clone(),
+            policy: self.policy.clone(),
+            allows_unknown_tools: self.allows_unknown_tools,
+            inputs: self.inputs.clone(),
+        }
+    }
+
     /// Asks for it.
     pub(crate) async fn ask(
         &self,
