@@ -358,7 +358,7 @@ impl<'a> PlanRequirements<'a> {
     }
 }
 
-/// Returns `goal` without that which changes no question: further spaces, the mark at its end, and a capital at its beginning. Other capitals may be
+/// Returns `goal` without the parts that change no question: further spaces, the mark at its end, and a capital at its beginning. Other capitals may be
 /// those of a name or an id.
 fn same_question(goal: &str) -> String {
     let words: Vec<&str> = goal.split_whitespace().collect();

@@ -38,9 +38,9 @@ use crate::view::printer::Printer;
 
 /// The decision about a whole plan.
 pub(crate) enum PlanApproval {
-    /// It may run. The digest is there if a person has approved it as a whole.
+    /// Lets the plan run. The digest is there if a person has approved it as a whole.
     Run(Option<PlanConsent>),
-    /// It must not run, which is the exit status.
+    /// Ends the command with this exit status.
     Refused(Exit),
 }
 

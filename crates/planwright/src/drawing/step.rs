@@ -16,9 +16,9 @@ use crate::terminal_text;
 pub struct StepDetailV1 {
     /// The step as the graph has it.
     pub step: StepNodeV1,
-    /// Its arguments, or the value that it computes.
+    /// The arguments, or the value that the step computes.
     pub arguments: Vec<ArgumentV1>,
-    /// Its conditions and options, each a clause for people.
+    /// The conditions and options, each a clause for people.
     pub notes: Vec<String>,
     /// The ids of the steps that it waits for.
     pub waits_for: Vec<String>,

@@ -66,8 +66,10 @@ impl Session {
         let lines = block.lines();
         let lines = lines.map(|line| line.strip_prefix("$ ").unwrap_or(line));
         for line in lines.filter(|line| line.starts_with("planwright ")) {
+            // The file that takes the output is none of this folder.
+            let command = line.split(" > ").next().unwrap_or(line);
             let printed = self.run(&format!(
-                "planwright() {{ command planwright \"$@\" --help; }}\n{line}"
+                "planwright() {{ command planwright \"$@\" --help; }}\n{command}"
             ));
             if std::mem::take(&mut self.status) != 0 {
                 return Err(format!("`{line}` is no command: {printed}"));
