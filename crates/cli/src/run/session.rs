@@ -60,7 +60,11 @@ pub(crate) fn approved(
     let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         PlanAnswer::Run => return Ok(PlanApproval::Run(Some(own))),
         PlanAnswer::Refuse => Exit::Rejected,
-        PlanAnswer::Interrupted => Exit::Interrupted,
+        PlanAnswer::Interrupted => {
+            // The question has left the cursor within a line.
+            printer.status("");
+            Exit::Interrupted
+        }
     };
     printer.status("the plan was not approved; nothing was called");
     Ok(PlanApproval::Refused(exit))
