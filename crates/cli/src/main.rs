@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use planwright::mcp::{SUPERVISE, supervise};
 
 use crate::error::Exit;
+use crate::tools::open_servers::ServerUse;
 use crate::view::printer::Printer;
 use args::{Command, parse};
 use error::CommandError;
@@ -88,7 +89,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 Box::pin(inspect::check::watch(&arguments, printer)).await
             }
             Command::Check(arguments) => {
-                interruptible(inspect::check::check(&arguments, printer)).await
+                interruptible(inspect::check::check(&arguments, ServerUse::Lists, printer)).await
             }
             Command::Explain(arguments) => inspect::explain::explain(&arguments, printer),
             Command::Flow(arguments) => {

@@ -157,6 +157,51 @@ pub enum Record {
 }
 
 impl Record {
+    /// Returns the data of the caller if a process begins here to drive the run.
+    pub fn header(&self) -> Option<&Value> {
+        match self {
+            Self::Opened { header, .. } => Some(header),
+            Self::Sent { .. }
+            | Self::Answered { .. }
+            | Self::Aborted { .. }
+            | Self::Asked { .. }
+            | Self::Decided { .. }
+            | Self::Chosen { .. }
+            | Self::TimerFired { .. }
+            | Self::Extended { .. }
+            | Self::Closed
+            | Self::Draining
+            | Self::Cancelled
+            | Self::OutOfTime
+            | Self::Paused { .. }
+            | Self::Resumed
+            | Self::Settled { .. }
+            | Self::Ended { .. } => None,
+        }
+    }
+
+    /// Returns true if the run may have another plan from here on.
+    pub fn may_change_plan(&self) -> bool {
+        match self {
+            Self::Opened { .. } | Self::Extended { .. } => true,
+            Self::Sent { .. }
+            | Self::Answered { .. }
+            | Self::Aborted { .. }
+            | Self::Asked { .. }
+            | Self::Decided { .. }
+            | Self::Chosen { .. }
+            | Self::TimerFired { .. }
+            | Self::Closed
+            | Self::Draining
+            | Self::Cancelled
+            | Self::OutOfTime
+            | Self::Paused { .. }
+            | Self::Resumed
+            | Self::Settled { .. }
+            | Self::Ended { .. } => false,
+        }
+    }
+
     /// Returns true if this is an input. Everything else follows from the inputs.
     pub fn is_input(&self) -> bool {
         match self {

@@ -1,7 +1,6 @@
 //! Approvers of calls: a file, a flag, a person at the terminal; and consent that is given once to a whole plan, or by another process.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,12 +16,15 @@ use planwright::engine::run::preview;
 use planwright::stored::{StoreApprover, tools_of};
 use planwright::{drawing, terminal_text};
 use planwright_store::Store;
+use tokio::runtime::Handle;
 
 use super::passphrase::PassphraseCheck;
+use super::review::ask;
 use super::terminal::TerminalApprover;
 use crate::args::{Approve, ConsentArguments};
 use crate::error::CommandError;
 use crate::runs::store;
+use crate::system::signals::Signals;
 use crate::system::text_file;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
@@ -220,6 +222,15 @@ fn names(catalog: &Catalog) -> BTreeSet<String> {
         .collect()
 }
 
+/// The answer of a person about a whole plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlanAnswer {
+    Run,
+    Refuse,
+    /// A signal has ended the question.
+    Interrupted,
+}
+
 /// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
 pub(crate) fn to_plan(
     plan: &CheckedPlan,
@@ -227,10 +238,10 @@ pub(crate) fn to_plan(
     digest: Option<&str>,
     passphrase: &PassphraseCheck,
     printer: Printer,
-) -> Result<bool, CommandError> {
+) -> Result<PlanAnswer, CommandError> {
     if let Some(digest) = digest {
         return if own.starts_with(digest) {
-            passphrase.confirm().map(|()| true)
+            passphrase.confirm().map(|()| PlanAnswer::Run)
         } else {
             Err(CommandError::new(format!(
                 "the plan is not the one that was approved: its digest is `{}`",
@@ -239,26 +250,32 @@ pub(crate) fn to_plan(
             .hint("look at it again: `planwright run PLAN --dry-run`"))
         };
     }
-    let Ok(terminal) = terminal() else {
+    if terminal().is_err() {
         return Err(
             CommandError::new("there is no terminal to approve the plan on").hint(format!(
                 "look at it with `--dry-run`, then say `--approve plan:{}`",
                 store::digest(own)
             )),
         );
-    };
+    }
     show(plan, printer);
-    let mut lines = BufReader::new(&terminal).lines();
+    let mut signals = Signals::new()?;
     loop {
-        let asked = write!(
-            &terminal,
-            "run this plan, with all its calls? [y]es, [n]o: "
-        )
-        .and_then(|()| (&terminal).flush());
-        let answer = asked.ok().and_then(|()| lines.next()?.ok());
-        match answer.as_deref().map(str::trim) {
-            Some("y" | "yes" | "Y") => return passphrase.confirm().map(|()| true),
-            Some("n" | "no" | "N") | None => return Ok(false),
+        // The question blocks, but a signal ends it.
+        let answer = tokio::task::block_in_place(|| {
+            Handle::current().block_on(async {
+                tokio::select! {
+                    answer = ask("run this plan, with all its calls? [y]es, [n]o: ") => Some(answer),
+                    _ = signals.next() => None,
+                }
+            })
+        });
+        let Some(answer) = answer else {
+            return Ok(PlanAnswer::Interrupted);
+        };
+        match answer.as_deref() {
+            Some("y" | "yes" | "Y") => return passphrase.confirm().map(|()| PlanAnswer::Run),
+            Some("n" | "no" | "N") | None => return Ok(PlanAnswer::Refuse),
             Some(_) => {}
         }
     }
@@ -321,13 +338,8 @@ struct Announced {
 
 impl Approver for Announced {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        let (run, step) = (store::short(&self.run), request.at.to_string());
-        self.live.suspend(|| {
-            self.printer.quote(&format!(
-                "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`",
-                word = store::shell_word(&step)
-            ));
-        });
+        let line = store::waiting_line(&self.run, &request.at.to_string());
+        self.live.suspend(|| self.printer.message(&line));
         Box::pin(std::future::ready(Decision::Later))
     }
 }

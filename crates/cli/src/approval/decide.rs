@@ -225,7 +225,7 @@ fn decide(
         ));
     }
     if questions.is_driven {
-        printer.quote("the process that has the run continues by itself if it waits for this");
+        printer.message("the process that has the run continues by itself if it waits for this");
     } else {
         store::left(&questions.run, true, printer);
     }

@@ -3,5 +3,6 @@
 pub(crate) mod approver;
 pub(crate) mod decide;
 pub(crate) mod passphrase;
+pub(crate) mod review;
 mod terminal;
 pub(crate) mod waiting;

@@ -82,7 +82,6 @@ fn print(calls: &[(RunInfo, OpenCall)], printer: Printer) {
         counted(calls.len(), "call"),
         counted(runs, "run")
     ));
-    printer.status(
-        "  hint: `planwright approve RUN` shows all calls of a run, and decides about them at once",
-    );
+    printer
+        .hint("`planwright approve RUN` shows all calls of a run, and decides about them at once");
 }

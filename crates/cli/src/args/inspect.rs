@@ -165,7 +165,7 @@ pub(crate) struct ShowArguments {
     pub(crate) tools: ToolArguments,
     /// The kind of picture.
     #[arg(help_heading = OPTIONS, long = "as", value_enum, default_value_t = Picture::Text, value_name = "KIND")]
-    pub(crate) picture: Picture,
+    picture: Picture,
     /// Show one step in full: its arguments with their origins, its conditions, the steps around it; of a run also its calls, with what was
     /// sent and what came back.
     #[arg(help_heading = OPTIONS, long, value_name = "STEP", conflicts_with_all = ["picture", "estimate", "flow", "exposed"])]
@@ -191,8 +191,8 @@ pub(crate) struct ShowArguments {
     /// Maximum number of calls in flight.
     #[arg(help_heading = ESTIMATE, long, value_name = "N", default_value = "16", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, requires = "estimate")]
     pub(crate) max_parallel: NonZeroUsize,
-    /// Output format of the estimate.
-    #[arg(help_heading = ESTIMATE, long, value_enum, default_value_t = Format::Text, requires = "estimate")]
+    /// Output format: text, or the graph, the step or the estimate as JSON.
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Format::Text, conflicts_with = "picture")]
     pub(crate) format: Format,
 }
 
@@ -204,6 +204,14 @@ fn newest_run_by_default(plan: Arg) -> Arg {
 }
 
 impl ShowArguments {
+    /// The kind of picture.
+    pub(crate) fn picture(&self) -> Picture {
+        match self.format {
+            Format::Text => self.picture,
+            Format::Json => Picture::Json,
+        }
+    }
+
     /// Returns the switches of the flow analysis.
     pub(crate) fn flow(&self) -> FlowSwitches {
         FlowSwitches {

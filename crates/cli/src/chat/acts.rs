@@ -17,7 +17,8 @@ use planwright::planner::agent::{
 use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
 use super::context::{TurnEnd, calls};
-use super::plans::{Reviewed, review};
+use super::plans::review;
+use crate::approval::review::Reviewed;
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;

@@ -88,11 +88,12 @@ impl<'a> ChatContext<'a> {
         } else {
             Some(store::open(&arguments.store, printer)?)
         };
-        let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer).await?;
+        let mut toolbox =
+            Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer).await?;
         toolbox.add_extraction(Arc::clone(&model));
         toolbox.apply_config(config, store.as_ref(), printer)?;
-        for note in toolbox.notes() {
-            printer.status(&note);
+        if let Some(note) = toolbox.note_without_source() {
+            printer.status(note);
         }
         Ok(Self {
             arguments,
@@ -142,17 +143,21 @@ impl<'a> ChatContext<'a> {
 
     /// Returns the rules for the next plan of the model.
     fn policy(&self) -> Policy {
+        self.planner_config().restrict(Policy::new())
+    }
+
+    /// Returns the configuration for the next plan of the model.
+    pub(super) fn planner_config(&self) -> Config {
         let config = self.config.clone();
-        let config = if self.is_exposed.load(Ordering::Relaxed) {
+        if self.is_exposed.load(Ordering::Relaxed) {
             config.with_exposed_planner()
         } else {
             config
-        };
-        config.restrict(Policy::new())
+        }
     }
 
     /// Records that the model sees the result of a run.
-    fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
+    pub(super) fn expose(&self, plan: &CheckedPlan, summary: &RunSummary) {
         // The texts of errors are untrusted.
         let is_failed = summary.status != RunStatus::Succeeded;
         let flow = summary.flow.as_ref().or(plan.flow());

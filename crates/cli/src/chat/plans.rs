@@ -1,8 +1,6 @@
-//! The tools that write and run plans, and the review of a plan before it runs: a person runs it, edits it, asks for changes, or refuses
-//! it.
+//! The tools that write and run plans.
 
-use std::io::{BufRead, BufReader, Write};
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Object, Plan, Value};
@@ -17,19 +15,13 @@ use planwright::planner::create::PlanResponse;
 use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
 use super::chat_file::ChatPlan;
 use super::context::ChatContext;
-use crate::approval::approver::show;
+use crate::approval::review::{self, Judge, MAX_CHANGES, Reviewed, changed_goal};
 use crate::args::Approve;
 use crate::error::CommandError;
 use crate::planning::create::PlanRequirements;
 use crate::planning::progress;
 use crate::runs::store;
-use crate::system::editor::edit;
-use crate::view::diagnostics;
 use crate::view::printer::counted;
-use crate::view::printer::terminal;
-
-/// The largest number of changes that a person may ask for in one plan.
-const CHANGES: usize = 10;
 
 impl CallHandler<'_> {
     /// `plan_create`
@@ -53,7 +45,7 @@ impl CallHandler<'_> {
 
     /// `plan_execute`
     pub(super) async fn execute(&self, id: &str) -> Result<CallOutcome, CommandError> {
-        for _ in 0..CHANGES {
+        for _ in 0..MAX_CHANGES {
             let Some(stored) = self.plan(id) else {
                 return Ok(CallOutcome::failure(self.no_plan(id)));
             };
@@ -77,10 +69,7 @@ impl CallHandler<'_> {
                     };
                 }
                 Reviewed::Change(change) => {
-                    let goal = format!(
-                        "{}\n\nA plan for that is:\n{}\nThe person asks for a change: {change}",
-                        stored.goal, stored.text
-                    );
+                    let goal = changed_goal(&stored.goal, &stored.text, &change);
                     match self.asked(&goal).await? {
                         Ok(text) => self.put(id, ChatPlan { text, ..stored }),
                         Err(outcome) => return Ok(outcome),
@@ -151,7 +140,7 @@ impl CallHandler<'_> {
             &context.toolbox,
             &context.known,
             durations,
-            context.config,
+            &context.planner_config(),
         ))
     }
 
@@ -283,20 +272,7 @@ fn troubled(step: &StepSummary) -> Value {
     Value::object(fields)
 }
 
-/// The person's choice.
-pub(super) enum Reviewed {
-    Run,
-    /// The plan as they wrote it, which is sound.
-    Edited(String),
-    /// A change that the person asks for, in their words.
-    Change(String),
-    No,
-}
-
-/// Reads and checks a text.
-type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
-
-/// Shows `plan`, whose text is `text`, and asks for a decision about it.
+/// Shows `plan`, whose text is `text`, and asks for a decision about it. Questions of several runs are asked one at a time.
 pub(super) async fn review(
     context: &ChatContext<'_>,
     plan: &CheckedPlan,
@@ -304,56 +280,6 @@ pub(super) async fn review(
     judge: &Judge<'_>,
 ) -> Reviewed {
     let _turn = context.turn.lock().await;
-    let printer = context.printer;
-    show(plan, printer);
-    let mut text: Arc<str> = text.into();
-    let mut is_edited = false;
-    loop {
-        let choices = "run this plan? [r]un, [e]dit, ask for [c]hanges, [n]o: ";
-        let Some(answer) = ask(choices).await else {
-            return Reviewed::No;
-        };
-        match answer.to_lowercase().as_str() {
-            "r" | "run" | "y" | "yes" if is_edited => return Reviewed::Edited(text.to_string()),
-            "r" | "run" | "y" | "yes" => return Reviewed::Run,
-            "n" | "no" => return Reviewed::No,
-            "c" | "change" | "changes" => match ask("what is to be different: ").await {
-                Some(change) if !change.is_empty() => return Reviewed::Change(change),
-                _ => {}
-            },
-            "e" | "edit" => {
-                let before = Arc::clone(&text);
-                let edited = tokio::task::spawn_blocking(move || edit(&before, "plan")).await;
-                match edited {
-                    Ok(Ok(edited)) => {
-                        let (loaded, plan) = judge(&edited);
-                        diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
-                        if let Some(plan) = plan {
-                            show(&plan, printer);
-                            text = edited.into();
-                            is_edited = true;
-                        } else {
-                            printer.status("the edited plan has errors; the previous one is kept");
-                        }
-                    }
-                    Ok(Err(error)) => printer.quote(&format!("error: {error}")),
-                    Err(_) => return Reviewed::No,
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Asks a question on the terminal; `None` if there is no answer.
-async fn ask(question: &'static str) -> Option<String> {
-    let asked = tokio::task::spawn_blocking(move || {
-        let terminal = terminal().ok()?;
-        write!(&terminal, "{question}")
-            .and_then(|()| (&terminal).flush())
-            .ok()?;
-        let answer = BufReader::new(&terminal).lines().next()?.ok()?;
-        Some(answer.trim().to_owned())
-    });
-    asked.await.ok().flatten()
+    let store = context.store.as_ref();
+    review::review(store, plan, text, judge, context.printer).await
 }

@@ -13,7 +13,7 @@ use planwright::planner::model::{
 };
 use planwright::planner::prompt::TimeContext;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun};
+use planwright::service::{EventObserver, ObservedRun, RecordedRun};
 use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
@@ -399,6 +399,7 @@ impl CallHandler<'_> {
             options: &options,
             config: context.config,
             memory: MemoryJournal::new(),
+            recorded: RecordedRun::default(),
             state: Mutex::default(),
         };
         // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
@@ -411,7 +412,7 @@ impl CallHandler<'_> {
         };
         let service = context.service();
         let engine = service
-            .engine()
+            .recording_engine(&keeper.recorded)
             .with_options(options.clone())
             .with_approver(context.approver(subject)?);
         let observed = ObservedRun::new(run.clone(), telemetry::parent());
@@ -460,10 +461,9 @@ impl CallHandler<'_> {
             return Err(keeper.fault(&error));
         }
         Ok(match (id, summary, &created.plan) {
-            (Some(id), Some(summary), _) => {
-                if let Some(store) = &context.store {
-                    store::learn(store, &options.durations, &summary, context.printer);
-                }
+            (Some(id), Some(summary), Some(plan)) => {
+                keeper.learn(&summary, context.printer);
+                context.expose(&plan.checked, &summary);
                 self.outcome_of(&id, &summary)
             }
             // The plan asks to be shown without a run.

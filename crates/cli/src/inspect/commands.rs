@@ -21,7 +21,7 @@ use super::flow;
 use crate::args::{Format, Picture, RunFormat, ShowArguments, ToolsArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::runs::{list, store};
+use crate::runs::{list, step, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
 use crate::tools::open_servers::ServerUse;
@@ -35,7 +35,7 @@ pub(crate) async fn show(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let marks_flow = arguments.flow().is_on();
-    if marks_flow && arguments.picture == Picture::Source {
+    if marks_flow && arguments.picture() == Picture::Source {
         return Err(CommandError::new(
             "`--as source` shows the text of the plan, which has no marks",
         )
@@ -57,7 +57,7 @@ pub(crate) async fn show(
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow().apply(config);
     let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
-    if arguments.picture == Picture::Source && !arguments.estimate {
+    if arguments.picture() == Picture::Source && !arguments.estimate {
         let text = loaded.texts.first().map_or("", |(_, text)| text);
         printer.data(text);
         return Ok(Exit::Success);
@@ -138,9 +138,9 @@ pub(crate) async fn show(
         flow::mark(&mut drawing, plan, &loaded, &config);
     }
     if let Some(step) = &arguments.step {
-        printer.pages(&list::step_text(&drawing, step, printer)?);
+        step::print(&drawing, step, arguments.format, printer)?;
     } else {
-        list::draw(&drawing, arguments.picture, None, printer)?;
+        list::draw(&drawing, arguments.picture(), None, printer)?;
     }
     Ok(exit)
 }

@@ -2,33 +2,33 @@
 //! plan runs while it is written.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use planwright::config::Config;
+use planwright::core::PlanConsent;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
 use planwright::engine::RunId;
+use planwright::engine::SecretValues;
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Canceller, MemoryJournal, RunEvent, SecretValues};
 use planwright::format::AnswerV1;
 use planwright::loaded_plan::LoadedPlan;
-use planwright::planner::create::{CreatedPlan, PlanAttempt};
+use planwright::planner::create::CreatedPlan;
 use planwright::planner::document;
 use planwright::planner::model::{Model, Usage};
-use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, run_time};
+use planwright::service::run_time;
+use planwright::stored;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
-use super::create::{self, PlanRequirements, RunAhead};
+use super::create::{self, PlanRequirements};
 use super::dates::{Known, PlanningDay};
 use super::{model, progress};
-use crate::approval::approver::{ApprovalSubject, approver};
-use crate::args::{AdaptArguments, AskArguments, Progress, RunFormat};
+use crate::approval::review::{MAX_CHANGES, Reviewed, changed_goal, review};
+use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
-use crate::run::early_run::{EarlyRunStore, created, in_vain};
-use crate::run::session::{RunOutputs, RunSession, approved};
-use crate::run::stopping::{CANCELLING, Reaction, Stopping};
+use crate::run::early_run::created;
+use crate::run::session::{PlanApproval, RunSession, approved};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -36,12 +36,11 @@ use crate::system::{environment, telemetry};
 use crate::tools::limits;
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
-use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
-use crate::view::printer::Printer;
+use crate::view::printer::{Printer, terminal};
 
 /// The name of the plan in messages.
-const SOURCE: &str = "answer";
+pub(super) const SOURCE: &str = "answer";
 
 /// `planwright ask QUESTION`
 pub(crate) async fn command(
@@ -54,7 +53,7 @@ pub(crate) async fn command(
     let model = model::open(&arguments.model, &config)?;
     let mut signals = Signals::new()?;
     let mut toolbox = tokio::select! {
-        toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Calls, printer) => toolbox?,
+        toolbox = Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer) => toolbox?,
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
@@ -64,8 +63,8 @@ pub(crate) async fn command(
     };
     toolbox.add_extraction(Arc::clone(&model));
     toolbox.apply_config(&config, pins.as_ref(), printer)?;
-    for note in toolbox.notes() {
-        printer.status(&note);
+    if let Some(note) = toolbox.note_without_source() {
+        printer.status(note);
     }
     let durations = create::durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.question, printer);
@@ -110,6 +109,25 @@ pub(crate) enum AskOutcome {
     Nothing(Exit),
 }
 
+/// The outcome of the review of a plan.
+enum PlanReview {
+    Run(Box<ApprovedPlan>),
+    /// The person asks for this change.
+    Change(String),
+    /// The plan does not run, which is the exit status.
+    Refused(Exit),
+}
+
+/// A plan that may run.
+struct ApprovedPlan {
+    plan: CheckedPlan,
+    loaded: LoadedPlan,
+    options: RunOptions,
+    store: Option<Store>,
+    /// The digest of the plan, if a person has approved it as a whole.
+    approved: Option<PlanConsent>,
+}
+
 /// A plan that ran.
 pub(crate) struct CompletedRun {
     /// The answer so far.
@@ -121,49 +139,119 @@ pub(crate) struct CompletedRun {
 }
 
 impl AskSession<'_> {
-    /// Has the plan written, then runs it.
+    /// Has the plan written, then runs it. A person who approves it may ask for changes before.
     pub(super) async fn write(
         &self,
         requirements: &PlanRequirements<'_>,
         signals: &mut Signals,
     ) -> Result<AskOutcome, CommandError> {
-        let arguments = self.arguments;
-        let created = tokio::select! {
-            created = requirements.ask(self.model.as_ref(), &arguments.planning) => created,
-            _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
-        };
-        progress::tell(&created, self.model.name(), self.printer);
-        let exit = create::exit(&created);
-        let usage = created.usage;
-        let answer = AnswerV1::new(
-            &arguments.question,
-            document::created(&created, self.model.name()),
-        );
-        let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
-            progress::usage(usage, self.printer);
-            self.print_document(&answer)?;
-            return Ok(AskOutcome::Nothing(exit));
-        };
-        let loaded = Self::loaded(&written.text);
-        // It was sound against the same tools a moment ago.
+        let question = &self.arguments.question;
+        let mut goal = question.clone();
+        let mut usage = Usage::default();
+        for _ in 0..=MAX_CHANGES {
+            let requirements = requirements.with_goal(&goal);
+            let created = tokio::select! {
+                created = requirements.ask(self.model.as_ref(), &self.arguments.planning) => created,
+                _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
+            };
+            progress::tell(&created, self.model.name(), self.printer);
+            let exit = create::exit(&created);
+            usage += created.usage;
+            let answer = AnswerV1::new(question, document::created(&created, self.model.name()));
+            let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
+                progress::usage(usage, self.printer);
+                self.print_document(&answer)?;
+                return Ok(AskOutcome::Nothing(exit));
+            };
+            let approval = tokio::select! {
+                approval = self.approve(&written.text) => approval?,
+                _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
+            };
+            match approval {
+                PlanReview::Run(approved) => {
+                    return self.run(*approved, answer, usage, signals).await;
+                }
+                PlanReview::Change(change) => {
+                    goal = changed_goal(question, &written.text, &change);
+                }
+                PlanReview::Refused(exit) => return Ok(AskOutcome::Nothing(exit)),
+            }
+        }
+        self.printer.status("no more changes are possible");
+        Ok(AskOutcome::Nothing(Exit::Rejected))
+    }
+
+    /// Reads and checks the text of a plan.
+    fn check(&self, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
         let policy = self.config.restrict(Policy::new());
-        let (plan, loaded) = loaded.check(&self.toolbox.catalog, &policy);
-        let Some(plan) = plan else {
+        let (plan, loaded) = Self::loaded(text).check(&self.toolbox.catalog, &policy);
+        (loaded, plan)
+    }
+
+    /// Asks a person about the plan, if that is required.
+    async fn approve(&self, text: &str) -> Result<PlanReview, CommandError> {
+        let refused = Ok(PlanReview::Refused(Exit::Rejected));
+        // It was sound against the same tools a moment ago.
+        let (mut loaded, plan) = self.check(text);
+        let Some(mut plan) = plan else {
             output::diagnostics(&loaded, RunFormat::Text, self.printer);
-            return Ok(AskOutcome::Nothing(Exit::Rejected));
+            return refused;
         };
         let store = self.store()?;
+        let consent = &self.arguments.consent;
+        let is_reviewed = consent.approve == Approve::Plan(None) && terminal().is_ok();
+        if is_reviewed {
+            let judge = |text: &str| self.check(text);
+            match review(store.as_ref(), &plan, text, &judge, self.printer).await {
+                Reviewed::Run => {}
+                Reviewed::Edited(text) => {
+                    let (edited, checked) = self.check(&text);
+                    let Some(checked) = checked else {
+                        return refused;
+                    };
+                    (loaded, plan) = (edited, checked);
+                }
+                Reviewed::Change(change) => return Ok(PlanReview::Change(change)),
+                Reviewed::No => {
+                    self.printer
+                        .status("the plan was not approved; nothing was called");
+                    return refused;
+                }
+            }
+        }
         let options = self.options(store.as_ref(), environment::get(&plan, self.config)?)?;
-        let Some(approved) = approved(
-            &arguments.consent,
-            &plan,
-            &options,
-            store.as_ref(),
-            self.printer,
-        )?
-        else {
-            return Ok(AskOutcome::Nothing(Exit::Rejected));
+        let approved = if is_reviewed {
+            Some(stored::plan_consent(&plan, &options))
+        } else {
+            match approved(consent, &plan, &options, store.as_ref(), self.printer)? {
+                PlanApproval::Run(approved) => approved,
+                PlanApproval::Refused(exit) => return Ok(PlanReview::Refused(exit)),
+            }
         };
+        Ok(PlanReview::Run(Box::new(ApprovedPlan {
+            plan,
+            loaded,
+            options,
+            store,
+            approved,
+        })))
+    }
+
+    /// Runs an approved plan.
+    async fn run(
+        &self,
+        plan: ApprovedPlan,
+        answer: AnswerV1,
+        usage: Usage,
+        signals: &mut Signals,
+    ) -> Result<AskOutcome, CommandError> {
+        let ApprovedPlan {
+            plan,
+            loaded,
+            options,
+            store,
+            approved,
+        } = plan;
         let id = RunId::random();
         let session = self.session(
             &id,
@@ -171,7 +259,7 @@ impl AskSession<'_> {
             store.as_ref(),
             telemetry::open(self.config)?,
         )?;
-        let segment = session.first_segment(&arguments.tools, options, approved)?;
+        let segment = session.first_segment(&self.arguments.tools, options, approved)?;
         let ended = session.run(segment, signals).await?;
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
@@ -185,7 +273,7 @@ impl AskSession<'_> {
     }
 
     /// Returns true if the plan asks to be run.
-    fn is_to_run(&self, plan: &CreatedPlan) -> bool {
+    pub(super) fn is_to_run(&self, plan: &CreatedPlan) -> bool {
         let is_to_run = plan.checked.plan().mode == Mode::Run;
         if !is_to_run {
             self.printer
@@ -271,226 +359,6 @@ impl AskSession<'_> {
             format @ (RunFormat::Json | RunFormat::Events) => {
                 output::json(answer, format, self.printer)
             }
-        }
-    }
-}
-
-impl AskSession<'_> {
-    /// Has the plan written, and runs it meanwhile.
-    pub(crate) async fn stream(
-        &self,
-        requirements: &PlanRequirements<'_>,
-        signals: &mut Signals,
-    ) -> Result<AskOutcome, CommandError> {
-        let id = RunId::random();
-        let store = self.store()?;
-        let options = self.options(store.as_ref(), environment::all(self.config))?;
-        let telemetry = telemetry::open(self.config)?;
-        let keeper = EarlyRunStore {
-            id: &id,
-            source: SOURCE,
-            store: store.as_ref(),
-            sources: store::sources(&self.arguments.tools)?,
-            options: &options,
-            config: self.config,
-            memory: MemoryJournal::new(),
-            state: Mutex::default(),
-        };
-        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
-        let streamed = self
-            .follow(requirements, &keeper, &live, &telemetry, signals)
-            .await
-            .inspect_err(|_| live.finish())?;
-        let Some(streamed) = streamed else {
-            telemetry::close(telemetry).await;
-            return Ok(AskOutcome::Nothing(Exit::Interrupted));
-        };
-        let early = document::streamed(&streamed, self.max_output());
-        let StreamOutcome {
-            created,
-            summary,
-            journal_error,
-            ..
-        } = streamed;
-        if let Some(error) = journal_error {
-            live.finish();
-            telemetry::close(telemetry).await;
-            return Err(keeper.fault(&error));
-        }
-        let answer = AnswerV1::new(
-            &self.arguments.question,
-            document::created(&created, self.model.name()),
-        )
-        .with_streamed(early);
-        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
-            live.finish();
-            telemetry::close(telemetry).await;
-            progress::tell(&created, self.model.name(), self.printer);
-            progress::usage(created.usage, self.printer);
-            if let Some(plan) = &created.plan {
-                self.is_to_run(plan);
-            }
-            keeper.left(false, self.printer);
-            self.print_document(&answer)?;
-            return Ok(AskOutcome::Nothing(create::exit(&created)));
-        };
-        progress::end(&created, self.model.name(), self.printer);
-        let loaded = Self::loaded(&plan.text);
-        if let Some(store) = &store {
-            store::learn(store, &options.durations, &summary, self.printer);
-        }
-        let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
-        if let Some(adapting) = &mut session.adapting {
-            adapting.memory = keeper.memory.clone();
-        }
-        let journal = keeper.journal();
-        let ended = session
-            .adapt(Some(summary), live, (options.clone(), journal), signals)
-            .await?;
-        Ok(match ended {
-            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
-                answer,
-                ended,
-                loaded,
-                usage: created.usage,
-            })),
-            None => AskOutcome::Nothing(Exit::Interrupted),
-        })
-    }
-
-    /// Follows the model and the run until both have ended; `None` if they were interrupted.
-    async fn follow(
-        &self,
-        requirements: &PlanRequirements<'_>,
-        keeper: &EarlyRunStore<'_>,
-        live: &Arc<Live>,
-        telemetry: &Telemetry,
-        signals: &mut Signals,
-    ) -> Result<Option<StreamOutcome>, CommandError> {
-        let subject = ApprovalSubject {
-            toolbox: self.toolbox,
-            stored: keeper.store.map(|store| (store.clone(), keeper.id)),
-            is_approved: false,
-            live,
-        };
-        let service = self.toolbox.service(self.config, telemetry);
-        let engine = service
-            .engine()
-            .with_options(keeper.options.clone())
-            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
-        let state = Mutex::new(EarlyRunState::default());
-        let observed = ObservedRun::new(keeper.id.clone(), telemetry::parent());
-        let observe = || service.observe(&observed);
-        let mut hearing = AskStreamListener {
-            watch: RunOutputs {
-                live: Arc::clone(live),
-                format: self.arguments.format,
-                max_output: self.max_output(),
-                printer: self.printer,
-                drain: self.arguments.drain.limit,
-            },
-            observers: observe(),
-            observe: &observe,
-            attempts: Vec::new(),
-            state: &state,
-        };
-        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
-        let streaming = requirements.run(
-            self.model.as_ref(),
-            &self.arguments.planning,
-            RunAhead {
-                engine: &engine,
-                run: keeper.id,
-                keeper,
-                listener: &mut listener,
-            },
-        );
-        tokio::pin!(streaming);
-        let mut stopping = Stopping::new(self.arguments.drain.limit);
-        loop {
-            tokio::select! {
-                streamed = &mut streaming => return Ok(Some(streamed)),
-                signal = signals.next() => {
-                    let state = lock(&state);
-                    let running = state.canceller.as_ref().filter(|_| state.is_planned);
-                    match running.map(|run| (run, stopping.on_signal(signal))) {
-                        Some((run, Reaction::Drain(limit))) => {
-                            live.drain(limit);
-                            run.drain(limit);
-                        }
-                        Some((run, Reaction::Cancel)) => {
-                            live.suspend(|| self.printer.status(CANCELLING));
-                            run.cancel();
-                        }
-                        Some((_, Reaction::Leave)) | None => {
-                            live.finish();
-                            keeper.left(state.has_called, self.printer);
-                            return Ok(None);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The progress of plan and run.
-#[derive(Default)]
-struct EarlyRunState {
-    /// The handle that cancels the run.
-    canceller: Option<Canceller>,
-    /// True if the plan is there.
-    is_planned: bool,
-    has_called: bool,
-}
-
-fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Shows the events of the model and the run.
-struct AskStreamListener<'a> {
-    watch: RunOutputs,
-    observers: Vec<EventObserver>,
-    /// Makes the observers of another run.
-    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
-    /// The model's answers so far.
-    attempts: Vec<PlanAttempt>,
-    state: &'a Mutex<EarlyRunState>,
-}
-
-impl AskStreamListener<'_> {
-    fn hear(&mut self, event: StreamEvent<'_>) {
-        let (live, printer) = (&self.watch.live, self.watch.printer);
-        match event {
-            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
-            StreamEvent::RunStarted(canceller) => {
-                lock(self.state).canceller = Some(canceller.clone());
-            }
-            StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
-            StreamEvent::Planned(plan) => {
-                live.grow(&plan.checked);
-                live.is_written();
-                live.suspend(|| progress::attempts(&self.attempts, printer));
-                lock(self.state).is_planned = true;
-            }
-            StreamEvent::Run(event) => {
-                if let RunEvent::AttemptStarted { .. } = event.event {
-                    lock(self.state).has_called = true;
-                }
-                for observer in &mut self.observers {
-                    observer(event);
-                }
-                self.watch.event(event);
-            }
-            StreamEvent::Abandoned(summary) => {
-                live.begin_again();
-                if let Some(line) = in_vain(summary) {
-                    live.suspend(|| printer.quote(&line));
-                }
-                self.observers = (self.observe)();
-            }
-            StreamEvent::Text(_) => {}
         }
     }
 }

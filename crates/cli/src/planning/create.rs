@@ -53,7 +53,7 @@ pub(crate) async fn command(
     } else {
         Some(model::open(&arguments.model, &config)?)
     };
-    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::Lists, printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, None, ServerUse::OnDemand, printer).await?;
     toolbox.close().await;
     let pins = if arguments.no_store || !toolbox.needs_store(&config) {
         None
@@ -63,8 +63,8 @@ pub(crate) async fn command(
     // Plans are only checked here, so no model reads any text.
     toolbox.catalog.add_extraction();
     toolbox.apply_config(&config, pins.as_ref(), printer)?;
-    for note in toolbox.notes() {
-        printer.status(&note);
+    if let Some(note) = toolbox.note_without_source() {
+        printer.status(note);
     }
     let durations = durations(&arguments.store, arguments.no_store, &toolbox)?;
     known.mention_unclear_times(&arguments.goal, printer);
@@ -233,6 +233,26 @@ impl<'a> PlanRequirements<'a> {
         }
     }
 
+    /// The same for a goal in other words, with the day and the phrases of time of the first one.
+    pub(crate) fn with_goal<'b>(&self, goal: &'b str) -> PlanRequirements<'b>
+    where
+        'a: 'b,
+    {
+        PlanRequirements {
+            goal,
+            day: self.day.clone(),
+            timestamp: self.timestamp.clone(),
+            catalog: self.catalog,
+            durations: self.durations.clone(),
+            known: self.known,
+            notation: self.notation,
+            library: self.library.clone(),
+            policy: self.policy.clone(),
+            allows_unknown_tools: self.allows_unknown_tools,
+            inputs: self.inputs.clone(),
+        }
+    }
+
     /// Asks for it.
     pub(crate) async fn ask(
         &self,
@@ -240,7 +260,7 @@ impl<'a> PlanRequirements<'a> {
         arguments: &PlanningArguments,
     ) -> PlanResponse {
         let waiting = super::progress::Waiting::new(&format!("{} writes a plan", model.name()));
-        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
+        let estimate = |plan: &CheckedPlan| self.estimate(plan);
         let settings = self.settings(arguments);
         let created = create(&self.creation(model, &settings, &estimate)).await;
         waiting.end();
@@ -254,7 +274,7 @@ impl<'a> PlanRequirements<'a> {
         arguments: &PlanningArguments,
         ahead: RunAhead<'_>,
     ) -> StreamOutcome {
-        let estimate = |plan: &CheckedPlan| Some(self.estimate(plan));
+        let estimate = |plan: &CheckedPlan| self.estimate(plan);
         let settings = self.settings(arguments);
         let streaming = StreamRequest {
             creation: self.creation(model, &settings, &estimate),
@@ -310,18 +330,16 @@ impl<'a> PlanRequirements<'a> {
             .with_inputs(&self.inputs)
     }
 
-    /// Returns the expected duration of a run.
-    fn estimate(&self, plan: &CheckedPlan) -> Duration {
+    /// Returns the expected duration of a run; `None` if nothing is known of a tool.
+    fn estimate(&self, plan: &CheckedPlan) -> Option<Duration> {
         let limits = ConcurrencyLimits::default();
-        estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).expected
+        estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).known()
     }
 
     /// Returns the key by which a plan is found again: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
-        // The same words with other spaces are the same question.
-        let words: Vec<&str> = self.goal.split_whitespace().collect();
-        let goal = words.join(" ");
+        let goal = same_question(self.goal);
         let task = PlanTask {
             goal: &goal,
             ..self.task()
@@ -337,6 +355,22 @@ impl<'a> PlanRequirements<'a> {
             format!("{} {input} {output}", tool.qualified_name())
         });
         tools.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Returns `goal` without the parts that change no question: further spaces, the mark at its end, and a capital at its beginning. Other capitals may be
+/// those of a name or an id.
+fn same_question(goal: &str) -> String {
+    let words: Vec<&str> = goal.split_whitespace().collect();
+    let words = words.join(" ");
+    let words = words.trim_end_matches(['?', '.', '!', ' ']);
+    let is_word = |word: &str| word.chars().skip(1).all(char::is_lowercase);
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) if words.split(' ').next().is_some_and(is_word) => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        Some(_) | None => words.to_owned(),
     }
 }
 

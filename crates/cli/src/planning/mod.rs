@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod ask;
+mod ask_stream;
 pub(crate) mod create;
 pub(crate) mod dates;
 pub(crate) mod model;

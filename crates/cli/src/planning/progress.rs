@@ -55,10 +55,13 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
                 quote_reply(attempt.words(), printer);
             }
         } else if is_last {
+            if number > 1 && !(attempt.repairs.is_empty() && attempt.diagnostics.is_empty()) {
+                printer.status(&format!("answer {number} of {last} is a sound plan:"));
+            }
             diagnostics(attempt, printer);
         }
         for repair in &attempt.repairs {
-            printer.quote(&mended(repair));
+            printer.quote(&fixed(repair));
         }
     }
 }
@@ -86,7 +89,7 @@ pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer:
         quote_reply(&error.reply, printer);
     }
     if let Some(help) = &error.help {
-        printer.quote(&format!("  hint: {help}"));
+        printer.hint(help);
     }
 }
 
@@ -109,9 +112,9 @@ fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
     }
 }
 
-fn mended(repair: &PlanRepair) -> String {
+fn fixed(repair: &PlanRepair) -> String {
     format!(
-        "  mended at {}: `{}` is `{}`",
+        "  fixed at {}: `{}` is now `{}`",
         repair.pointer, repair.before, repair.after
     )
 }

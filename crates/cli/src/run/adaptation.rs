@@ -21,7 +21,7 @@ use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, StoredRun};
 
-use super::session::{AdaptationSettings, RunSegment, RunSession, approved};
+use super::session::{AdaptationSettings, PlanApproval, RunSegment, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::CommandError;
 use crate::planning::dates::{self, PlanningDay};
@@ -210,14 +210,14 @@ impl Adaptation<'_> {
             ));
             return Ok(None);
         }
-        let Some(approved) = approved(
+        let approved = approved(
             session.consent,
             &plan,
             options,
             session.store,
             session.printer,
-        )?
-        else {
+        )?;
+        let PlanApproval::Run(approved) = approved else {
             return Ok(None);
         };
         let revision = RevisionV1 {
@@ -371,7 +371,7 @@ fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession
             at = store::shell_word(&pinned.at)
         ),
     };
-    session.printer.quote(&format!("  hint: {advice}"));
+    session.printer.hint(advice);
 }
 
 fn report_model_error(error: &ModelError, session: &RunSession<'_>) {

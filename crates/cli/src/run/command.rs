@@ -19,7 +19,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::plan_file;
-use super::session::{RunSession, approved};
+use super::session::{PlanApproval, RunSession, approved};
 use crate::args::{RunArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
@@ -152,8 +152,9 @@ impl<'a> PlanCommand<'a> {
         }
         output::diagnostics(&loaded, arguments.output.format, printer);
         let consent = &arguments.consent;
-        let Some(approved) = approved(consent, &plan, &options, store.as_ref(), printer)? else {
-            return Ok(Preparation::Ended(Exit::Rejected));
+        let approved = match approved(consent, &plan, &options, store.as_ref(), printer)? {
+            PlanApproval::Run(approved) => approved,
+            PlanApproval::Refused(exit) => return Ok(Preparation::Ended(exit)),
         };
         Ok(Preparation::Ready(Box::new(PreparedRun {
             plan,

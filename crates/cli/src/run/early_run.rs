@@ -12,6 +12,7 @@ use planwright::format::{ProcessV1, ToolSourcesV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::stream::{EarlyRunStorage, RunJournal};
+use planwright::service::RecordedRun;
 use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
@@ -32,6 +33,8 @@ pub(crate) struct EarlyRunStore<'a> {
     pub(crate) config: &'a Config,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
+    /// The answers of the run's tools.
+    pub(crate) recorded: RecordedRun,
     pub(crate) state: Mutex<EarlyRunState>,
 }
 
@@ -59,6 +62,17 @@ impl EarlyRunStore<'_> {
                 "the run was ended, since it cannot be stored: {error}"
             ))
         })
+    }
+
+    /// Stores the durations and answers of the run. A failure is reported, and loses nothing else.
+    pub(crate) fn learn(&self, summary: &RunSummary, printer: Printer) {
+        if let Some(store) = self.store
+            && let Err(error) = self.recorded.save(store, self.options, summary)
+        {
+            printer.quote(&format!(
+                "warning: the durations and answers of calls were not stored: {error}"
+            ));
+        }
     }
 
     /// Reports the state of an interrupted run, with or without calls.

@@ -28,7 +28,7 @@ use crate::args::{
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::run::session::{RunSegment, RunSession, approved};
+use crate::run::session::{PlanApproval, RunSegment, RunSession, approved};
 use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -133,10 +133,12 @@ pub(crate) async fn resume(
             word = store::shell_word(step)
         ));
     }
-    let Some(approved) = approved(&arguments.consent, &plan, &options, Some(&store), printer)?
-    else {
-        toolbox.close().await;
-        return Ok(Exit::Rejected);
+    let approved = match approved(&arguments.consent, &plan, &options, Some(&store), printer)? {
+        PlanApproval::Run(approved) => approved,
+        PlanApproval::Refused(exit) => {
+            toolbox.close().await;
+            return Ok(exit);
+        }
     };
     // Consent to the plan is valid as long as the plan, its inputs and its tools are those that were shown.
     let approved = approved.or_else(|| {

@@ -24,7 +24,7 @@ use planwright_store::Store;
 use super::adaptation::RevisedPlan;
 use super::stopping::{CANCELLING, Reaction, Stopping};
 use crate::approval::approver;
-use crate::approval::approver::{ApprovalSubject, approver};
+use crate::approval::approver::{ApprovalSubject, PlanAnswer, approver};
 use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{Approve, ConsentArguments, Progress, RunFormat, ToolArguments};
 use crate::error::{CommandError, Exit};
@@ -36,28 +36,38 @@ use crate::view::live::Live;
 use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
-/// Asks for approval of the whole plan, if required. Returns its digest if it was approved, `None` if it was refused.
-#[expect(
-    clippy::option_option,
-    reason = "the outer option says whether the plan may run, the inner one whether a person was asked"
-)]
+/// The decision about a whole plan.
+pub(crate) enum PlanApproval {
+    /// Lets the plan run. The digest is there if a person has approved it as a whole.
+    Run(Option<PlanConsent>),
+    /// Ends the command with this exit status.
+    Refused(Exit),
+}
+
+/// Asks for approval of the whole plan, if required.
 pub(crate) fn approved(
     consent: &ConsentArguments,
     plan: &CheckedPlan,
     options: &RunOptions,
     store: Option<&Store>,
     printer: Printer,
-) -> Result<Option<Option<PlanConsent>>, CommandError> {
+) -> Result<PlanApproval, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
-        return Ok(Some(None));
+        return Ok(PlanApproval::Run(None));
     };
     let own = stored::plan_consent(plan, options);
     let passphrase = PassphraseCheck::open(store)?;
-    if approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
-        return Ok(Some(Some(own)));
-    }
+    let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
+        PlanAnswer::Run => return Ok(PlanApproval::Run(Some(own))),
+        PlanAnswer::Refuse => Exit::Rejected,
+        PlanAnswer::Interrupted => {
+            // The question has left the cursor within a line.
+            printer.status("");
+            Exit::Interrupted
+        }
+    };
     printer.status("the plan was not approved; nothing was called");
-    Ok(None)
+    Ok(PlanApproval::Refused(exit))
 }
 
 /// The model that may revise the plan of a failed run, and the number of revisions.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use planwright::core::{Plan, Value};
-use planwright::engine::journal::{Entry, Record};
+use planwright::engine::journal::Entry;
 use planwright::engine::run::History;
 use planwright::loaded_plan::declared_inputs;
 use planwright::terminal_text;
@@ -99,26 +99,10 @@ fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, Comman
         .steps()
         .filter(|(_, past)| past.open_question().is_some());
     count(asked.count(), "open question");
-    let approves = |entry: &Entry| match &entry.record {
-        Record::Opened { header, .. } => header
-            .get("approved_plan")
-            .is_some_and(|digest| !digest.is_null()),
-        Record::Sent { .. }
-        | Record::Answered { .. }
-        | Record::Aborted { .. }
-        | Record::Asked { .. }
-        | Record::Decided { .. }
-        | Record::Chosen { .. }
-        | Record::TimerFired { .. }
-        | Record::Extended { .. }
-        | Record::Closed
-        | Record::Draining
-        | Record::Cancelled
-        | Record::OutOfTime
-        | Record::Paused { .. }
-        | Record::Resumed
-        | Record::Settled { .. }
-        | Record::Ended { .. } => false,
+    let approves = |entry: &Entry| {
+        let header = entry.record.header();
+        let digest = header.and_then(|header| header.get("approved_plan"));
+        digest.is_some_and(|digest| !digest.is_null())
     };
     if entries.iter().any(approves) {
         left.push("the approval of its plan".to_owned());

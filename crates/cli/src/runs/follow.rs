@@ -133,24 +133,7 @@ impl<'a> WatchedRun<'a> {
         let mut clock = RunClock::new(self.info.created);
         let mut is_past = true;
         while let Some(entries) = followed.next().await? {
-            let extends = |entry: &Entry| match entry.record {
-                Record::Opened { .. } | Record::Extended { .. } => true,
-                Record::Sent { .. }
-                | Record::Answered { .. }
-                | Record::Aborted { .. }
-                | Record::Asked { .. }
-                | Record::Decided { .. }
-                | Record::Chosen { .. }
-                | Record::TimerFired { .. }
-                | Record::Closed
-                | Record::Draining
-                | Record::Cancelled
-                | Record::OutOfTime
-                | Record::Paused { .. }
-                | Record::Resumed
-                | Record::Settled { .. }
-                | Record::Ended { .. } => false,
-            };
+            let extends = |entry: &Entry| entry.record.may_change_plan();
             if !is_past && entries.iter().any(extends) {
                 let stored = StoredRun::read(self.store, id.as_str())?;
                 self.live.grow(&stored.latest_plan()?);
@@ -192,7 +175,7 @@ impl<'a> WatchedRun<'a> {
         let plan = self.info.plan.as_deref().map(terminal_text::one_line);
         let plan = plan.map_or_else(String::new, |plan| format!(" of `{plan}`"));
         self.live.suspend(|| {
-            self.printer.quote(&format!(
+            self.printer.message(&format!(
                 "run {}{plan}, in another process: {} of {} done; Ctrl-C leaves it running",
                 store::short(&self.info.id),
                 view.ended,
@@ -214,12 +197,8 @@ impl<'a> WatchedRun<'a> {
     }
 
     fn waits(&self, step: &str) {
-        let (run, word) = (store::short(&self.info.id), store::shell_word(&step));
-        self.live.suspend(|| {
-            self.printer.quote(&format!(
-                "`{step}` waits: `planwright approve {run} {word}`, or `planwright reject {run} {word}`"
-            ));
-        });
+        let line = store::waiting_line(&self.info.id, step);
+        self.live.suspend(|| self.printer.message(&line));
     }
 }
 

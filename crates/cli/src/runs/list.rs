@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anstyle::Style;
 use planwright::core::check::CheckedPlan;
-use planwright::dialects::document::nearest;
 use planwright::drawing::{Drawing, DrawnRunV1, GraphV1, RunRecord, StepState, Symbols};
 use planwright::engine::RunId;
 use planwright::engine::RunStatus;
@@ -14,9 +13,9 @@ use planwright::engine::run::{History, StepSummary};
 use planwright::format::{RevisionV1, RunListingV1, RunV1, RunsV1};
 use planwright::stored::{PlanChange, StoredRun, listing};
 use planwright::terminal_text;
-use planwright_store::{RunFilter, RunInfo, RunState, Store, StoreError};
+use planwright_store::{RunFilter, RunState, Store, StoreError};
 
-use super::{logs, selector, store};
+use super::{selector, step, store};
 use crate::approval::decide::OpenCall;
 use crate::args::{Format, Picture, RunFormat, RunStateArgument, RunsArguments, ShowArguments};
 use crate::error::{CommandError, Exit};
@@ -33,8 +32,15 @@ const MAX_NAME_WIDTH: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
-    let store = store::open(&arguments.store, printer)?;
     let filter = filter(arguments);
+    // A list of nothing makes no store.
+    let Some(store) = store::open_if_there(&arguments.store)? else {
+        match arguments.format {
+            Format::Json => output::json(&document(Vec::new()), RunFormat::Json, printer)?,
+            Format::Text => printer.status("no runs are stored yet"),
+        }
+        return Ok(Exit::Success);
+    };
     let runs = selected(&store, arguments)?;
     match arguments.format {
         Format::Json => output::json(&document(runs), RunFormat::Json, printer)?,
@@ -84,7 +90,12 @@ pub(super) fn selected(
 pub(super) fn text(store: &Store, runs: &[RunListingV1]) -> Result<String, CommandError> {
     let plans = runs.iter().map(|run| plan_name(store, run));
     let plans = plans.collect::<Result<Vec<_>, _>>()?;
-    Ok(table(runs, &plans))
+    let room = if Printer::shows_data() {
+        Printer::data_width()
+    } else {
+        usize::MAX
+    };
+    Ok(table(runs, &plans, room))
 }
 
 /// The document that lists `runs`.
@@ -114,47 +125,79 @@ fn plan_name(store: &Store, run: &RunListingV1) -> Result<String, CommandError> 
     Ok(name.unwrap_or("–").to_owned())
 }
 
-/// Returns a table with one line a run, below a heading. `plans` are the names of their plans.
-fn table(runs: &[RunListingV1], plans: &[String]) -> String {
+/// The number of columns of the table of runs.
+const COLUMNS: usize = 7;
+
+/// The column of the time at which a run began, of its plan, and of the number of its calls.
+const BEGAN: usize = 1;
+const PLAN: usize = 3;
+const CALLS: usize = 5;
+
+/// The least width of the names of plans, in columns, to which a narrow terminal shortens them.
+const MIN_NAME_WIDTH: usize = 12;
+
+/// Returns a table with one line a run, below a heading. `plans` are the names of their plans. On a terminal that is too narrow, the names
+/// of plans are shortened, then the times, and then the number of calls is left out.
+fn table(runs: &[RunListingV1], plans: &[String], room: usize) -> String {
     let here = environment::host();
-    let rows: Vec<[String; 7]> = runs
-        .iter()
-        .zip(plans)
-        .map(|(run, plan)| row(run, plan, &here))
-        .collect();
     let titles = ["run", "began", "status", "plan", "steps", "calls", "time"];
-    let widths: Vec<usize> = titles
-        .iter()
-        .enumerate()
-        .map(|(column, title)| {
-            let entries = rows.iter().map(|row| terminal_text::width(&row[column]));
-            entries.chain([title.len()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |entries: &[String; 7], style: &dyn Fn(usize, String) -> String| {
-        let mut cells = Vec::new();
-        for (column, entry) in entries.iter().enumerate() {
-            let gap = widths[column].saturating_sub(terminal_text::width(entry));
-            let cell = match column {
-                4 | 5 => format!("{}{entry}", " ".repeat(gap)),
-                6 => entry.clone(),
-                _ => terminal_text::padded(entry, widths[column]),
-            };
-            cells.push(style(column, cell));
-        }
-        cells.join("  ") + "\n"
+    let mut rows: Vec<[String; COLUMNS]> = vec![titles.map(str::to_owned)];
+    rows.extend((runs.iter().zip(plans)).map(|(run, plan)| row(run, plan, &here)));
+    let mut shown: Vec<usize> = (0..COLUMNS).collect();
+    let excess = |rows: &[[String; COLUMNS]], shown: &[usize]| {
+        let gaps = 2 * shown.len().saturating_sub(1);
+        let widths: usize = shown.iter().map(|column| width(rows, *column)).sum();
+        (widths + gaps).saturating_sub(room)
     };
-    let mut text = line(&titles.map(str::to_owned), &|_, cell| styled(DIM, cell));
-    for (run, row) in runs.iter().zip(&rows) {
-        text += &line(row, &|column, cell| match column {
-            2 => styled(status_style(run.status), cell),
-            _ => cell,
+    let shorten = |rows: &mut [[String; COLUMNS]], shown: &[usize]| {
+        let width = width(rows, PLAN);
+        let width = width
+            .saturating_sub(excess(rows, shown))
+            .max(MIN_NAME_WIDTH);
+        for row in rows {
+            row[PLAN] = terminal_text::shortened(&row[PLAN], width, "…").into_owned();
+        }
+    };
+    shorten(&mut rows, &shown);
+    if excess(&rows, &shown) > 0 {
+        for (row, run) in rows.iter_mut().skip(1).zip(runs) {
+            row[BEGAN] = environment::local_time(&run.created, "%m-%d %H:%M");
+        }
+    }
+    if excess(&rows, &shown) > 0 {
+        shown.retain(|column| *column != CALLS);
+    }
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells = shown.iter().map(|column| {
+            let (entry, width) = (&row[*column], width(&rows, *column));
+            let cell = match *column {
+                4 | CALLS => {
+                    let gap = width.saturating_sub(terminal_text::width(entry));
+                    format!("{}{entry}", " ".repeat(gap))
+                }
+                6 => entry.clone(),
+                _ => terminal_text::padded(entry, width),
+            };
+            match (index.checked_sub(1), *column) {
+                (None, _) => styled(DIM, cell),
+                (Some(run), 2) => styled(status_style(runs[run].status), cell),
+                (Some(_), _) => cell,
+            }
         });
+        text += &cells.collect::<Vec<_>>().join("  ");
+        text.push('\n');
     }
     text
 }
 
-fn row(run: &RunListingV1, plan: &str, here: &str) -> [String; 7] {
+/// The width of a column of the table of runs.
+fn width(rows: &[[String; COLUMNS]], column: usize) -> usize {
+    let entries = rows.iter().map(|row| terminal_text::width(&row[column]));
+    entries.max().unwrap_or(0)
+}
+
+fn row(run: &RunListingV1, plan: &str, here: &str) -> [String; COLUMNS] {
     let status = match (&run.pid, &run.host) {
         (Some(pid), Some(host)) if host != here => {
             format!("running ({pid} on {})", terminal_text::one_line(host))
@@ -232,7 +275,7 @@ pub(crate) fn show(
 ) -> Result<Exit, CommandError> {
     let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
     let run = listing(&store.run(id.as_str()).map_err(store::explain)?);
-    if arguments.picture == Picture::Source {
+    if arguments.picture() == Picture::Source {
         printer.data(&stored.plan.text);
         return Ok(Exit::Success);
     }
@@ -245,14 +288,14 @@ pub(crate) fn show(
     let mut drawing = drawing(&plan, steps, &history, run.status == "running");
     if let Some(step) = &arguments.step {
         let info = store.run(id.as_str()).map_err(store::explain)?;
-        return show_step(&info, &stored, &drawing, step, printer);
+        return step::show(&info, &stored, &drawing, (step, arguments.format), printer);
     }
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let config = arguments.flow().apply(stored.with_flow(config));
         flow::mark(&mut drawing, &plan, &stored.shown(), &config);
     }
-    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture {
+    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
         printer.data_line(&headline(&run));
         for line in revised(&stored) {
             printer.data_line(&terminal_text::lines(&line));
@@ -276,48 +319,13 @@ pub(crate) fn show(
             .filter(|_| has_ended)
             .map(|replayed| &replayed.summary.output),
     };
-    draw(&drawing, arguments.picture, Some(&record), printer)?;
-    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture {
+    draw(&drawing, arguments.picture(), Some(&record), printer)?;
+    if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
         for call in OpenCall::of(id, &history) {
             printer.data_line(&format!("\n{}", call.text()));
         }
     }
     Ok(Exit::Success)
-}
-
-/// Shows a step of a run: what the plan says about it, and its calls.
-fn show_step(
-    info: &RunInfo,
-    stored: &StoredRun,
-    drawing: &Drawing,
-    step: &str,
-    printer: Printer,
-) -> Result<Exit, CommandError> {
-    let log = logs::of_step(stored, info, step)?;
-    // An item or a round has no place of its own in the plan.
-    let planned = step.split(['[', '#', '@']).next().unwrap_or(step);
-    let planned = drawing.step(planned, &printer.style()).unwrap_or_default();
-    printer.pages(&format!("{planned}\n{log}"));
-    Ok(Exit::Success)
-}
-
-/// The text about a step of a plan.
-///
-/// # Errors
-///
-/// The plan has no such step.
-pub(crate) fn step_text(
-    drawing: &Drawing,
-    step: &str,
-    printer: Printer,
-) -> Result<String, CommandError> {
-    drawing.step(step, &printer.style()).ok_or_else(|| {
-        let error = CommandError::new(format!("the plan has no step `{step}`"));
-        match nearest(step, drawing.step_ids()) {
-            Some(near) => error.hint(format!("did you mean `{near}`?")),
-            None => error,
-        }
-    })
 }
 
 /// The run as it stood with the plan that the arguments name.

@@ -51,15 +51,20 @@ pub(crate) async fn logs(
     Ok(Exit::Success)
 }
 
-/// The log of one step of a run, with whole values.
+/// The log of one step of a run.
 pub(super) fn of_step(
     stored: &StoredRun,
     info: &RunInfo,
     step: &str,
-) -> Result<String, CommandError> {
+) -> Result<LogV1, CommandError> {
     let step = address(step, stored, info.created)?;
-    let log = LogV1::new(listing(info), info.created, &stored.entries, Some(&step));
-    Ok(text(&log, WHOLE_VALUE_WIDTH))
+    let (listing, created) = (listing(info), info.created);
+    Ok(LogV1::new(listing, created, &stored.entries, Some(&step)))
+}
+
+/// The text of a log with whole values.
+pub(super) fn whole_text(log: &LogV1) -> String {
+    text(log, WHOLE_VALUE_WIDTH)
 }
 
 /// The columns of a line with a value that is shown whole.
@@ -229,11 +234,14 @@ fn headline(line: &LogLineV1) -> String {
         "decided" => decision(line, &address),
         "chosen" => {
             let choice = match line.choice.as_deref() {
-                Some("retry") => "is to be called again",
-                Some("skip") => "is to be done without",
+                Some("retry") => "is called again",
+                Some("skip") => "is skipped",
                 _ => "is set",
             };
-            format!("{} {address}  {choice}, a person says", styled(ODD, "!"))
+            format!(
+                "{} {address}  {choice}, by a person's choice",
+                styled(ODD, "!")
+            )
         }
         "extended" => {
             let steps = counted(line.steps.unwrap_or(0), "step");

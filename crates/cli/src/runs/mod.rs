@@ -7,5 +7,6 @@ pub(crate) mod list;
 pub(crate) mod logs;
 mod plan_diff;
 pub(crate) mod selector;
+pub(crate) mod step;
 pub(crate) mod store;
 pub(crate) mod watch;

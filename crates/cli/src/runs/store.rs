@@ -33,10 +33,10 @@ pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store
     if !writable.is_empty() && !IS_WARNED.swap(true, Ordering::Relaxed) {
         for path in writable {
             let path = path.display();
-            printer.quote(&format!(
+            printer.message(&format!(
                 "warning: others can write to `{path}`, and so change what is stored, decisions included"
             ));
-            printer.quote(&format!("  hint: `chmod go-w {path}`"));
+            printer.hint(format!("`chmod go-w {path}`"));
         }
     }
     Ok(store)
@@ -228,17 +228,6 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// Stores the durations that a run has learned. A failure is reported, and loses nothing else.
-pub(crate) fn learn(store: &Store, before: &Durations, summary: &RunSummary, printer: Printer) {
-    if summary.journal_error.is_none()
-        && let Err(error) = store.save_durations(before, &summary.durations)
-    {
-        printer.quote(&format!(
-            "warning: the durations of calls were not stored: {error}"
-        ));
-    }
-}
-
 /// Reports how a run ended that has not succeeded, and the commands to continue it.
 pub(crate) fn end(
     summary: &RunSummary,
@@ -250,8 +239,8 @@ pub(crate) fn end(
         printer.quote(&format!(
             "error: the run was ended, since it cannot be stored: {error}"
         ));
-        printer.quote(&format!(
-            "  hint: see to that, then `planwright resume {}`",
+        printer.hint(format!(
+            "see to that, then `planwright resume {}`",
             short(&summary.run)
         ));
         return Exit::Failed;
@@ -267,7 +256,7 @@ pub(crate) fn end(
             } else {
                 "not answered"
             };
-            printer.quote(&format!(
+            printer.message(&format!(
                 "a call of `{}` was {end}, and may or may not have happened",
                 step.at
             ));
@@ -275,7 +264,7 @@ pub(crate) fn end(
         match unknown.first() {
             // Without a choice about it, a resumed run stops at the same place.
             Some(step) => undecided(&summary.run, &step.at, printer),
-            None if needs_other_plan(summary) => printer.quote(&format!(
+            None if needs_other_plan(summary) => printer.message(&format!(
                 "go on with `planwright resume {} --plan FILE`, with a plan without that error",
                 short(&summary.run)
             )),
@@ -299,17 +288,26 @@ fn needs_other_plan(summary: &RunSummary) -> bool {
 /// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.
 fn undecided(run: &RunId, at: &Address, printer: Printer) {
     let (run, at) = (short(run), shell_word(at));
-    printer.quote(&format!(
-        "  hint: find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
+    printer.hint(format!("find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
     ));
     printer.quote(&format!(
         "if none of it happened, go on with `planwright resume {run} --retry-unknown`"
     ));
 }
 
+/// The commands that decide about the call of `step`.
+fn decision_commands(run: &RunId, step: &str) -> String {
+    let (run, word) = (short(run), shell_word(&step));
+    format!("`planwright approve {run} {word}`, or `planwright reject {run} {word}`")
+}
+
+/// A line about a call of a run in progress that waits for a decision.
+pub(crate) fn waiting_line(run: &RunId, step: &str) -> String {
+    format!("`{step}` waits: {}", decision_commands(run, step))
+}
+
 /// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
 pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
-    let run = short(&summary.run);
     for step in find_steps(&summary.steps, &|step| step.status == StepStatus::Waiting) {
         let at = step.at.to_string();
         let tool = step.tool.as_deref().unwrap_or_default();
@@ -317,12 +315,13 @@ pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
         for line in step.args.iter().flat_map(arguments) {
             printer.quote(&format!("  {line}"));
         }
-        let word = shell_word(&at);
-        printer.quote(&if is_stored {
-            format!("  hint: `planwright approve {run} {word}`, or `planwright reject {run} {word}`")
+        if is_stored {
+            printer.hint(decision_commands(&summary.run, &at));
         } else {
-            "  hint: this run is not stored; ask again without `--no-store`, or with `--approvals FILE`".to_owned()
-        });
+            printer.hint(
+                "this run is not stored; ask again without `--no-store`, or with `--approvals FILE`",
+            );
+        }
     }
 }
 

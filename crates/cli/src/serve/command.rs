@@ -141,7 +141,7 @@ fn gateway_settings(
             Err(error) => {
                 printer.quote(&format!("no plans are written here: {error}"));
                 for hint in error.hints() {
-                    printer.quote(&format!("  hint: {hint}"));
+                    printer.hint(hint);
                 }
                 None
             }

@@ -24,7 +24,7 @@ use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::selector::find_run;
 use crate::runs::store;
-use crate::system::text_file;
+use crate::system::{environment, text_file};
 use crate::view::printer::Printer;
 
 /// The variable that makes the program complete a command line rather than run it: the name of the shell.
@@ -63,12 +63,16 @@ pub(crate) fn completions(
 
 /// The command line, each argument with the values that it may have.
 fn command() -> Command {
-    with_values(Arguments::command())
+    let is_flag = current_word().is_some_and(|word| word.starts_with('-'));
+    with_values(Arguments::command(), is_flag)
 }
 
-fn with_values(command: Command) -> Command {
+/// Adds the values. Flags are hidden unless one is begun: then they are offered only where nothing else is.
+fn with_values(command: Command, shows_flags: bool) -> Command {
     let shows_runs = command.get_name() == "show";
     let command = command.mut_args(|argument| {
+        let is_hidden = argument.is_hide_set() || !(shows_flags || argument.is_positional());
+        let argument = argument.hide(is_hidden);
         let values: fn(&OsStr) -> Vec<CompletionCandidate> = match kind(&argument) {
             Some("PLAN") if shows_runs => plans_and_runs,
             Some("PLAN") => plans_and_files,
@@ -83,7 +87,10 @@ fn with_values(command: Command) -> Command {
         };
         argument.add(ArgValueCompleter::new(values))
     });
-    command.mut_subcommands(with_values)
+    command
+        .disable_help_flag(!shows_flags)
+        .disable_version_flag(!shows_flags)
+        .mut_subcommands(|command| with_values(command, shows_flags))
 }
 
 /// The name of the value of an argument.
@@ -210,6 +217,16 @@ fn words() -> Vec<String> {
     words
         .map(|word| word.to_string_lossy().into_owned())
         .collect()
+}
+
+/// The word that is completed: the last one, unless the shell names another.
+fn current_word() -> Option<String> {
+    let words = words();
+    let index = environment::variable("_CLAP_COMPLETE_INDEX");
+    let index = index.and_then(|index| index.parse().ok());
+    words
+        .get(index.unwrap_or(words.len().checked_sub(1)?))
+        .cloned()
 }
 
 /// The value of an option on the command line that is completed.

@@ -2,6 +2,7 @@
 
 pub(crate) mod changed_tools;
 pub(crate) mod limits;
+mod on_demand;
 pub(crate) mod open_servers;
 pub(crate) mod servers;
 pub(crate) mod toolbox;

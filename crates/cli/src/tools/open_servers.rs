@@ -1,4 +1,5 @@
-//! The servers of a command: those that its plan names are started, unless the tools that they listed last suffice.
+//! The servers of a command: those that its plan names are started, unless the tools that they listed last suffice. Where a
+//! model has yet to write the plan, a server starts when its first call comes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -6,12 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright::core::{Catalog, EXTRACTION, Lookup, ServerName, Tool};
-use planwright::engine::Backends;
+use planwright::engine::{Backends, ToolBackend};
 use planwright::mcp::{
     ConnectOptions, Connections, ServerFailure, ServersConfig, StoredTools, Supervisor, ToolLists,
 };
 use planwright::stored::RecordProcesses;
+use tokio::time::Instant;
 
+use super::on_demand::OnDemandServer;
 use crate::planning::progress::Waiting;
 use crate::runs::store;
 use crate::system::environment;
@@ -24,14 +27,25 @@ pub(crate) enum ServerUse {
     Lists,
     /// Lists of tools as they are now.
     FreshLists,
+    /// Lists of tools for a command that repeats itself: a list that was sent after this instant is current.
+    RepeatedLists(Instant),
     /// Calls. The plan is checked against the lists that the running servers send.
     Calls,
+    /// Lists of tools for a model that has yet to write a plan. They may be stored ones; a server with such a list starts when its first call comes.
+    OnDemand,
 }
+
+/// The precision of the ages of stored lists.
+const LIST_AGE_PRECISION: Duration = Duration::from_secs(1);
 
 /// The servers of a command.
 #[derive(Debug, Default)]
 pub(crate) struct OpenServers {
     started: Vec<Connections>,
+    /// The servers that their first call starts.
+    on_demand: Vec<Arc<OnDemandServer>>,
+    /// The servers that did not start in an earlier process, and are not tried again yet.
+    failed_before: Vec<ServerName>,
     /// The servers whose stored lists are used, with the ages of the lists.
     listed: Vec<(ServerName, Duration)>,
     /// True if servers were left out because the plan does not need them.
@@ -55,7 +69,7 @@ pub(crate) fn connect_options() -> ConnectOptions {
 impl OpenServers {
     /// Adds the tools that `names` names, or all without names, to `catalog`, and starts the servers that this needs.
     pub(super) async fn open(
-        config: &ServersConfig,
+        config: &Arc<ServersConfig>,
         catalog: &mut Catalog,
         names: Option<&BTreeSet<String>>,
         server_use: ServerUse,
@@ -98,7 +112,7 @@ impl OpenServers {
         let unresolved = choice.unresolved(&choice.catalog(&wanted, &started, &open.started));
         for connections in &open.started {
             for warning in connections.warnings() {
-                printer.quote(&format!("warning: {warning}"));
+                printer.message(&format!("warning: {warning}"));
             }
             for failure in connections.failures() {
                 if choice.is_needed(&failure.server) || !unresolved.is_empty() {
@@ -114,9 +128,9 @@ impl OpenServers {
                 && let Some(list) = choice.lists.get(&server.name)
             {
                 for warning in &list.warnings {
-                    printer.quote(&format!("warning: {warning}"));
+                    printer.message(&format!("warning: {warning}"));
                 }
-                open.listed.push((server.name.clone(), list.age));
+                open.add_listed(&server.name, list, &choice, &options, printer);
             }
         }
         let mut servers = config.servers.iter();
@@ -126,17 +140,53 @@ impl OpenServers {
         open
     }
 
-    /// Adds the backends of the started servers.
+    /// Adds a server whose stored list is used.
+    fn add_listed(
+        &mut self,
+        name: &ServerName,
+        list: &StoredTools,
+        choice: &ServerChoice<'_>,
+        options: &ConnectOptions,
+        printer: Printer,
+    ) {
+        if list.is_failed {
+            self.failed_before.push(name.clone());
+            if choice.server_use == ServerUse::OnDemand {
+                printer.message(&format!(
+                    "warning: the server `{name}` did not start {} ago, and is not tried again yet ({})",
+                    time(list.age),
+                    shows_why(name)
+                ));
+            }
+            return;
+        }
+        self.listed.push((name.clone(), list.age));
+        if choice.server_use == ServerUse::OnDemand {
+            let config = Arc::clone(choice.config);
+            let server = OnDemandServer::new(name.clone(), config, options, &list.tools);
+            self.on_demand.push(Arc::new(server));
+        }
+    }
+
+    /// Adds the backends of the servers.
     pub(super) fn join(&self, backends: &mut Backends) {
         for connections in &self.started {
             backends.join(connections.backends());
+        }
+        for server in &self.on_demand {
+            backends.add(
+                server.name().clone(),
+                Arc::clone(server) as Arc<dyn ToolBackend>,
+            );
         }
     }
 
     /// Returns the names of servers that did not start.
     pub(super) fn missing(&self) -> impl Iterator<Item = &ServerName> {
         let failures = self.started.iter().flat_map(Connections::failures);
-        failures.map(|failure| &failure.server)
+        failures
+            .map(|failure| &failure.server)
+            .chain(&self.failed_before)
     }
 
     /// Returns true if no server is left out or missing.
@@ -164,12 +214,15 @@ impl OpenServers {
         for connections in &self.started {
             connections.shutdown().await;
         }
+        for server in &self.on_demand {
+            server.close().await;
+        }
     }
 }
 
 /// The choice of the servers that a command starts.
 struct ServerChoice<'a> {
-    config: &'a ServersConfig,
+    config: &'a Arc<ServersConfig>,
     /// The tools that need no server, with the names of all servers.
     own: &'a Catalog,
     /// The names of the needed tools; `None` for all tools.
@@ -192,7 +245,10 @@ impl ServerChoice<'_> {
     /// Returns true if a needed tool is of `server` by its name, or if the command is about all tools.
     fn is_needed(&self, server: &ServerName) -> bool {
         if self.names.is_none() {
-            return self.server_use != ServerUse::Calls;
+            return match self.server_use {
+                ServerUse::Lists | ServerUse::FreshLists | ServerUse::RepeatedLists(_) => true,
+                ServerUse::Calls | ServerUse::OnDemand => false,
+            };
         }
         let mut names = self.names();
         names.any(|name| self.own.servers().claimants(name).any(|it| it == server))
@@ -238,7 +294,25 @@ impl ServerChoice<'_> {
                 candidates.extend(self.all());
             }
         }
+        candidates.retain(|server| !self.is_current(server));
         candidates
+    }
+
+    /// Returns true if the stored list of `server` is as new as one that the server would send now.
+    fn is_current(&self, server: &ServerName) -> bool {
+        match (self.server_use, self.lists.get(server)) {
+            (ServerUse::RepeatedLists(since), Some(list)) => {
+                list.age <= since.elapsed() + LIST_AGE_PRECISION
+            }
+            (
+                ServerUse::RepeatedLists(_)
+                | ServerUse::Lists
+                | ServerUse::FreshLists
+                | ServerUse::Calls
+                | ServerUse::OnDemand,
+                _,
+            ) => false,
+        }
     }
 
     /// Returns the servers to start next.
@@ -248,8 +322,13 @@ impl ServerChoice<'_> {
         started: &BTreeSet<ServerName>,
     ) -> BTreeSet<ServerName> {
         let suffices = |server: &ServerName| {
-            let list = self.lists.get(server);
-            self.server_use == ServerUse::Lists && list.is_some_and(|list| !list.is_failed)
+            let is_failed = self.lists.get(server).map(|list| list.is_failed);
+            match self.server_use {
+                ServerUse::Lists => is_failed == Some(false),
+                ServerUse::RepeatedLists(_) => is_failed == Some(false) || self.is_current(server),
+                ServerUse::OnDemand => is_failed.is_some(),
+                ServerUse::FreshLists | ServerUse::Calls => false,
+            }
         };
         let waiting = wanted.difference(started);
         waiting
@@ -313,8 +392,8 @@ const MAX_STDERR_LINES: usize = 10;
 
 /// Reports why a server did not start, with the last lines that it wrote.
 pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
-    printer.quote(&format!("warning: {failure}"));
-    printer.quote(&format!("  {}", failure.help));
+    printer.message(&format!("warning: {failure}"));
+    printer.hint(&failure.help);
     let lines: Vec<&str> = failure.stderr.lines().collect();
     for line in &lines[lines.len().saturating_sub(MAX_STDERR_LINES)..] {
         printer.quote(&format!("  | {line}"));
@@ -323,8 +402,14 @@ pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
 
 /// Reports in one line that a server did not start whose tools no plan needs.
 fn print_failure_briefly(failure: &ServerFailure, printer: Printer) {
-    let name = store::shell_word(&failure.server);
     printer.quote(&format!(
-        "warning: {failure} (`planwright servers test {name}` shows why)"
+        "warning: {failure} ({})",
+        shows_why(&failure.server)
     ));
+}
+
+/// The command that shows why `server` does not start.
+fn shows_why(server: &ServerName) -> String {
+    let name = store::shell_word(server);
+    format!("`planwright servers test {name}` shows why")
 }

@@ -63,7 +63,7 @@ fn list(arguments: &ListServersArguments, printer: Printer) -> Result<Exit, Comm
 fn print(listing: &ServersV1, printer: Printer) {
     let Some(file) = &listing.file else {
         printer.quote("no servers: there is no `mcp.json` here or above, nor in your settings");
-        printer.quote("  hint: `planwright servers add NAME -- COMMAND` writes one");
+        printer.hint("`planwright servers add NAME -- COMMAND` writes one");
         return;
     };
     let widths = listing
@@ -83,8 +83,8 @@ fn print(listing: &ServersV1, printer: Printer) {
     let count = counted(listing.servers.len(), "server");
     printer.quote(&format!("{count} in `{file}`"));
     if !listing.trusted {
-        printer.quote(&format!(
-            "  hint: it is not trusted: look at it, then run `planwright trust {}`",
+        printer.hint(format!(
+            "it is not trusted: look at it, then run `planwright trust {}`",
             shell_word(file)
         ));
     }
@@ -299,15 +299,13 @@ fn add(added: &AddServerArguments, printer: Printer) -> Result<Exit, CommandErro
     }
     printer.quote(&format!("`{}` is in `{file}`", added.name));
     if !is_trusted {
-        printer.quote(&format!(
-            "  hint: the file is not trusted: look at it, then run `planwright trust {}`",
+        printer.hint(format!(
+            "the file is not trusted: look at it, then run `planwright trust {}`",
             shell_word(&file)
         ));
     }
     let name = shell_word(&added.name);
-    printer.quote(&format!(
-        "  hint: `planwright servers test {name}` starts it"
-    ));
+    printer.hint(format!("`planwright servers test {name}` starts it"));
     Ok(Exit::Success)
 }
 

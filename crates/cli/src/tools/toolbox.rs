@@ -74,7 +74,7 @@ impl Toolbox {
     ) -> Result<Self, CommandError> {
         let (mut toolbox, servers) = Self::without_servers(arguments, printer)?;
         toolbox.extracts = needed.is_some_and(|names| names.contains(EXTRACTION));
-        if let Some(config) = servers {
+        if let Some(config) = servers.map(Arc::new) {
             let servers =
                 OpenServers::open(&config, &mut toolbox.catalog, needed, server_use, printer);
             toolbox.servers = servers.await;
@@ -300,12 +300,8 @@ impl Toolbox {
 
     /// Returns notes for a person whose plan names missing tools.
     pub(crate) fn notes(&self) -> Vec<String> {
-        if !self.has_source {
-            return vec![
-                "note: there are no tools: name servers with `--servers FILE`, script them with `--simulate FILE`, or \
-                 use the built-in ones with `--workspace DIR`"
-                    .to_owned(),
-            ];
+        if let Some(note) = self.note_without_source() {
+            return vec![note.to_owned()];
         }
         self.servers
             .missing()
@@ -313,6 +309,14 @@ impl Toolbox {
                 format!("note: the tools of `{server}` are missing, since it did not start")
             })
             .collect()
+    }
+
+    /// Returns a note for a person who has named no source of tools.
+    pub(crate) fn note_without_source(&self) -> Option<&'static str> {
+        (!self.has_source).then_some(
+            "note: there are no tools: name servers with `--servers FILE`, script them with `--simulate FILE`, or use the \
+             built-in ones with `--workspace DIR`",
+        )
     }
 
     /// Returns whether the catalog has the tools of every server that is configured.

@@ -2,12 +2,28 @@
 
 use planwright::terminal_text;
 
-/// Breaks `text` into lines of at most `columns`, where its words allow it. All lines but the first are indented.
+/// Breaks each line of `text` that is longer than `columns`. The further lines stand two columns to the right of the first.
+pub(crate) fn fitted(text: &str, columns: usize) -> String {
+    let lines = text.lines().map(|line| {
+        if terminal_text::width(line) <= columns {
+            return line.to_owned();
+        }
+        let words = line.trim_start_matches(' ');
+        let margin = " ".repeat(line.len() - words.len());
+        let lines = filled(words, columns.saturating_sub(margin.len()), 2);
+        let lines = lines.lines().map(|line| format!("{margin}{line}"));
+        lines.collect::<Vec<_>>().join("\n")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Breaks `text` into lines of at most `columns`, where its words allow it. All lines but the first are indented. What stands between
+/// backticks, such as a command to paste, is one word.
 pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
     let mut filled = String::new();
     let mut column = 0;
-    for word in text.split_whitespace() {
-        let width = terminal_text::width(word);
+    for word in words(text) {
+        let width = terminal_text::width(&word);
         if column > indentation && column + 1 + width > columns {
             filled.push('\n');
             filled.extend(std::iter::repeat_n(' ', indentation));
@@ -16,15 +32,42 @@ pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
             filled.push(' ');
             column += 1;
         }
-        filled.push_str(word);
+        filled.push_str(&word);
         column += width;
     }
     filled
 }
 
+/// The words of `text`. A space between backticks separates none.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_quoted = false;
+    for part in text.split_whitespace() {
+        match words.last_mut().filter(|_| is_quoted) {
+            Some(word) => {
+                word.push(' ');
+                word.push_str(part);
+            }
+            None => words.push(part.to_owned()),
+        }
+        is_quoted ^= part.matches('`').count() % 2 == 1;
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
-    use super::filled;
+    use super::{filled, fitted};
+
+    #[test]
+    fn long_lines_are_broken() {
+        let text = "a: b\n  hint: say `x y z` or `u`";
+        assert_eq!(fitted(text, 30), text);
+        assert_eq!(
+            fitted(text, 14),
+            "a: b\n  hint: say\n    `x y z` or\n    `u`"
+        );
+    }
 
     #[test]
     fn lines_break_between_words() {
@@ -35,6 +78,8 @@ mod tests {
             ("- one two", 5, 2, "- one\n  two"),
             ("longer than it", 4, 0, "longer\nthan\nit"),
             ("東京 東京", 5, 0, "東京\n東京"),
+            ("say `a b c`, d", 8, 0, "say\n`a b c`,\nd"),
+            ("an `open one", 4, 0, "an\n`open one"),
         ] {
             assert_eq!(filled(text, columns, indentation), expected, "{text}");
         }

@@ -11,6 +11,7 @@ use planwright::{drawing, terminal_text};
 use serde::Serialize;
 
 use super::pager;
+use super::paragraph::fitted;
 use crate::args::Colour;
 use crate::error::{CommandError, reason};
 
@@ -136,11 +137,26 @@ impl Printer {
         self.status(&terminal_text::lines(text));
     }
 
+    /// Prints a message like [`quote`](Self::quote). On a terminal, its lines are broken between words, and commands in it stay whole.
+    pub(crate) fn message(self, text: &str) {
+        let text = terminal_text::lines(text);
+        if Self::is_watched() {
+            self.status(&fitted(&text, Self::status_width()));
+        } else {
+            self.status(&text);
+        }
+    }
+
+    /// Prints a way out.
+    pub(crate) fn hint(self, hint: impl std::fmt::Display) {
+        self.message(&format!("  hint: {hint}"));
+    }
+
     /// Prints the error of a command with its hints.
     pub(crate) fn error(self, error: &CommandError) {
-        self.quote(&format!("error: {error}"));
+        self.message(&format!("error: {error}"));
         for hint in error.hints() {
-            self.quote(&format!("  hint: {hint}"));
+            self.hint(hint);
         }
     }
 

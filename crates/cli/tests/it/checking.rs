@@ -124,3 +124,33 @@ fn a_plan_in_one_line_on_a_terminal() {
     let shown = screen(folder.path(), "check long.json --simulate tools.json", &[]);
     assert_screen("check", &shown);
 }
+
+#[test]
+fn a_plan_of_the_library_is_found_by_its_name() {
+    let folder = scene();
+    let library = folder.path().join("library");
+    fs::create_dir(&library).unwrap();
+    let step = |tool: &str| json!({"steps": [{"id": "a", "tool": tool}], "output": ["a"]});
+    fs::write(library.join("greet.json"), step("say").to_string()).unwrap();
+    let arguments = ["greet", "--library", "library"];
+    let (exit, _, messages) = check(folder.path(), &arguments);
+    assert_eq!(exit, Some(0), "{messages}");
+    assert_eq!(messages, "the plan is sound: 1 step\n");
+    for command in ["run", "show", "flow"] {
+        let output = planwright(folder.path())
+            .args([command, "--simulate", "tools.json"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let messages = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{command}: {messages}");
+    }
+    // A file of the name comes first.
+    fs::write(folder.path().join("greet"), step("sai").to_string()).unwrap();
+    let (exit, _, messages) = check(folder.path(), &arguments);
+    assert_eq!(exit, Some(3));
+    assert!(messages.starts_with("greet:1:"), "{messages}");
+    let (exit, _, messages) = check(folder.path(), &["gret", "--library", "library"]);
+    assert_eq!(exit, Some(2));
+    assert!(messages.contains("gret"), "{messages}");
+}

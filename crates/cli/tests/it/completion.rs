@@ -34,12 +34,8 @@ fn offered(folder: &Path, words: &[&str]) -> Vec<String> {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let is_flag = |word: &str| word.starts_with('-');
-    // Flags may stand where a name may.
-    let wants_flags = words.last().is_some_and(|word| is_flag(word));
     let offered = stdout(&output);
-    let offered = offered.lines().filter(|word| wants_flags == is_flag(word));
-    let mut offered: Vec<String> = offered.map(str::to_owned).collect();
+    let mut offered: Vec<String> = offered.lines().map(str::to_owned).collect();
     offered.sort();
     offered
 }
@@ -49,6 +45,16 @@ fn commands_and_flags() {
     let folder = scene();
     assert_eq!(offered(folder.path(), &["expla"]), ["explain"]);
     assert_eq!(offered(folder.path(), &["check", "--wat"]), ["--watch"]);
+    // Flags do not stand between names.
+    let commands = offered(folder.path(), &[""]);
+    assert!(commands.contains(&"explain".to_owned()), "{commands:?}");
+    assert!(!commands.contains(&"--color".to_owned()), "{commands:?}");
+    let flags = offered(folder.path(), &["explain", "--"]);
+    assert!(flags.contains(&"--color".to_owned()), "{flags:?}");
+    assert_eq!(
+        offered(folder.path(), &["show", "plan.json", "--as", "s"]),
+        ["source", "svg"]
+    );
 }
 
 #[test]
@@ -100,7 +106,8 @@ fn tools_clients_and_codes() {
 #[test]
 fn an_empty_folder() {
     let folder = tempfile::tempdir().unwrap();
-    assert_eq!(offered(folder.path(), &["logs", ""]), [""; 0]);
+    let flags = offered(folder.path(), &["logs", ""]);
+    assert!(flags.iter().all(|word| word.starts_with("--")), "{flags:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

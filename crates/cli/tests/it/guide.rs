@@ -7,8 +7,8 @@
 //! - `json` alone is some JSON.
 //! - `console` holds commands behind `$ `, each with what it prints, on standard output and standard error alike. A line `…`
 //!   stands for any lines, `…` within a line for any text. Lengths of time count as equal.
-//! - `sh` holds commands that need what a test does not have, such as a server, and `toml` what a manifest of another
-//!   project says; neither is tried.
+//! - `sh` holds commands that need what a test does not have, such as a server: the program accepts their words. `toml` is what a
+//!   manifest of another project says; it is not tried.
 //! - `rust` is compiled with the documentation of the library, not here.
 
 mod session;
@@ -74,7 +74,8 @@ fn faults_of(page: &Path) -> Vec<String> {
             ["text" | "toml", file] => session.write(file, content),
             ["json"] => json(content),
             ["console"] => session.replay(content),
-            ["sh" | "toml" | "rust" | "rust,no_run"] => Ok(()),
+            ["sh"] => session.parse(content),
+            ["toml" | "rust" | "rust,no_run"] => Ok(()),
             _ => Err(format!("no page has a block {words:?}")),
         };
         if let Err(fault) = found {

@@ -1,15 +1,14 @@
 //! Ctrl-C ends a run cleanly, and its servers with it.
 #![cfg(unix)]
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use planwright_testkit::fake_server::{self, Recorder};
+use planwright_testkit::fake_server::Recorder;
 use serde_json::{Value, json};
 
-use crate::program::planwright;
+use crate::program::{planwright, spawn_run, write_served_plan};
 use crate::prompts::{assert_screen, screens};
 
 #[test]
@@ -49,28 +48,11 @@ fn an_interrupt_keeps_what_there_is() {
         {"name": "quick", "inputSchema": {"type": "object"}, "does": {"text": "done"}},
         {"name": "never", "inputSchema": {"type": "object"}, "does": {"never": true}}
     ]});
-    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
-    fs::write(path.join("servers.json"), config.to_string()).unwrap();
     let plan = json!({"name": "p", "steps": [
         {"id": "a", "tool": "quick"}, {"id": "b", "tool": "never", "after": ["a"]}, {"id": "c", "tool": "quick", "after": ["b"]}
     ]});
-    fs::write(path.join("plan.json"), plan.to_string()).unwrap();
-    let mut child = planwright(path)
-        .args([
-            "run",
-            "plan.json",
-            "--servers",
-            "servers.json",
-            "--format",
-            "events",
-            "--drain",
-            "0s",
-        ])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    write_served_plan(path, &script, &plan);
+    let mut child = spawn_run(path, &["--drain", "0s"]);
     let mut ends = Vec::new();
     let mut run = None;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
@@ -140,29 +122,8 @@ fn set_up(folder: &Path, steps: &Value, recorder: &Recorder) {
         {"name": "never", "inputSchema": schema, "does": {"first": [progress], "never": true}},
         {"name": "slow", "inputSchema": schema, "does": {"wait_for_release": true, "first": [progress], "text": "done"}}
     ]});
-    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
-    fs::write(folder.join("servers.json"), config.to_string()).unwrap();
     let plan = json!({"name": "p", "steps": steps});
-    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
-}
-
-/// Starts a run whose events can be read.
-fn start(folder: &Path, more: &[&str]) -> Child {
-    planwright(folder)
-        .args([
-            "run",
-            "plan.json",
-            "--servers",
-            "servers.json",
-            "--format",
-            "events",
-        ])
-        .args(more)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    write_served_plan(folder, &script, &plan);
 }
 
 fn kill(signal: &str, child: &Child) {
@@ -221,7 +182,7 @@ fn the_first_interrupt_lets_calls_in_flight_end() {
             {"id": "c", "tool": "quick", "after": ["b"]}
         ]);
         set_up(path, &steps, &recorder);
-        let ended = watch(start(path, &[]), |event, child| {
+        let ended = watch(spawn_run(path, &[]), |event, child| {
             if event["event"] == "attempt_started" {
                 kill(signal, child);
             } else if event["event"] == "run_draining" {
@@ -258,7 +219,7 @@ fn a_drained_run_without_further_steps_has_its_usual_end() {
         &json!([{"id": "a", "tool": "slow"}]),
         &recorder,
     );
-    let ended = watch(start(folder.path(), &[]), |event, child| {
+    let ended = watch(spawn_run(folder.path(), &[]), |event, child| {
         if event["event"] == "attempt_started" {
             kill("-INT", child);
         } else if event["event"] == "run_draining" {
@@ -277,7 +238,7 @@ fn the_second_interrupt_or_the_limit_cancels() {
         set_up(folder.path(), &steps, &recorder);
         let mut sent = 0;
         let mut reports = Vec::new();
-        let ended = watch(start(folder.path(), more), |event, child| {
+        let ended = watch(spawn_run(folder.path(), more), |event, child| {
             if event["event"] == "call_progress" {
                 reports.push(json!([event["step"], event["progress"], event["total"]]));
             }

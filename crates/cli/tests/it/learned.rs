@@ -137,3 +137,22 @@ fn the_record_is_of_one_definition_and_can_be_removed() {
     let listed: Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed[0]["seen"]["calls"], 1);
 }
+
+#[test]
+fn runs_that_begin_before_their_plan_is_complete_teach_as_well() {
+    let plan = json!({"steps": [{"id": "a", "tool": "find", "args": {"a": 1}}]});
+    let plan = json!({"text": plan.to_string(), "tokens_per_second": 500});
+    let wants =
+        json!({"calls": [{"name": "plan_create_and_execute", "arguments": {"goal": "find"}}]});
+    for (command, answers) in [
+        ("ask", json!([plan, "Found."])),
+        ("chat", json!([wants, plan, "Found."])),
+    ] {
+        let scene = Scene::new();
+        scene.write("answers.json", &answers);
+        let model = "--model replay:answers.json --servers mcp.json --stream";
+        scene.say(&format!("{command} find {model}"), 0);
+        assert!(!scene.check("a").contains("PW0408"), "{command}");
+        assert!(scene.check("b").contains("PW0408"), "{command}");
+    }
+}

@@ -7,6 +7,7 @@ use planwright_testkit::fake_server;
 use serde_json::{Value, json};
 
 use crate::program::{planwright, stderr, stdout};
+use crate::watching::Watching;
 
 /// A folder with an `mcp.json` whose servers write their names into the file `starts` when they start.
 struct Scene(tempfile::TempDir);
@@ -45,6 +46,15 @@ impl Scene {
         fs::write(self.path().join("mcp.json"), text).unwrap();
     }
 
+    /// Writes an `mcp.json` with the server `a`, whose list is in a file that the command line does not name, so that a stored
+    /// list stays valid when the file changes.
+    fn write_indirect_server(&self) {
+        let start = "echo a >> starts; exec \"$0\" \"@$DIR/a.json\"";
+        let arguments = json!(["-c", start, fake_server::program()]);
+        let server = json!({"command": "sh", "args": arguments, "env": {"DIR": self.path()}});
+        self.write_servers([("a".to_owned(), server)].into_iter().collect());
+    }
+
     /// Adds a server that writes to its standard error and ends.
     fn add_broken(&self) {
         let text = fs::read_to_string(self.path().join("mcp.json")).unwrap();
@@ -57,19 +67,37 @@ impl Scene {
     /// Runs a command. Returns the servers that it started, and its standard error.
     #[track_caller]
     fn starts(&self, arguments: &str, exit: i32) -> (String, String) {
-        let starts = self.path().join("starts");
-        let _ = fs::remove_file(&starts);
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        self.starts_with(&arguments, exit)
+    }
+
+    #[track_caller]
+    fn starts_with(&self, arguments: &[&str], exit: i32) -> (String, String) {
+        let _ = fs::remove_file(self.path().join("starts"));
         let output = planwright(self.path())
-            .args(arguments.split(' '))
+            .args(arguments)
             .args(["--servers", "mcp.json"])
             .output()
             .unwrap();
         let messages = format!("{}{}", stdout(&output), stderr(&output));
         assert_eq!(output.status.code(), Some(exit), "{messages}");
-        let text = fs::read_to_string(starts).unwrap_or_default();
+        (self.started(), stderr(&output))
+    }
+
+    /// The servers that were started since the file was removed, sorted.
+    fn started(&self) -> String {
+        let text = fs::read_to_string(self.path().join("starts")).unwrap_or_default();
         let mut names: Vec<&str> = text.lines().collect();
         names.sort_unstable();
-        (names.join(" "), stderr(&output))
+        names.join(" ")
+    }
+
+    /// Asks a model that gives these answers.
+    #[track_caller]
+    fn asks(&self, answers: &Value, arguments: &[&str], exit: i32) -> (String, String) {
+        fs::write(self.path().join("answers.json"), answers.to_string()).unwrap();
+        let model = ["--model", "replay:answers.json"];
+        self.starts_with(&[arguments, &model].concat(), exit)
     }
 
     fn plan(&self, tools: &[&str]) {
@@ -215,6 +243,127 @@ fn a_broken_server_that_is_not_needed_is_one_line() {
         let (_, messages) = scene.starts("check plan.json", 3);
         assert!(messages.contains("| Traceback"), "{messages}");
     }
+}
+
+/// A plan of a model that calls `tool`, and the answer after it.
+fn plan_and_answer(tool: &str) -> Value {
+    json!([
+        json!({"steps": [{"id": "s", "tool": tool}]}).to_string(),
+        "Done [s]."
+    ])
+}
+
+#[test]
+fn a_question_starts_the_servers_of_its_calls() {
+    let scene = Scene::new(&[("a", &["one"]), ("b", &["two"])]);
+    let answers = plan_and_answer("a.one");
+    // No list is known yet.
+    assert_eq!(scene.asks(&answers, &["ask", "one?"], 0).0, "a b");
+    for stream in ["--stream", "--no-stream"] {
+        let arguments = ["ask", "one?", stream];
+        assert_eq!(scene.asks(&answers, &arguments, 0).0, "a", "{stream}");
+    }
+    // Steps that run at the same time wait for one start.
+    let steps = ["x", "y"].map(|id| json!({"id": id, "tool": "a.one"}));
+    let plan = json!({ "steps": steps }).to_string();
+    let started = scene.asks(&json!([plan, "Done."]), &["ask", "one?"], 0).0;
+    assert_eq!(started, "a");
+    assert_eq!(
+        scene
+            .asks(&json!(["no", "no", "no"]), &["ask", "one?"], 1)
+            .0,
+        ""
+    );
+}
+
+#[test]
+fn a_conversation_starts_the_servers_of_its_calls() {
+    let scene = Scene::new(&[("a", &["one"]), ("b", &["two"])]);
+    scene.starts("tools", 0);
+    let answers = json!([
+        {"calls": [{"name": "a__one", "arguments": {}}, {"name": "a__one", "arguments": {}}]},
+        "Done."
+    ]);
+    assert_eq!(scene.asks(&answers, &["chat", "one?"], 0).0, "a");
+    assert_eq!(scene.asks(&json!(["Hello."]), &["chat", "hi"], 0).0, "");
+}
+
+#[test]
+fn a_call_of_a_tool_that_has_changed_is_not_sent() {
+    let scene = Scene::new(&[("a", &["one"])]);
+    scene.write_indirect_server();
+    scene.starts("tools", 0);
+    let other = json!({"tools": [{"name": "one", "description": "something else"}]});
+    fs::write(scene.path().join("a.json"), other.to_string()).unwrap();
+    let answers = plan_and_answer("a.one");
+    let (started, messages) = scene.asks(&answers, &["ask", "one?", "--replan", "0"], 1);
+    assert_eq!(started, "a");
+    assert!(
+        messages.contains(
+            "the server `a` lists `one` with another definition than the plan was checked against"
+        ),
+        "{messages}"
+    );
+    // The start has stored the new list, and the pinned definition is another one.
+    let approved = ["ask", "one?", "--approve", "all", "--replan", "0"];
+    assert_eq!(scene.asks(&answers, &approved, 0).0, "a");
+    fs::write(scene.path().join("a.json"), r#"{"tools": []}"#).unwrap();
+    let (_, messages) = scene.asks(&answers, &approved, 1);
+    assert!(
+        messages.contains("the server `a` does not list `one` any more"),
+        "{messages}"
+    );
+}
+
+#[test]
+fn a_question_reports_a_broken_server_in_one_line() {
+    let scene = Scene::new(&[("a", &["one"])]);
+    scene.add_broken();
+    for (started, line) in [
+        ("a broken", "the server `broken` did not start: "),
+        ("a", "the server `broken` did not start "),
+    ] {
+        let (names, messages) = scene.asks(&plan_and_answer("a.one"), &["ask", "one?"], 0);
+        assert_eq!(names, started, "{messages}");
+        let about = messages.lines().filter(|line| line.contains("broken"));
+        let about: Vec<&str> = about.collect();
+        assert_eq!(about.len(), 1, "{messages}");
+        assert!(about[0].contains(line), "{messages}");
+        assert!(
+            about[0].contains("`planwright servers test broken` shows why"),
+            "{messages}"
+        );
+    }
+    // A server that does not start for a call fails the call.
+    scene.write_indirect_server();
+    scene.starts("tools", 0);
+    fs::write(scene.path().join("a.json"), "no script").unwrap();
+    let arguments = ["ask", "one?", "--approve", "all", "--replan", "0"];
+    let (_, messages) = scene.asks(&plan_and_answer("a.one"), &arguments, 1);
+    assert!(
+        messages.contains("the server `a` did not start: "),
+        "{messages}"
+    );
+}
+
+#[test]
+fn a_watched_check_starts_servers_once() {
+    let scene = Scene::new(&[("a", &["one"])]);
+    scene.add_broken();
+    scene.plan(&["a.one"]);
+    let servers = ["--servers", "mcp.json"];
+    let mut watching = Watching::over(&servers, scene.path(), &["plan.json"]);
+    assert!(watching.next());
+    assert_eq!(scene.started(), "a");
+    for tool in ["nowhere", "neither", "a.other"] {
+        scene.plan(&[tool]);
+        assert!(!watching.next());
+    }
+    assert_eq!(scene.started(), "a broken");
+    scene.plan(&["one"]);
+    assert!(watching.next());
+    assert_eq!(scene.started(), "a broken");
+    assert_eq!(watching.interrupt(), Some(0));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Runs the program in a folder of its own.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
-use serde_json::Value;
+use planwright_testkit::fake_server;
+use serde_json::{Value, json};
 
 /// The program, without anything of the machine's own settings.
 pub(crate) fn planwright(folder: &Path) -> Command {
@@ -26,6 +27,32 @@ pub(crate) fn run_program(folder: &Path, arguments: &[&str]) -> Output {
 pub(crate) fn simulated_run(folder: &Path) -> Output {
     let plan = ["run", "plan.json", "--simulate", "tools.json"];
     run_program(folder, &[&plan[..], &["--format", "json"]].concat())
+}
+
+/// Starts the program. Its standard output and standard error can be read.
+pub(crate) fn spawn_program(folder: &Path, arguments: &[&str]) -> Child {
+    planwright(folder)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Writes `plan.json`, and `servers.json` with a server that does as `script` says.
+pub(crate) fn write_served_plan(folder: &Path, script: &Value, plan: &Value) {
+    let arguments = [script.to_string()];
+    let server = json!({"command": fake_server::program(), "args": arguments});
+    let servers = json!({"mcpServers": {"fake": server}});
+    std::fs::write(folder.join("servers.json"), servers.to_string()).unwrap();
+    std::fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
+/// Starts a run of `plan.json` over the servers of `servers.json`, whose events can be read.
+pub(crate) fn spawn_run(folder: &Path, more: &[&str]) -> Child {
+    let run = ["run", "plan.json", "--servers", "servers.json"];
+    spawn_program(folder, &[&run[..], &["--format", "events"], more].concat())
 }
 
 /// Returns the JSON document that the program has printed.

@@ -25,16 +25,21 @@ fn write(folder: &Path, name: &str, text: &str) {
 }
 
 /// A check that goes on, and the lines that it prints.
-struct Watching {
+pub(crate) struct Watching {
     process: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Watching {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::over(&["--simulate", "tools.json"], folder, arguments)
+    }
+
+    /// Starts over the tools that `tools` names.
+    pub(crate) fn over(tools: &[&str], folder: &Path, arguments: &[&str]) -> Self {
         let mut process = planwright(folder)
             .args(["check", "--watch", "--format", "json"])
-            .args(["--simulate", "tools.json"])
+            .args(tools)
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -45,7 +50,7 @@ impl Watching {
     }
 
     /// The next document: whether the plan is sound.
-    fn next(&mut self) -> bool {
+    pub(crate) fn next(&mut self) -> bool {
         let mut line = String::new();
         self.lines.read_line(&mut line).unwrap();
         let document: Value = serde_json::from_str(&line).unwrap();
@@ -53,7 +58,7 @@ impl Watching {
     }
 
     /// Interrupts it; its exit status.
-    fn interrupt(self) -> Option<i32> {
+    pub(crate) fn interrupt(self) -> Option<i32> {
         let pid = Pid::from_raw(i32::try_from(self.process.id()).unwrap());
         kill(pid, Signal::SIGINT).unwrap();
         let output = self.process.wait_with_output().unwrap();

@@ -250,16 +250,15 @@ fn the_length_of_a_list_that_is_written_is_known() {
 fn what_is_not_known_is_named() {
     let plan = sound(plan(vec![step("a", "t", &[])]));
     let limits = ConcurrencyLimits::default();
-    let estimate = estimate(
-        &plan,
-        &Durations::new(),
-        &limits,
-        &EvaluationLimits::default(),
-    );
+    let estimated = |durations| estimate(&plan, durations, &limits, &EvaluationLimits::default());
+    let estimate = estimated(&Durations::new());
     let assumption = Assumption::Unknown {
         tool: "s.t".into(),
         takes: SECOND,
     };
     assert_eq!(estimate.assumptions, BTreeSet::from([assumption]));
     assert_eq!(estimate.work, SECOND);
+    assert_eq!(estimate.known(), None);
+    let with_history = estimated(&known(3, 1));
+    assert_eq!(with_history.known(), Some(3 * SECOND));
 }

@@ -11,7 +11,7 @@ use planwright_core::plan::{Action, PlanTarget};
 use planwright_core::{CheckedPlan, Code, Plan};
 
 use super::graph::{Graph, path_of};
-use super::{GraphV1, Mark, RunRecord, Style};
+use super::{GraphV1, Mark, RunRecord, StepDetailV1, Style};
 
 /// A sound plan as a graph of text, each line ended.
 pub fn text(plan: &CheckedPlan, style: &Style) -> String {
@@ -99,6 +99,11 @@ impl Drawing {
     /// of the plan that `outer` runs. `None` if there is no such step.
     pub fn step(&self, id: &str, options: &Style) -> Option<String> {
         super::step::describe(self, id, options)
+    }
+
+    /// The step `id` in full as data, found as [`step`](Self::step) finds it.
+    pub fn step_detail(&self, id: &str) -> Option<StepDetailV1> {
+        StepDetailV1::of(self, id)
     }
 
     /// The ids of the steps, without those of plans that steps run.

@@ -33,5 +33,6 @@ pub use json::{
 };
 pub use lanes::Symbols;
 pub use state::{Mark, StepState};
+pub use step::{ArgumentV1, StepDetailV1};
 pub use text::Style;
 pub use timeline::{TimelineBarV1, TimelineV1};

@@ -1,11 +1,85 @@
-//! A step of a plan in full: its arguments with their origins, its conditions, and the steps around it.
+//! A step of a plan in full: its arguments with their origins, its conditions, and the steps around it; as text and as data.
 
 use std::fmt::Write as _;
 
+use serde::Serialize;
+
+use super::Symbols;
 use super::drawn_plan::Drawing;
 use super::graph::{Graph, GraphStep, action_text, whole_notes};
+use super::json::StepNodeV1;
 use super::text::Style;
 use crate::terminal_text;
+
+/// A step of a plan in full.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepDetailV1 {
+    /// The step as the graph has it.
+    pub step: StepNodeV1,
+    /// The arguments, or the value that the step computes.
+    pub arguments: Vec<ArgumentV1>,
+    /// The conditions and options, each a clause for people.
+    pub notes: Vec<String>,
+    /// The ids of the steps that it waits for.
+    pub waits_for: Vec<String>,
+    /// The ids of the steps that wait for it.
+    pub awaited_by: Vec<String>,
+}
+
+/// An argument of a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArgumentV1 {
+    /// The name.
+    pub name: String,
+    /// The value on one line, with references as the plan has them.
+    pub value: String,
+    /// The sources of the value, such as `weather` and `inputs.city`; empty if the plan contains it.
+    pub origins: Vec<String>,
+}
+
+impl StepDetailV1 {
+    /// The step `id`, or `outer/inner` for a step of the plan that `outer` runs; `None` if there is none.
+    pub(super) fn of(drawing: &Drawing, id: &str) -> Option<Self> {
+        let (graph, index) = find(drawing, id)?;
+        let step = graph.steps.get(index)?;
+        let arguments = step.arguments.iter().map(|argument| ArgumentV1 {
+            name: argument.name.clone(),
+            value: argument.value.clone(),
+            origins: argument.origins.clone(),
+        });
+        let ids = |ids: Vec<&str>| ids.into_iter().map(str::to_owned).collect();
+        Some(Self {
+            step: StepNodeV1::of(step),
+            arguments: arguments.collect(),
+            notes: whole_notes(step, Symbols::default()),
+            waits_for: ids(before(graph, index)),
+            awaited_by: ids(behind(graph, index)),
+        })
+    }
+}
+
+/// The ids of the steps that the step at `index` waits for.
+fn before(graph: &Graph, index: usize) -> Vec<&str> {
+    let edges = graph.edges.iter().filter(|edge| edge.to == index);
+    ids(graph, edges.map(|edge| edge.from))
+}
+
+/// The ids of the steps that wait for the step at `index`.
+fn behind(graph: &Graph, index: usize) -> Vec<&str> {
+    let edges = graph.edges.iter().filter(|edge| edge.from == index);
+    ids(graph, edges.map(|edge| edge.to))
+}
+
+/// The ids of the steps at `indices`, each once.
+fn ids(graph: &Graph, indices: impl Iterator<Item = usize>) -> Vec<&str> {
+    let mut ids: Vec<&str> = Vec::new();
+    for step in indices.filter_map(|index| graph.steps.get(index)) {
+        if !ids.contains(&&*step.id) {
+            ids.push(&step.id);
+        }
+    }
+    ids
+}
 
 /// Describes the step `id`, or `outer/inner` for a step of the plan that `outer` runs; `None` if there is none.
 pub(super) fn describe(drawing: &Drawing, id: &str, style: &Style) -> Option<String> {
@@ -22,32 +96,13 @@ pub(super) fn describe(drawing: &Drawing, id: &str, style: &Style) -> Option<Str
         let _ = writeln!(text, "  {note}");
     }
     arguments(step, symbols.takes(), &mut text);
-    let names = |indices: &mut dyn Iterator<Item = usize>| {
-        let mut names: Vec<String> = Vec::new();
-        for step in indices.filter_map(|index| graph.steps.get(index)) {
-            let name = terminal_text::one_line(&step.id).into_owned();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join(", ")
-    };
-    let edges = &graph.edges;
-    let before = names(
-        &mut edges
-            .iter()
-            .filter(|edge| edge.to == index)
-            .map(|edge| edge.from),
-    );
-    let behind = names(
-        &mut edges
-            .iter()
-            .filter(|edge| edge.from == index)
-            .map(|edge| edge.to),
-    );
-    for (label, names) in [("waits for", before), ("is awaited by", behind)] {
-        if !names.is_empty() {
-            let _ = writeln!(text, "  {label} {names}");
+    for (label, ids) in [
+        ("waits for", before(graph, index)),
+        ("is awaited by", behind(graph, index)),
+    ] {
+        if !ids.is_empty() {
+            let names: Vec<_> = ids.into_iter().map(terminal_text::one_line).collect();
+            let _ = writeln!(text, "  {label} {}", names.join(", "));
         }
     }
     Some(text)

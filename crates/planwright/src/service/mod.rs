@@ -21,7 +21,7 @@ mod view;
 
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 #[cfg(feature = "store")]
-pub use answers::with_seen_answers;
+pub use answers::{RecordedRun, with_seen_answers};
 pub use builder::Builder;
 pub use error::Error;
 pub use launch::run_time;

@@ -150,24 +150,9 @@ impl StoredRun {
 
     /// The changes of its plan, in order: after as many of them as there are here, it had one plan more.
     pub fn changes(&self) -> Vec<PlanChange> {
-        let headers = self.entries.iter().filter_map(|entry| match &entry.record {
-            Record::Opened { header, .. } => ProcessV1::from_value(header).ok(),
-            Record::Sent { .. }
-            | Record::Answered { .. }
-            | Record::Aborted { .. }
-            | Record::Asked { .. }
-            | Record::Decided { .. }
-            | Record::Chosen { .. }
-            | Record::TimerFired { .. }
-            | Record::Extended { .. }
-            | Record::Closed
-            | Record::Draining
-            | Record::Cancelled
-            | Record::OutOfTime
-            | Record::Paused { .. }
-            | Record::Resumed
-            | Record::Settled { .. }
-            | Record::Ended { .. } => None,
+        let headers = self.entries.iter().filter_map(|entry| {
+            let header = entry.record.header()?;
+            ProcessV1::from_value(header).ok()
         });
         let mut was_begun = false;
         let mut changes = Vec::new();
@@ -189,26 +174,10 @@ impl StoredRun {
     ///
     /// Where another version wrote it.
     pub fn with_plan(self, number: usize) -> Result<Option<Self>, StoredRunError> {
-        let has_plan = |entry: &Entry| match &entry.record {
-            Record::Opened { header, .. } => {
-                ProcessV1::from_value(header).is_ok_and(|process| process.plan.is_some())
-            }
-            Record::Sent { .. }
-            | Record::Answered { .. }
-            | Record::Aborted { .. }
-            | Record::Asked { .. }
-            | Record::Decided { .. }
-            | Record::Chosen { .. }
-            | Record::TimerFired { .. }
-            | Record::Extended { .. }
-            | Record::Closed
-            | Record::Draining
-            | Record::Cancelled
-            | Record::OutOfTime
-            | Record::Paused { .. }
-            | Record::Resumed
-            | Record::Settled { .. }
-            | Record::Ended { .. } => false,
+        let has_plan = |entry: &Entry| {
+            let header = entry.record.header();
+            let process = header.and_then(|header| ProcessV1::from_value(header).ok());
+            process.is_some_and(|process| process.plan.is_some())
         };
         let changes = self
             .entries

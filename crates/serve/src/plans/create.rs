@@ -245,7 +245,7 @@ impl PlanHost {
         let limits = &self.settings.options.limits;
         let takes = |plan: &CheckedPlan| {
             let evaluation = EvaluationLimits::default();
-            Some(estimate(plan, &durations, limits, &evaluation).expected)
+            estimate(plan, &durations, limits, &evaluation).known()
         };
         let library = Library::new();
         let creation = PlanRequest {

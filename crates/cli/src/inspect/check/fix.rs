@@ -142,5 +142,5 @@ pub(super) fn mention(arguments: &CheckArguments, diagnostics: &Diagnostics, pri
         total if count == total => "all of them".to_owned(),
         total => format!("{count} of {total}"),
     };
-    printer.status(&format!("  hint: `planwright check --fix` fixes {what}"));
+    printer.hint(format!("`planwright check --fix` fixes {what}"));
 }

@@ -152,6 +152,7 @@ fn read(arguments: &CheckArguments) -> Result<Vec<NamedPlan>, CommandError> {
 pub(super) async fn check(
     arguments: &CheckArguments,
     config: &Config,
+    server_use: ServerUse,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let read = read(arguments)?;
@@ -159,7 +160,7 @@ pub(super) async fn check(
     let needed: BTreeSet<String> = loaded.flat_map(LoadedPlan::tool_names).collect();
     let mut toolbox = Toolbox::empty();
     if !read.is_empty() {
-        toolbox = Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+        toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
         // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
         let store = store::open_if_there(&arguments.plan.text.store)?;

@@ -30,6 +30,7 @@ struct Checked<'a> {
 /// `planwright check PLAN`
 pub(crate) async fn check(
     arguments: &CheckArguments,
+    server_use: ServerUse,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     if arguments.fix {
@@ -38,12 +39,11 @@ pub(crate) async fn check(
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow.apply(config);
     if arguments.saved || !arguments.more.is_empty() {
-        return several::check(arguments, &config, printer).await;
+        return several::check(arguments, &config, server_use, printer).await;
     }
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    let mut toolbox =
-        Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
+    let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
     let store = store::open_if_there(&arguments.plan.text.store)?;

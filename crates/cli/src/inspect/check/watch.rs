@@ -7,12 +7,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use tokio::time::Instant;
+
 use super::fix::plan_in_file;
 use super::single;
 use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::setup::settings;
 use crate::system::signals::Signals;
+use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox;
 use crate::view::printer::{Printer, counted};
 
@@ -29,6 +32,8 @@ pub(crate) async fn watch(
     }
     let mut signal = Signals::new()?.insist();
     let mut last = Exit::Interrupted;
+    // A server that one check has started lists the same tools a moment later.
+    let server_use = ServerUse::RepeatedLists(Instant::now());
     loop {
         // The state is that before the check, so that no change is missed.
         let checked = states(arguments)?;
@@ -37,7 +42,7 @@ pub(crate) async fn watch(
             Printer::clear();
         }
         tokio::select! {
-            exit = Box::pin(single::check(arguments, printer)) => {
+            exit = Box::pin(single::check(arguments, server_use, printer)) => {
                 last = exit.unwrap_or_else(|error| {
                     printer.error(&error);
                     error.exit()

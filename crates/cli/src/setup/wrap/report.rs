@@ -17,7 +17,7 @@ pub(crate) fn print(report: &WrapV1, printer: Printer) {
         }
     }
     if report.files.is_empty() {
-        printer.status("nothing of it stands behind the gateway");
+        printer.status("it is not wrapped: none of its servers is behind the gateway");
     }
     let has_changed = report.files.iter().any(|file| file.changed);
     if has_changed && !report.dry_run {

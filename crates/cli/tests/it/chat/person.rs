@@ -74,6 +74,32 @@ fn a_person_lets_a_plan_run_or_does_not() {
 }
 
 #[test]
+fn a_person_who_lets_a_plan_run_enters_the_passphrase() {
+    for (passphrase, expected) in [
+        ("correct horse\n", json!({"hello": {"name": "Rex"}})),
+        ("wrong guess\n", Value::Null),
+    ] {
+        let fixture = fixture();
+        let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
+        fixture.write("answers.json", &answers);
+        let set = [
+            ("new passphrase: ", "correct horse\n"),
+            ("repeat the new passphrase: ", "correct horse\n"),
+        ];
+        screen(fixture.path(), "passphrase", &set);
+        let chat =
+            "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
+        let exchange = [
+            ("[n]o:", "r\n"),
+            ("passphrase for decisions: ", passphrase),
+            ("Well.", "\u{4}"),
+        ];
+        let shown = screen(fixture.path(), chat, &exchange);
+        assert_eq!(came_to(&fixture)["output"], expected, "{shown}");
+    }
+}
+
+#[test]
 fn a_plan_of_a_conversation_is_shown() {
     let fixture = fixture();
     let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);

@@ -96,6 +96,40 @@ fn an_unsound_plan_has_changed_nothing() {
 }
 
 #[test]
+fn a_conversation_that_has_read_untrusted_text_chooses_no_recipient() {
+    let fixture = fixture(&json!({"echo": true}));
+    let policy = "[flow]\nviolation = 'deny'\n";
+    std::fs::write(fixture.path().join("planwright.toml"), policy).unwrap();
+    let wants = || calls(&[("plan_create_and_execute", json!({"goal": "go"}))]);
+    let look = json!({"steps": [{"id": "a", "tool": "look", "args": {"at": "alpha"}}]});
+    let tell = json!({"steps": [{"id": "b", "tool": "tell", "args": {"to": "a@b.c"}}]});
+    let status = |result: &str| {
+        let outcome: Option<Value> = serde_json::from_str(result).ok();
+        outcome.map(|outcome| outcome["status"].as_str().unwrap().to_owned())
+    };
+    let succeeded = Some("succeeded".to_owned());
+    for stream in ["--stream", "--no-stream"] {
+        let answers = json!([
+            wants(),
+            paced(&tell),
+            wants(),
+            paced(&look),
+            wants(),
+            paced(&tell),
+            "Well."
+        ]);
+        chat(&fixture, &answers, &["Go.", "--tries", "1", stream], 0);
+        let results = tool_results(&fixture);
+        assert_eq!(status(&results[0]), succeeded, "{results:?}");
+        assert_eq!(status(&results[1]), succeeded, "{results:?}");
+        assert!(
+            results[2].contains("no sound plan was found"),
+            "{results:?}"
+        );
+    }
+}
+
+#[test]
 fn options_that_prevent_streaming_are_refused() {
     let fixture = fixture(&json!({"echo": true}));
     fixture.write("answers.json", &answers(&[plan()]));

@@ -61,6 +61,23 @@ impl Session {
         Ok(())
     }
 
+    /// Checks that the program accepts the words of each of its commands in a block, without giving the command.
+    pub(super) fn parse(&mut self, block: &str) -> Result<(), String> {
+        let lines = block.lines();
+        let lines = lines.map(|line| line.strip_prefix("$ ").unwrap_or(line));
+        for line in lines.filter(|line| line.starts_with("planwright ")) {
+            // The file that takes the output is none of this folder.
+            let command = line.split(" > ").next().unwrap_or(line);
+            let printed = self.run(&format!(
+                "planwright() {{ command planwright \"$@\" --help; }}\n{command}"
+            ));
+            if std::mem::take(&mut self.status) != 0 {
+                return Err(format!("`{line}` is no command: {printed}"));
+            }
+        }
+        Ok(())
+    }
+
     /// A command with the ids of this session's runs in place of those that the page shows.
     fn with_ids(&self, command: &str) -> String {
         let ids = self.ids.iter();

@@ -162,3 +162,87 @@ fn instructions_in_results_stay_data() {
     let shown = stdout(&fixture.run(&["ask", "what does the page say?"]));
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
 }
+
+#[cfg(target_os = "linux")]
+mod reviewed {
+    //! A person at a terminal who approves the plan of an answer.
+
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use serde_json::{Value, json};
+
+    use super::fixture;
+    use crate::planner::ModelFixture;
+    use crate::program::{planwright, stdout};
+    use crate::prompts::screen;
+
+    fn buy(number: u32) -> Value {
+        json!({"steps": [{"id": "buy", "tool": "buy", "args": {"n": number}}]})
+    }
+
+    /// The end of the question about a plan that buys `number`.
+    fn question(number: u32) -> String {
+        format!(
+            "n = {number}\n  simulated.buy  may destroy\nrun this plan? [r]un, [e]dit, ask for [c]hanges, [n]o:"
+        )
+    }
+
+    fn ask(fixture: &ModelFixture, exchange: &[(&str, &str)]) -> String {
+        let line = "ask 'buy it' --approve plan --simulate tools.json --model replay:answers.json";
+        screen(fixture.path(), line, exchange)
+    }
+
+    /// The journal of the newest run.
+    fn log(fixture: &ModelFixture) -> String {
+        let arguments = ["logs", "--format", "json"];
+        let logs = planwright(fixture.path()).args(arguments).output().unwrap();
+        stdout(&logs)
+    }
+
+    #[test]
+    fn the_model_changes_it() {
+        let fixture = fixture();
+        fixture.answers(&[buy(1), buy(2), json!("Bought.")]);
+        let (first, second) = (question(1), question(2));
+        let exchange = [
+            (&*first, "c\n"),
+            ("what is to be different:", "two of them\n"),
+            (&*second, "r\n"),
+        ];
+        let shown = ask(&fixture, &exchange);
+        assert!(shown.contains("Bought."), "{shown}");
+        assert!(log(&fixture).contains("\"n\": 2"), "{}", log(&fixture));
+    }
+
+    #[test]
+    fn the_person_changes_it() {
+        let fixture = fixture();
+        fixture.answers(&[buy(1), json!("Bought.")]);
+        let editor = fixture.path().join("editor");
+        let script = "#!/bin/sh\nsed -i 's/\"n\": 1/\"n\": 3/' \"$1\"\n";
+        fs::write(&editor, script).unwrap();
+        fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+        let (first, second) = (question(1), question(3));
+        let shown = ask(&fixture, &[(&first, "e\n"), (&second, "r\n")]);
+        assert!(shown.contains("Bought."), "{shown}");
+        assert!(log(&fixture).contains("\"n\": 3"), "{}", log(&fixture));
+    }
+
+    #[test]
+    fn an_interruption_is_no_consent() {
+        let fixture = fixture();
+        fixture.answers(&[buy(1), json!("Bought.")]);
+        let first = question(1);
+        let shown = ask(&fixture, &[(&first, "\u{3}")]);
+        assert!(!shown.contains("Bought."), "{shown}");
+        fixture.write("plan.json", &buy(1));
+        let line = "run plan.json --approve plan --simulate tools.json";
+        let question = "run this plan, with all its calls? [y]es, [n]o:";
+        let shown = screen(fixture.path(), line, &[(question, "\u{3}")]);
+        assert!(
+            shown.contains("the plan was not approved; nothing was called"),
+            "{shown}"
+        );
+    }
+}

@@ -152,7 +152,10 @@ fn an_earlier_plan_is_taken_from_the_cache() {
         (&json!(true), &json!(0))
     );
     assert_eq!(first["plan"], second["plan"]);
+    let same = fixture.json(&["create", " Greet ?", "--cache"], 0);
+    assert_eq!(same["cached"], true);
     // Another goal, or other tools, make another plan.
+    fixture.json(&["create", "GREET", "--cache"], 1);
     fixture.json(&["create", "greet twice", "--cache"], 1);
     fixture.write("tools.json", &json!({"tools": {"greet": {"echo": true}}}));
     fixture.json(&["create", "greet", "--cache"], 1);

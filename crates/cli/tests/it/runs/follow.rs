@@ -1,14 +1,12 @@
 //! Runs in progress that other processes follow.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
-use planwright_testkit::fake_server::{self, Recorder};
+use planwright_testkit::fake_server::Recorder;
 use serde_json::{Value, json};
 
-use crate::program::planwright;
+use crate::program::{spawn_program, spawn_run, write_served_plan};
 
 /// A run with a call in flight: `slow` answers once the recorder releases it.
 struct Fixture {
@@ -18,16 +16,6 @@ struct Fixture {
     id: String,
 }
 
-fn spawn(folder: &Path, arguments: &[&str]) -> Child {
-    planwright(folder)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-}
-
 fn fixture() -> Fixture {
     let (folder, recorder) = (tempfile::tempdir().unwrap(), Recorder::new());
     let schema = json!({"type": "object"});
@@ -35,25 +23,13 @@ fn fixture() -> Fixture {
         {"name": "quick", "inputSchema": schema, "does": {"text": "done"}},
         {"name": "slow", "inputSchema": schema, "does": {"wait_for_release": true, "text": "done"}}
     ]});
-    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
-    fs::write(folder.path().join("servers.json"), config.to_string()).unwrap();
     let plan = json!({"name": "report", "steps": [
         {"id": "a", "tool": "quick"},
         {"id": "b", "tool": "slow", "after": ["a"]},
         {"id": "c", "tool": "quick", "args": {"n": 3}, "after": ["b"]}
     ]});
-    fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
-    let mut run = spawn(
-        folder.path(),
-        &[
-            "run",
-            "plan.json",
-            "--servers",
-            "servers.json",
-            "--format",
-            "events",
-        ],
-    );
+    write_served_plan(folder.path(), &script, &plan);
+    let mut run = spawn_run(folder.path(), &[]);
     let mut id = String::new();
     let mut events = BufReader::new(run.stdout.take().unwrap());
     loop {
@@ -99,7 +75,7 @@ fn masked(text: &str, id: &str) -> String {
 #[test]
 fn a_run_of_another_process_is_attached_to() {
     let mut scene = fixture();
-    let mut attached = spawn(scene.folder.path(), &["attach", &scene.id]);
+    let mut attached = spawn_program(scene.folder.path(), &["attach", &scene.id]);
     let mut shown = BufReader::new(attached.stderr.take().unwrap());
     let mut text = read_until(&mut shown, "leaves it running");
     scene.recorder.release();
@@ -119,7 +95,7 @@ fn a_run_that_has_ended_is_shown_and_left() {
     let mut scene = fixture();
     scene.recorder.release();
     scene.run.wait().unwrap();
-    let output = spawn(scene.folder.path(), &["watch", &scene.id])
+    let output = spawn_program(scene.folder.path(), &["watch", &scene.id])
         .wait_with_output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0));
@@ -169,7 +145,7 @@ fn a_watched_list_notices_the_death_of_a_process() {
 #[test]
 fn an_attached_terminal_leaves_the_run_alone() {
     let mut scene = fixture();
-    let mut attached = spawn(scene.folder.path(), &["attach"]);
+    let mut attached = spawn_program(scene.folder.path(), &["attach"]);
     let mut shown = BufReader::new(attached.stderr.take().unwrap());
     read_until(&mut shown, "leaves it running");
     let sent = Command::new("kill")
@@ -191,7 +167,7 @@ fn the_death_of_the_process_is_noticed() {
         } else {
             &[]
         };
-        let mut following = spawn(
+        let mut following = spawn_program(
             scene.folder.path(),
             &[&[command, &*scene.id], more].concat(),
         );
@@ -219,11 +195,11 @@ fn the_death_of_the_process_is_noticed() {
 fn a_log_is_followed_until_the_run_ends() {
     let mut scene = fixture();
     let path = scene.folder.path();
-    let mut text = spawn(path, &["logs", &scene.id, "-f"]);
+    let mut text = spawn_program(path, &["logs", &scene.id, "-f"]);
     let mut lines = BufReader::new(text.stdout.take().unwrap());
     let mut log = read_until(&mut lines, "gave");
-    let json = spawn(path, &["logs", &scene.id, "-f", "--format", "json"]);
-    let step = spawn(path, &["logs", &scene.id, "c", "-f", "--format", "events"]);
+    let json = spawn_program(path, &["logs", &scene.id, "-f", "--format", "json"]);
+    let step = spawn_program(path, &["logs", &scene.id, "c", "-f", "--format", "events"]);
     // The call in flight has no line yet.
     assert!(!log.contains("slow"), "{log}");
     scene.recorder.release();

@@ -4,6 +4,8 @@ use planwright::core::Value;
 
 use super::support::{Shop, json};
 use crate::program::{stderr, stdout};
+#[cfg(target_os = "linux")]
+use crate::prompts::screens;
 
 const GOOD: &str = r#"{"name": "good", "steps": [{"id": "list", "tool": "list"}]}"#;
 const BAD: &str = r#"{"name": "bad", "steps": [{"id": "price", "tool": "price", "args": {"total": 4}}, {"id": "pay", "tool": "pay"}]}"#;
@@ -92,4 +94,28 @@ fn the_owner_and_the_later_outcome_of_a_run_are_listed() {
         "{log}"
     );
     assert!(log.contains("ended without a word: interrupted"), "{log}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_list_fits_the_terminal() {
+    let shop = Shop::new();
+    let plan =
+        r#"{"name": "a plan with a name of many words", "steps": [{"id": "a", "tool": "echo"}]}"#;
+    shop.run(plan, &[]);
+    let head = |columns: u16| {
+        let screens = screens(shop.path(), "runs --color never", &[], (6, columns));
+        let screen = screens.into_iter().next_back().unwrap();
+        let lines: Vec<&str> = screen.lines().collect();
+        assert_eq!(lines.len(), 2, "{screen}");
+        for line in &lines {
+            assert!(line.chars().count() <= usize::from(columns), "{screen}");
+        }
+        let head: Vec<&str> = lines[0].split_whitespace().collect();
+        assert!(lines[1].contains("a plan with"), "{screen}");
+        head.join(" ")
+    };
+    assert_eq!(head(100), "run began status plan steps calls time");
+    assert_eq!(head(76), "run began status plan steps calls time");
+    assert_eq!(head(60), "run began status plan steps time");
 }

@@ -229,3 +229,44 @@ fn marks_follow_the_policy_and_the_author() {
         stderr(&untold)
     );
 }
+
+#[test]
+fn a_step_is_shown_as_data() {
+    let shop = Shop::new();
+    let run = shop.run(PLAN, &[]);
+    let shown = |args: &[&str]| {
+        let output = shop.command(&[&["show", "--format", "json"], args].concat());
+        serde_json::from_str::<serde_json::Value>(&stdout(&output)).unwrap()
+    };
+    let price = shown(&[&run, "--step", "price"]);
+    assert_eq!(price["schema"], "planwright.step/1");
+    let planned = &price["planned"];
+    assert_eq!(planned["step"]["tool"], "price");
+    assert_eq!(planned["step"]["status"], "failed");
+    assert_eq!(
+        planned["arguments"].to_string(),
+        r#"[{"name":"total","value":"${item.total}","origins":["the item"]}]"#
+    );
+    assert_eq!(planned["waits_for"].to_string(), r#"["list"]"#);
+    let addresses = |shown: &serde_json::Value| {
+        let lines = shown["log"]["lines"].as_array().unwrap().iter();
+        let addresses = lines.map(|line| line["address"].as_str().unwrap().to_owned());
+        addresses.collect::<Vec<_>>()
+    };
+    assert_eq!(addresses(&price), ["price[0]", "price[1]"]);
+    let one = shown(&[&run, "--step", "price[0]"]);
+    assert_eq!(one["planned"], planned.clone());
+    assert_eq!(addresses(&one), ["price[0]"]);
+    let inner = shown(&["plan.json", "--step", "inner/b"]);
+    assert_eq!(inner["planned"]["waits_for"].to_string(), r#"["a"]"#);
+    assert_eq!(inner.get("log"), None);
+    let missing = shop.command(&["show", "plan.json", "--step", "pric", "--format", "json"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("did you mean `price`?"));
+    // Without a step, it is the graph.
+    let graph = shop.command(&["show", &run, "--as", "json"]);
+    let graph: serde_json::Value = serde_json::from_str(&stdout(&graph)).unwrap();
+    assert_eq!(shown(&[&run]), graph);
+    let both = shop.command(&["show", &run, "--as", "dot", "--format", "json"]);
+    assert_eq!(both.status.code(), Some(2));
+}

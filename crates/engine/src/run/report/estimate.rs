@@ -42,6 +42,22 @@ pub struct Estimate {
     pub assumptions: BTreeSet<Assumption>,
 }
 
+impl Estimate {
+    /// The expected time if the durations of all tools are known; `None` if a typical one is assumed for any of them.
+    pub fn known(&self) -> Option<Duration> {
+        let is_guess = |assumption: &Assumption| match assumption {
+            Assumption::Unknown { .. } => true,
+            Assumption::Conditions(_)
+            | Assumption::OneItem(_)
+            | Assumption::OneRound(_)
+            | Assumption::FirstAlternative(_)
+            | Assumption::Consent(_)
+            | Assumption::Shortened => false,
+        };
+        (!self.assumptions.iter().any(is_guess)).then_some(self.expected)
+    }
+}
+
 /// A call of an estimate.
 #[derive(Clone, Debug)]
 pub struct EstimatedCall {

@@ -1,0 +1,113 @@
+//! The review of a plan that a model wrote: a person runs it, edits it, asks for changes, or refuses it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::sync::Arc;
+
+use planwright::core::check::CheckedPlan;
+use planwright::loaded_plan::LoadedPlan;
+use planwright_store::Store;
+
+use super::approver::show;
+use super::passphrase::PassphraseCheck;
+use crate::error::CommandError;
+use crate::system::editor::edit;
+use crate::view::diagnostics;
+use crate::view::printer::{Printer, terminal};
+
+/// The most changes that a person may ask for in one plan.
+pub(crate) const MAX_CHANGES: usize = 10;
+
+/// The person's choice.
+pub(crate) enum Reviewed {
+    Run,
+    /// The plan as they wrote it, which is sound.
+    Edited(String),
+    /// A change that the person asks for, in their words.
+    Change(String),
+    No,
+}
+
+/// Reads and checks a text.
+pub(crate) type Judge<'a> = dyn Fn(&str) -> (LoadedPlan, Option<CheckedPlan>) + Sync + 'a;
+
+/// Shows `plan`, whose text is `text`, and asks for a decision about it. `store` is that of its run, which may have a passphrase.
+pub(crate) async fn review(
+    store: Option<&Store>,
+    plan: &CheckedPlan,
+    text: &str,
+    judge: &Judge<'_>,
+    printer: Printer,
+) -> Reviewed {
+    show(plan, printer);
+    let mut text: Arc<str> = text.into();
+    let mut is_edited = false;
+    loop {
+        let choices = "run this plan? [r]un, [e]dit, ask for [c]hanges, [n]o: ";
+        let Some(answer) = ask(choices).await else {
+            return Reviewed::No;
+        };
+        match answer.to_lowercase().as_str() {
+            "r" | "run" | "y" | "yes" => {
+                if let Err(error) = confirmed(store).await {
+                    printer.error(&error);
+                    return Reviewed::No;
+                }
+                return if is_edited {
+                    Reviewed::Edited(text.to_string())
+                } else {
+                    Reviewed::Run
+                };
+            }
+            "n" | "no" => return Reviewed::No,
+            "c" | "change" | "changes" => match ask("what is to be different: ").await {
+                Some(change) if !change.is_empty() => return Reviewed::Change(change),
+                _ => {}
+            },
+            "e" | "edit" => {
+                let before = Arc::clone(&text);
+                let edited = tokio::task::spawn_blocking(move || edit(&before, "plan")).await;
+                match edited {
+                    Ok(Ok(edited)) => {
+                        let (loaded, plan) = judge(&edited);
+                        diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
+                        if let Some(plan) = plan {
+                            show(&plan, printer);
+                            text = edited.into();
+                            is_edited = true;
+                        } else {
+                            printer.status("the edited plan has errors; the previous one is kept");
+                        }
+                    }
+                    Ok(Err(error)) => printer.quote(&format!("error: {error}")),
+                    Err(_) => return Reviewed::No,
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The goal for a model that is to change a plan.
+pub(crate) fn changed_goal(goal: &str, plan: &str, change: &str) -> String {
+    format!("{goal}\n\nA plan for that is:\n{plan}\nThe person asks for a change: {change}")
+}
+
+/// Asks for the passphrase that decisions require, if one is set.
+async fn confirmed(store: Option<&Store>) -> Result<(), CommandError> {
+    let passphrase = PassphraseCheck::open(store)?;
+    let confirmed = tokio::task::spawn_blocking(move || passphrase.confirm()).await;
+    confirmed.unwrap_or_else(|error| Err(CommandError::new(error.to_string())))
+}
+
+/// Asks a question on the terminal; `None` if there is no answer.
+pub(super) async fn ask(question: &'static str) -> Option<String> {
+    let asked = tokio::task::spawn_blocking(move || {
+        let terminal = terminal().ok()?;
+        write!(&terminal, "{question}")
+            .and_then(|()| (&terminal).flush())
+            .ok()?;
+        let answer = BufReader::new(&terminal).lines().next()?.ok()?;
+        Some(answer.trim().to_owned())
+    });
+    asked.await.ok().flatten()
+}

@@ -1,0 +1,244 @@
+//! `ask` with a plan that runs while the model writes it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use planwright::engine::RunId;
+use planwright::engine::{Canceller, MemoryJournal, RunEvent};
+use planwright::format::AnswerV1;
+use planwright::planner::create::PlanAttempt;
+use planwright::planner::document;
+use planwright::planner::stream::{StreamEvent, StreamOutcome};
+use planwright::service::{EventObserver, ObservedRun, RecordedRun};
+use planwright::telemetry::Telemetry;
+
+use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
+use super::create::{self, PlanRequirements, RunAhead};
+use super::progress;
+use crate::approval::approver::{ApprovalSubject, approver};
+use crate::error::{CommandError, Exit};
+use crate::run::early_run::{EarlyRunStore, in_vain};
+use crate::run::session::RunOutputs;
+use crate::run::stopping::{CANCELLING, Reaction, Stopping};
+use crate::runs::store;
+use crate::system::signals::Signals;
+use crate::system::{environment, telemetry};
+use crate::view::live::Live;
+
+impl AskSession<'_> {
+    /// Has the plan written, and runs it meanwhile.
+    pub(crate) async fn stream(
+        &self,
+        requirements: &PlanRequirements<'_>,
+        signals: &mut Signals,
+    ) -> Result<AskOutcome, CommandError> {
+        let id = RunId::random();
+        let store = self.store()?;
+        let options = self.options(store.as_ref(), environment::all(self.config))?;
+        let telemetry = telemetry::open(self.config)?;
+        let keeper = EarlyRunStore {
+            id: &id,
+            source: SOURCE,
+            store: store.as_ref(),
+            sources: store::sources(&self.arguments.tools)?,
+            options: &options,
+            config: self.config,
+            memory: MemoryJournal::new(),
+            recorded: RecordedRun::default(),
+            state: Mutex::default(),
+        };
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let streamed = self
+            .follow(requirements, &keeper, &live, &telemetry, signals)
+            .await
+            .inspect_err(|_| live.finish())?;
+        let Some(streamed) = streamed else {
+            telemetry::close(telemetry).await;
+            return Ok(AskOutcome::Nothing(Exit::Interrupted));
+        };
+        let early = document::streamed(&streamed, self.max_output());
+        let StreamOutcome {
+            created,
+            summary,
+            journal_error,
+            ..
+        } = streamed;
+        if let Some(error) = journal_error {
+            live.finish();
+            telemetry::close(telemetry).await;
+            return Err(keeper.fault(&error));
+        }
+        let answer = AnswerV1::new(
+            &self.arguments.question,
+            document::created(&created, self.model.name()),
+        )
+        .with_streamed(early);
+        let (Some(summary), Some(plan)) = (summary, &created.plan) else {
+            live.finish();
+            telemetry::close(telemetry).await;
+            progress::tell(&created, self.model.name(), self.printer);
+            progress::usage(created.usage, self.printer);
+            if let Some(plan) = &created.plan {
+                self.is_to_run(plan);
+            }
+            keeper.left(false, self.printer);
+            self.print_document(&answer)?;
+            return Ok(AskOutcome::Nothing(create::exit(&created)));
+        };
+        progress::end(&created, self.model.name(), self.printer);
+        let loaded = Self::loaded(&plan.text);
+        keeper.learn(&summary, self.printer);
+        let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
+        if let Some(adapting) = &mut session.adapting {
+            adapting.memory = keeper.memory.clone();
+        }
+        let journal = keeper.journal();
+        let ended = session
+            .adapt(Some(summary), live, (options.clone(), journal), signals)
+            .await?;
+        Ok(match ended {
+            Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
+                answer,
+                ended,
+                loaded,
+                usage: created.usage,
+            })),
+            None => AskOutcome::Nothing(Exit::Interrupted),
+        })
+    }
+
+    /// Follows the model and the run until both have ended; `None` if they were interrupted.
+    async fn follow(
+        &self,
+        requirements: &PlanRequirements<'_>,
+        keeper: &EarlyRunStore<'_>,
+        live: &Arc<Live>,
+        telemetry: &Telemetry,
+        signals: &mut Signals,
+    ) -> Result<Option<StreamOutcome>, CommandError> {
+        let subject = ApprovalSubject {
+            toolbox: self.toolbox,
+            stored: keeper.store.map(|store| (store.clone(), keeper.id)),
+            is_approved: false,
+            live,
+        };
+        let service = self.toolbox.service(self.config, telemetry);
+        let engine = service
+            .recording_engine(&keeper.recorded)
+            .with_options(keeper.options.clone())
+            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let state = Mutex::new(EarlyRunState::default());
+        let observed = ObservedRun::new(keeper.id.clone(), telemetry::parent());
+        let observe = || service.observe(&observed);
+        let mut hearing = AskStreamListener {
+            watch: RunOutputs {
+                live: Arc::clone(live),
+                format: self.arguments.format,
+                max_output: self.max_output(),
+                printer: self.printer,
+                drain: self.arguments.drain.limit,
+            },
+            observers: observe(),
+            observe: &observe,
+            attempts: Vec::new(),
+            state: &state,
+        };
+        let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
+        let streaming = requirements.run(
+            self.model.as_ref(),
+            &self.arguments.planning,
+            RunAhead {
+                engine: &engine,
+                run: keeper.id,
+                keeper,
+                listener: &mut listener,
+            },
+        );
+        tokio::pin!(streaming);
+        let mut stopping = Stopping::new(self.arguments.drain.limit);
+        loop {
+            tokio::select! {
+                streamed = &mut streaming => return Ok(Some(streamed)),
+                signal = signals.next() => {
+                    let state = lock(&state);
+                    let running = state.canceller.as_ref().filter(|_| state.is_planned);
+                    match running.map(|run| (run, stopping.on_signal(signal))) {
+                        Some((run, Reaction::Drain(limit))) => {
+                            live.drain(limit);
+                            run.drain(limit);
+                        }
+                        Some((run, Reaction::Cancel)) => {
+                            live.suspend(|| self.printer.status(CANCELLING));
+                            run.cancel();
+                        }
+                        Some((_, Reaction::Leave)) | None => {
+                            live.finish();
+                            keeper.left(state.has_called, self.printer);
+                            return Ok(None);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The progress of plan and run.
+#[derive(Default)]
+struct EarlyRunState {
+    /// The handle that cancels the run.
+    canceller: Option<Canceller>,
+    /// True if the plan is there.
+    is_planned: bool,
+    has_called: bool,
+}
+
+fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows the events of the model and the run.
+struct AskStreamListener<'a> {
+    watch: RunOutputs,
+    observers: Vec<EventObserver>,
+    /// Makes the observers of another run.
+    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
+    /// The model's answers so far.
+    attempts: Vec<PlanAttempt>,
+    state: &'a Mutex<EarlyRunState>,
+}
+
+impl AskStreamListener<'_> {
+    fn hear(&mut self, event: StreamEvent<'_>) {
+        let (live, printer) = (&self.watch.live, self.watch.printer);
+        match event {
+            StreamEvent::PlanAttempt(attempt) => self.attempts.push(attempt.clone()),
+            StreamEvent::RunStarted(canceller) => {
+                lock(self.state).canceller = Some(canceller.clone());
+            }
+            StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
+            StreamEvent::Planned(plan) => {
+                live.grow(&plan.checked);
+                live.is_written();
+                live.suspend(|| progress::attempts(&self.attempts, printer));
+                lock(self.state).is_planned = true;
+            }
+            StreamEvent::Run(event) => {
+                if let RunEvent::AttemptStarted { .. } = event.event {
+                    lock(self.state).has_called = true;
+                }
+                for observer in &mut self.observers {
+                    observer(event);
+                }
+                self.watch.event(event);
+            }
+            StreamEvent::Abandoned(summary) => {
+                live.begin_again();
+                if let Some(line) = in_vain(summary) {
+                    live.suspend(|| printer.quote(&line));
+                }
+                self.observers = (self.observe)();
+            }
+            StreamEvent::Text(_) => {}
+        }
+    }
+}

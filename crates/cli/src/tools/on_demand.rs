@@ -1,0 +1,137 @@
+//! A server that starts when the first call for it comes. Its plan is checked against the tools that the server listed
+//! last, so each call is compared with what the running server lists.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use planwright::core::{ServerName, Tool, Value};
+use planwright::engine::backend::{CallProgress, RetryAdvice};
+use planwright::engine::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright::mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig};
+use tokio::sync::OnceCell;
+
+/// A server that is not started yet, or was started for a call.
+#[derive(Debug)]
+pub(super) struct OnDemandServer {
+    name: ServerName,
+    config: Arc<ServersConfig>,
+    options: ConnectOptions,
+    /// The digests of the definitions that plans are checked against, by the name of the tool.
+    expected: HashMap<Arc<str>, String>,
+    started: OnceCell<StartedServer>,
+}
+
+/// A server after its start.
+#[derive(Debug)]
+struct StartedServer {
+    connections: Connections,
+    backends: Backends,
+    /// The digests of the definitions that the server lists now.
+    listed: HashMap<Arc<str>, String>,
+}
+
+impl OnDemandServer {
+    /// The server `name` of `config`, whose plans are checked against `tools`.
+    pub(super) fn new(
+        name: ServerName,
+        config: Arc<ServersConfig>,
+        options: &ConnectOptions,
+        tools: &[Tool],
+    ) -> Self {
+        Self {
+            options: ConnectOptions {
+                only: Some(BTreeSet::from([name.clone()])),
+                ..options.clone()
+            },
+            expected: digests(tools),
+            name,
+            config,
+            started: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &ServerName {
+        &self.name
+    }
+
+    /// Stops the server if it was started.
+    pub(super) async fn close(&self) {
+        if let Some(started) = self.started.get() {
+            started.connections.shutdown().await;
+        }
+    }
+
+    /// Returns the running server, which `call` waits for if it is not started yet.
+    async fn start(&self, call: &ToolCall) -> &StartedServer {
+        self.started
+            .get_or_init(|| async {
+                call.clock.report(CallProgress {
+                    message: Some(format!("starting `{}`", self.name).into()),
+                    ..CallProgress::default()
+                });
+                // The start has a time limit of its own.
+                let pause = call.clock.pause();
+                let connections = Connections::connect(&self.config, self.options.clone()).await;
+                drop(pause);
+                StartedServer {
+                    backends: connections.backends(),
+                    listed: digests(connections.tools()),
+                    connections,
+                }
+            })
+            .await
+    }
+
+    /// Returns the reason why the running server must not receive `call`.
+    fn refusal(&self, started: &StartedServer, call: &ToolCall) -> Option<ToolError> {
+        if let Some(failure) = started.connections.failures().first() {
+            return Some(unavailable(failure));
+        }
+        let name = &call.tool.name;
+        if started.listed.get(name) == self.expected.get(name) {
+            return None;
+        }
+        let change = match started.listed.contains_key(name) {
+            true => "lists `{}` with another definition than the plan was checked against",
+            false => "does not list `{}` any more",
+        };
+        let change = change.replace("{}", name);
+        Some(ToolError::new(
+            ErrorKind::Unavailable,
+            format!(
+                "the server `{}` {change}; the next command uses its new list",
+                self.name
+            ),
+        ))
+    }
+}
+
+impl ToolBackend for OnDemandServer {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let started = self.start(&call).await;
+            match self.refusal(started, &call) {
+                Some(error) => Err(error),
+                None => started.backends.call(call).await,
+            }
+        })
+    }
+}
+
+/// Returns the error of a call whose server did not start. The call was not sent.
+fn unavailable(failure: &ServerFailure) -> ToolError {
+    let error = ToolError {
+        retry: RetryAdvice::Never,
+        ..ToolError::unavailable(failure.message.clone())
+    };
+    match failure.stderr.as_str() {
+        "" => error,
+        stderr => error.with_data(Value::object([("stderr", Value::from(stderr))])),
+    }
+}
+
+fn digests(tools: &[Tool]) -> HashMap<Arc<str>, String> {
+    let digest = |tool: &Tool| (Arc::clone(&tool.name), tool.definition_digest());
+    tools.iter().map(digest).collect()
+}
