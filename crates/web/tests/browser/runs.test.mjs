@@ -91,7 +91,7 @@ test('the graph shows the states, and a step shows its arguments with their orig
   await page.locator('.node').nth(4).waitFor();
   assert.equal(await page.locator('.node.s-waiting').count(), 1);
   assert.equal(await page.locator('.node.s-succeeded').count() + await page.locator('.node.s-failed').count(), 3);
-  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
   const side = page.getByRole('complementary', { name: 'Details of the step' });
   await side.getByText('order', { exact: true }).waitFor();
   assert.match(await side.innerText(), /o-1/);
@@ -127,11 +127,11 @@ test('a group is closed by default and opens in place', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.stock}/graph` });
   await page.locator('.node.group').waitFor();
   assert.equal(await page.locator('.node').count(), 4);
-  await page.locator('.node.group .toggle').click();
+  await page.locator('.node.group .toggle').click({ force: true });
   await page.locator('.node.group.open').waitFor();
   assert.equal(await page.locator('.node').count(), 6);
   await page.locator('[data-graph]').focus();
-  await page.locator('.node.group .id').first().click();
+  await page.locator('.node.group .id').first().click({ force: true });
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });
   await finish(page);
