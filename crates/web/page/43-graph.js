@@ -40,7 +40,9 @@ class GraphView extends Component {
       this.size = { width, height };
       if (width && (!this.view || !this.isMoved)) this.view = this.start();
       else if (this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
-      this.redraw();
+      // Before this frame is on the screen, not in the next one.
+      this.region = null;
+      this.paint(performance.now());
     });
     this.observer.observe(this.box);
     this.box.addEventListener('wheel', this.onWheel, { passive: false });
@@ -288,6 +290,10 @@ class GraphView extends Component {
     const { states, at, onToggle } = this.props;
     const rect = this.rect();
     const nodes = this.index.countIn(rect);
+    const isFirst = !this.hasPainted;
+    this.hasPainted = true;
+    // A large graph is on the screen before its tiles and the small map are drawn.
+    if (isFirst && nodes > NODES_A_FRAME) this.move();
     const isFar = rect.k < LEGIBLE || nodes > MANY_NODES;
     if (isFar && !this.isMoving && this.tiles) {
       this.tiles = null;
@@ -297,19 +303,19 @@ class GraphView extends Component {
     if (!isFar) {
       this.tiles ??= new GraphTiles(this.holder, this.index, { toggles: Boolean(onToggle) });
       this.tiles.update(states, at);
-      // A large graph is on the screen before its tiles are.
-      if (this.isMoving || (!this.hasPainted && nodes > NODES_A_FRAME)) isComplete = !this.tiles.missing(rect).length;
-      else isComplete = this.tiles.draw(rect, now);
+      isComplete = this.isMoving ? !this.tiles.missing(rect).length : this.tiles.draw(rect, now);
     }
     this.holder.classList.toggle('asleep', isFar);
-    if (isComplete) this.region = null;
-    else if (!this.region || !this.covers() || this.region.isFar !== isFar) this.region = { ...this.rect(this.hasPainted ? MARGIN : 0), isFar };
+    if (isComplete) {
+      // The memory of the canvas is worth more than the time to draw it again.
+      if (this.region) this.canvas.width = this.canvas.height = 0;
+      this.region = null;
+    } else if (!this.region || !this.covers() || this.region.isFar !== isFar) this.region = { ...this.rect(isFirst ? 0 : MARGIN), isFar };
     this.canvas.classList.toggle('away', isComplete);
     if (!isComplete) this.paintCanvas();
-    if (this.hasPainted) this.paintMap();
+    if (!isFirst && (this.mapOf || !this.isMoving)) this.paintMap();
     this.place();
-    if ((!isFar && !isComplete && !this.isMoving) || (this.map && !this.hasPainted)) this.draw();
-    this.hasPainted = true;
+    if (!this.isMoving && (!(isFar || isComplete) || (this.map && !this.mapOf))) this.draw();
   }
 
   /** Draws the canvas: all of it if the view or the selection is another, else the nodes whose status has changed. */

@@ -7,7 +7,7 @@ const NODES_A_FRAME = 120;
 const NODES_AT_LEAST = 12;
 const LATE = 22;
 /** The tiles beyond which those that are far from the view are dropped. */
-const MANY_TILES = 150;
+const MANY_TILES = 90;
 /** The width of the largest step that runs no open plan, in graph units. It may begin in a tile to the left of the view. */
 const WIDEST = 320;
 /** The height of a line of a box and the space around its text, as the server lays boxes out. */
@@ -31,9 +31,9 @@ class GraphTiles {
   constructor(parent, index, { toggles }) {
     Object.assign(this, { index, toggles, tiles: new Map(), drawn: new Map(), isLarge: index.nodes.length >= MAP_FROM });
     const open = index.nodes.filter((node) => node.is_group && node.is_open).sort((a, b) => b.w * b.h - a.w * a.h);
-    this.lines = document.createElement('div');
+    this.lines = Object.assign(document.createElement('div'), { className: 'lines' });
     this.near = drawing('near');
-    this.boxes = document.createElement('div');
+    this.boxes = Object.assign(document.createElement('div'), { className: 'boxes' });
     this.room = NODES_A_FRAME;
     parent.replaceChildren(drawing('', ...open.map((node) => this.add(node))), this.lines, this.near, this.boxes);
   }
