@@ -36,6 +36,9 @@ function indexGraph(graph) {
   graph.nodes.forEach((node, order) => {
     node.order = order;
     byAddress.set(node.at, node);
+    // A group comes before the nodes in it.
+    const group = byAddress.get(node.group);
+    node.isPattern = Boolean(group && (group.for_each || group.repeat || group.isPattern));
     put('node', node, node.x, node.y, node.x + node.w, node.y + node.h);
   });
   edges.forEach((edge, order) => {

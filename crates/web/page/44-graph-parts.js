@@ -2,7 +2,8 @@
 
 /** The text of a step's tooltip. */
 function nodeTitle(node, state) {
-  const lines = [...node.lines, node.when && `when ${node.when}`, statusName(state?.status), state?.error && errorText(state.error)];
+  const status = state || !node.isPattern ? statusName(state?.status) : 'once for each item or round';
+  const lines = [...node.lines, node.when && `when ${node.when}`, status, state?.error && errorText(state.error)];
   return lines.filter(Boolean).map((line) => oneLine(line, 160)).join('\n');
 }
 

@@ -150,7 +150,8 @@ function drawNode(node, { toggles, isLarge }) {
     const status = statusKey(state?.status);
     drawn.state = state;
     element.setAttribute('class', `${classes} s-${status}${isSelected ? ' selected' : ''}`);
-    if (drawn.status !== status) {
+    // A step inside of a loop stands for that of each item or round: it has no state of its own.
+    if (drawn.status !== status && (state || !node.isPattern)) {
       icon.replaceChildren(...SYMBOLS[status].map(([kind, d]) => svgElement('path', { class: kind, d: `M${x - 8} ${y + 6}${d}` })));
       drawn.status = status;
     }
