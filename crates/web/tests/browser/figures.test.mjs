@@ -163,7 +163,7 @@ test('figures for watchers of a run', async () => {
   const cookie = await world.session();
   const events = (query, signal) => fetch(new URL(`/api/events${query}`, world.address), { headers: { cookie }, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
 
-  /** Runs the plan under `count` streams of events, each of which has to see every step and the end. Returns the duration in ms. */
+  /** Runs the plan under `count` streams of events; each has to see every step and the end. Returns the duration in ms. */
   async function watched(count) {
     const abort = new AbortController();
     const streams = await Promise.all(Array.from({ length: count }, () => events('', abort.signal)));
