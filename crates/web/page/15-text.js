@@ -92,21 +92,21 @@ const STATUS_NAMES = {
 const statusName = (status) => STATUS_NAMES[status] ?? String(status ?? 'pending').replaceAll('_', ' ');
 const statusKey = (status) => (Object.hasOwn(STATUS_NAMES, status ?? '') ? status : 'pending');
 
-const CIRCLE = 'M8 1.8a6.2 6.2 0 1 1 0 12.4A6.2 6.2 0 1 1 8 1.8z';
+const CIRCLE = 'm8 1.8a6.2 6.2 0 1 1 0 12.4a6.2 6.2 0 1 1 0-12.4z';
 
 /** The paths of the symbols, in a square of 16 units, each with its class: filled, a line, or cut out of what is filled. */
 const SYMBOLS = {
-  succeeded: [['full', 'M8 1a7 7 0 1 1 0 14A7 7 0 1 1 8 1z'], ['cut', 'M4.8 8.3l2.2 2.2 4.2-4.6']],
-  failed: [['full', 'M5.1 1h5.8L15 5.1v5.8L10.9 15H5.1L1 10.9V5.1z'], ['cut', 'M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8']],
-  running: [['line', 'M8 1.9a6.1 6.1 0 1 1 0 12.2A6.1 6.1 0 1 1 8 1.9z'], ['full', 'M8 5a3 3 0 1 1 0 6A3 3 0 1 1 8 5z']],
-  waiting: [['full', 'M8 .8L15.2 8 8 15.2.8 8z'], ['cut', 'M8 4.6v4.2M8 11v.4']],
-  retrying: [['line', 'M13.5 8a5.5 5.5 0 1 1-1.7-4M12.4 1.2v3.2H9.2']],
-  skipped: [['line', `${CIRCLE}M4.8 8h6.4`]],
+  succeeded: [['full', 'm8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14z'], ['cut', 'm4.8 8.3l2.2 2.2l4.2-4.6']],
+  failed: [['full', 'm5.1 1h5.8l4.1 4.1v5.8l-4.1 4.1h-5.8l-4.1-4.1v-5.8z'], ['cut', 'm5.6 5.6l4.8 4.8m0-4.8l-4.8 4.8']],
+  running: [['line', 'm8 1.9a6.1 6.1 0 1 1 0 12.2a6.1 6.1 0 1 1 0-12.2z'], ['full', 'm8 5a3 3 0 1 1 0 6a3 3 0 1 1 0-6z']],
+  waiting: [['full', 'm8 .8l7.2 7.2l-7.2 7.2l-7.2-7.2z'], ['cut', 'm8 4.6v4.2m0 2.2v.4']],
+  retrying: [['line', 'm13.5 8a5.5 5.5 0 1 1-1.7-4m.6-2.8v3.2h-3.2']],
+  skipped: [['line', 'm8 1.8a6.2 6.2 0 1 1 0 12.4a6.2 6.2 0 1 1 0-12.4zm-3.2 6.2h6.4']],
   pending: [['line dotted', CIRCLE]],
   not_run: [['line', CIRCLE]],
-  cancelled: [['line', 'M3.5 2h9A1.5 1.5 0 0 1 14 3.5v9a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 2 12.5v-9A1.5 1.5 0 0 1 3.5 2z'], ['full', 'M5.5 5.5h5v5h-5z']],
-  interrupted: [['full', 'M8.8 1.5L3.5 9H8l-.8 5.5L12.5 7H8z']],
-  unknown: [['full', 'M8 1l6.1 3.5v7L8 15l-6.1-3.5v-7z'], ['cut', 'M6 6.2a2 2 0 1 1 2.7 1.9c-.5.2-.7.5-.7 1v.2M8 11.4v.3']],
+  cancelled: [['line', 'm3.5 2h9a1.5 1.5 0 0 1 1.5 1.5v9a1.5 1.5 0 0 1-1.5 1.5h-9a1.5 1.5 0 0 1-1.5-1.5v-9a1.5 1.5 0 0 1 1.5-1.5z'], ['full', 'm5.5 5.5h5v5h-5z']],
+  interrupted: [['full', 'm8.8 1.5l-5.3 7.5h4.5l-.8 5.5l5.3-7.5h-4.5z']],
+  unknown: [['full', 'm8 1l6.1 3.5v7l-6.1 3.5l-6.1-3.5v-7z'], ['cut', 'm6 6.2a2 2 0 1 1 2.7 1.9c-.5 .2-.7 .5-.7 1v.2m0 2.1v.3']],
 };
 
 const symbolPaths = (status) => SYMBOLS[status].map(([kind, path]) => html`<path class=${kind} d=${path} />`);

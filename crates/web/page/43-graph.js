@@ -1,11 +1,13 @@
-// The graph of a plan or run: zoom and pan by mouse, touch and keys; only what the viewport shows is drawn, as SVG where text is legible
-// and as an overview on a canvas where it is not.
+// The graph of a plan or run: zoom and pan by mouse, touch and keys; only what the viewport shows is drawn, as tiles of SVG. A canvas shows
+// the overview where text is not legible, and what has no tiles yet while the view moves.
 
 /** The scale below which text is not legible. */
 const LEGIBLE = 0.45;
-/** The nodes beyond which the overview is drawn at any scale. */
-const MANY_NODES = 800;
-/** The part of the viewport that is drawn beyond each of its edges, so that a small move draws nothing. */
+/** The same for a graph that moves. */
+const LEGIBLE_MOVING = 0.7;
+/** The nodes in the view beyond which the overview is drawn at any scale. */
+const MANY_NODES = 2500;
+/** The part of the viewport that the canvas has beyond each of its edges, so that a small move draws nothing. */
 const MARGIN = 0.25;
 /** The time without a move after which the graph is drawn sharp again, in ms. */
 const REST = 120;
@@ -38,7 +40,9 @@ class GraphView extends Component {
       this.size = { width, height };
       if (width && (!this.view || !this.isMoved)) this.view = this.start();
       else if (this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
-      this.redraw();
+      // Before this frame is on the screen, not in the next one.
+      this.region = null;
+      this.paint(performance.now());
     });
     this.observer.observe(this.box);
     this.box.addEventListener('wheel', this.onWheel, { passive: false });
@@ -55,35 +59,56 @@ class GraphView extends Component {
 
   componentDidUpdate(before) {
     if (before.at !== this.props.at && this.props.at) this.reveal(this.index.byAddress.get(this.props.at));
-    this.paint();
+    this.draw();
   }
 
-  /** Shows the current view in the next frame: what is drawn is moved, and drawn again only if it does not cover the view. */
+  /** Shows the current view in the next frame. */
   draw() {
-    this.frame ||= requestAnimationFrame(() => {
+    this.frame ||= requestAnimationFrame((now) => {
       this.frame = 0;
-      if (!this.region || !this.covers()) this.redraw();
-      else this.place();
-      clearTimeout(this.rest);
-      this.rest = setTimeout(() => this.region?.k !== this.view.k && this.redraw(), REST);
+      this.paint(now);
     });
+  }
+
+  /** Shows a further view. The tiles that it wants are drawn when it rests. */
+  move() {
+    this.isMoving = true;
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.isMoving = false;
+      this.layer.style.willChange = '';
+      if (this.region?.k !== this.view.k) this.region = null;
+      this.draw();
+    }, REST);
+    this.draw();
   }
 
   redraw() {
     this.region = null;
-    this.setState({});
+    this.draw();
   }
 
+  /** The part of the graph that the view shows, and `margin` of its size around it. */
+  rect(margin = 0) {
+    const { view, size } = this;
+    const [width, height] = [size.width / view.k, size.height / view.k];
+    return { x0: view.x - margin * width, y0: view.y - margin * height, x1: view.x + (1 + margin) * width, y1: view.y + (1 + margin) * height, k: view.k };
+  }
+
+  /** Returns whether the overview covers the view. */
   covers() {
-    const { view, size, region } = this;
-    return view.x >= region.x0 && view.y >= region.y0 && view.x + size.width / view.k <= region.x1 && view.y + size.height / view.k <= region.y1
-      && view.k / region.k < 2 && view.k / region.k > 0.6;
+    const { region, view } = this;
+    const rect = this.rect();
+    return rect.x0 >= region.x0 && rect.y0 >= region.y0 && rect.x1 <= region.x1 && rect.y1 <= region.y1 && view.k / region.k < 2 && view.k / region.k > 0.6;
   }
 
   /** Moves what is drawn to its place in the view. */
   place() {
-    const { view, region } = this;
-    this.layer.style.transform = `translate(${-view.x * view.k}px, ${-view.y * view.k}px) scale(${view.k / region.k})`;
+    const { view, layer } = this;
+    const shift = (length) => `${Math.round(-length * view.k)}px`;
+    if (this.placed !== view.k) layer.style.willChange = this.placed ? 'transform' : '';
+    this.placed = view.k;
+    layer.style.transform = `translate3d(${shift(view.x)}, ${shift(view.y)}, 0) scale(${view.k})`;
     this.placeMap();
   }
 
@@ -111,7 +136,7 @@ class GraphView extends Component {
     const { graph } = this.props;
     const k = Math.max(ZOOM_MIN, this.fitScale());
     this.view = { x: graph.width / 2 - this.size.width / k / 2, y: graph.height / 2 - this.size.height / k / 2, k };
-    this.draw();
+    this.move();
   }
 
   zoom(factor, x = this.size.width / 2, y = this.size.height / 2) {
@@ -119,13 +144,13 @@ class GraphView extends Component {
     const k = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, view.k * factor));
     this.isMoved = true;
     this.view = { x: view.x + x / view.k - x / k, y: view.y + y / view.k - y / k, k };
-    this.draw();
+    this.move();
   }
 
   pan(dx, dy) {
     this.isMoved = true;
     this.view = { ...this.view, x: this.view.x - dx / this.view.k, y: this.view.y - dy / this.view.k };
-    this.draw();
+    this.move();
   }
 
   /** Moves the view so that a node is inside of it. */
@@ -142,7 +167,7 @@ class GraphView extends Component {
       x: shift(node.x, node.x + node.w, view.x, size.width / view.k),
       y: shift(node.y, node.y + node.h, view.y, size.height / view.k),
     };
-    this.draw();
+    this.move();
   }
 
   onWheel(event) {
@@ -156,7 +181,7 @@ class GraphView extends Component {
   }
 
   onPointerDown(event) {
-    if (event.button !== 0 || event.target.closest('button')) return;
+    if (event.button !== 0) return;
     this.pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     this.moved = 0;
     this.box.setPointerCapture(event.pointerId);
@@ -165,8 +190,10 @@ class GraphView extends Component {
   onPointerMove(event) {
     const pointer = this.pointers.get(event.pointerId);
     if (!pointer) {
-      const node = this.view && event.target.closest('[data-graph]') ? this.hit(...this.pointOf(event)) : null;
+      const node = this.view ? this.hit(...this.pointOf(event)) : null;
       this.box.title = node ? nodeTitle(node, this.props.states?.get(node.at)) : '';
+      this.box.style.cursor = node ? 'pointer' : '';
+      this.tiles?.hover(node?.at);
       return;
     }
     const [dx, dy] = [event.clientX - pointer.x, event.clientY - pointer.y];
@@ -229,32 +256,21 @@ class GraphView extends Component {
     event.stopPropagation();
   }
 
-  render({ graph, states, at, onToggle, label }) {
+  /** The listeners are on an element above the drawing, not around it: the browser would collect the places of all that is inside of it. */
+  render({ graph, states, at, label }) {
     if (this.index.nodes !== graph.nodes) {
       this.index = indexGraph(graph);
-      this.region = null;
+      this.region = this.tiles = null;
     }
-    const { index, view, size } = this;
-    const selected = index.byAddress.get(at);
-    let content = null;
-    if (view && !this.region) {
-      const [width, height] = [size.width / view.k, size.height / view.k];
-      // The first frame has nothing beyond the viewport, so that it comes early.
-      const margin = this.hasPainted ? MARGIN : 0;
-      this.region = { x0: view.x - margin * width, y0: view.y - margin * height, x1: view.x + (1 + margin) * width, y1: view.y + (1 + margin) * height, k: view.k };
-      this.items = index.inRect(this.region);
-    }
-    this.overview = Boolean(this.region) && (this.region.k < LEGIBLE || this.items.nodes.length > MANY_NODES);
-    if (this.region && !this.overview) content = this.detail(selected, onToggle);
+    const selected = this.index.byAddress.get(at);
     const state = selected && states?.get(at);
     return html`<div class="graph">
+      <div class="layer" aria-hidden="true" ref=${(layer) => { this.layer = layer; }} style=${{ width: `${graph.width}px`, height: `${graph.height}px` }}>
+        <canvas class="away" ref=${(canvas) => { this.canvas = canvas; }}></canvas><div ref=${(holder) => { this.holder = holder; }}></div></div>
       <div class="canvas" role="application" tabindex="0" data-graph ref=${(box) => { this.box = box; }}
           aria-label=${`${label}, ${count(graph.nodes.length, 'step')}`} aria-describedby="graph-keys"
           onKeyDown=${this.onKeyDown} onPointerDown=${(event) => this.onPointerDown(event)} onPointerMove=${(event) => this.onPointerMove(event)}
-          onPointerUp=${(event) => this.onPointerUp(event)} onPointerCancel=${(event) => this.onPointerUp(event)}>
-        <div class="layer" aria-hidden="true" ref=${(layer) => { this.layer = layer; }}>
-          <canvas ref=${(canvas) => { this.canvas = canvas; }} class=${this.overview ? '' : 'away'}></canvas>${content}</div>
-      </div>
+          onPointerUp=${(event) => this.onPointerUp(event)} onPointerCancel=${(event) => this.onPointerUp(event)}></div>
       <p id="graph-keys" class="sr">Arrow keys select a step, Shift and arrow keys move the view, plus and minus zoom, 0 shows all, Space opens a group.</p>
       <p class="sr" aria-live="polite">${selected ? `${selected.lines.map((line) => oneLine(line, 60)).join(', ')}, ${statusName(state?.status)}` : ''}</p>
       <div class="zoom" role="group" aria-label="Zoom">
@@ -268,61 +284,70 @@ class GraphView extends Component {
     </div>`;
   }
 
-  /** The nodes and edges of the region as SVG. A region of the same scale adds and removes nodes and changes no other. */
-  detail(selected, onToggle) {
-    const { region, items } = this;
-    const { states, at, graph } = this.props;
-    const isOpen = (node) => node.is_group && node.is_open;
-    const open = items.nodes.filter(isOpen).sort((a, b) => b.w * b.h - a.w * a.h);
-    const steps = items.nodes.filter((node) => !isOpen(node));
-    const draw = (node) => html`<${GraphNode} key=${node.at} node=${node} state=${states?.get(node.at)} selected=${node.at === at}
-      toggles=${Boolean(onToggle)} isLarge=${graph.nodes.length >= MAP_FROM} />`;
-    return html`<svg class="drawing" width=${graph.width * region.k} height=${graph.height * region.k}>
-      <g transform=${`scale(${region.k})`}>
-        <g>${open.map(draw)}</g>
-        <g>${edgePaths(items.edges)}</g>
-        <g class="near">${selected && edgePaths(this.index.edgesOf(at))}</g>
-        <g>${steps.map(draw)}</g>
-      </g>
-    </svg>`;
+  /** Draws the view as far as it is not drawn. What does not fit one frame follows in the next ones. */
+  paint(now) {
+    if (!this.view || !this.size.width) return;
+    const { states, at, onToggle } = this.props;
+    const rect = this.rect();
+    const nodes = this.index.countIn(rect);
+    const isFirst = !this.hasPainted;
+    this.hasPainted = true;
+    // A large graph is on the screen before its tiles and the small map are drawn.
+    if (isFirst && nodes > NODES_A_FRAME) this.move();
+    const isFar = rect.k < LEGIBLE || nodes > MANY_NODES;
+    if (isFar && !this.isMoving && this.tiles) {
+      this.tiles = null;
+      this.holder.replaceChildren();
+    }
+    let isComplete = false;
+    if (!isFar) {
+      this.tiles ??= new GraphTiles(this.holder, this.index, { toggles: Boolean(onToggle) });
+      this.tiles.update(states, at);
+      isComplete = this.isMoving ? !this.tiles.missing(rect).length : this.tiles.draw(rect, now);
+    }
+    this.holder.classList.toggle('asleep', isFar);
+    if (isComplete) {
+      // The memory of the canvas is worth more than the time to draw it again.
+      if (this.region) this.canvas.width = this.canvas.height = 0;
+      this.region = null;
+    } else if (!this.region || !this.covers() || this.region.isFar !== isFar) this.region = { ...this.rect(isFirst ? 0 : MARGIN), isFar };
+    this.canvas.classList.toggle('away', isComplete);
+    if (!isComplete) this.paintCanvas();
+    if (!isFirst && (this.mapOf || !this.isMoving)) this.paintMap();
+    this.place();
+    if (!this.isMoving && (!(isFar || isComplete) || (this.map && !this.mapOf))) this.draw();
   }
 
-  /** Draws the canvases after the component: all of them if the view or graph is another, else the nodes whose status has changed. */
-  paint() {
-    const { region, canvas } = this;
-    if (!region || !canvas) return;
-    const { states, at, graph } = this.props;
+  /** Draws the canvas: all of it if the view or the selection is another, else the nodes whose status has changed. */
+  paintCanvas() {
+    const { region, canvas, index } = this;
+    const { states, at } = this.props;
     this.colours ??= readColours(this.box);
-    const common = { index: this.index, states, colours: this.colours };
-    if (!this.overview) this.update = null;
-    else if (this.update && this.painted === region && this.paintedAt === at) this.update(states);
-    else {
-      this.update = drawOverview(canvas, { ...common, rect: region, k: region.k, selected: this.index.byAddress.get(at), withEdges: true });
-      Object.assign(canvas.style, {
-        left: `${region.x0 * region.k}px`,
-        top: `${region.y0 * region.k}px`,
-        width: `${(region.x1 - region.x0) * region.k}px`,
-        height: `${(region.y1 - region.y0) * region.k}px`,
-      });
-      this.painted = region;
-      this.paintedAt = at;
+    if (this.painted === region && this.paintedAt === at) {
+      this.update(states);
+      return;
     }
-    if (!this.hasPainted) {
-      this.hasPainted = true;
-      this.rest = setTimeout(() => this.redraw(), REST);
-    } else if (this.map) {
-      if (this.mapOf === graph && this.mapColours === this.colours) this.updateMap(states);
-      else {
-        const k = Math.min(168 / graph.width, 112 / graph.height);
-        this.updateMap = drawOverview(this.map, { ...common, rect: { x0: 0, y0: 0, x1: graph.width, y1: graph.height }, k, withEdges: false });
-        this.map.style.width = `${graph.width * k}px`;
-        this.map.style.height = `${graph.height * k}px`;
-        this.mapScale = k;
-        this.mapOf = graph;
-        this.mapColours = this.colours;
-      }
+    this.update = drawOverview(canvas, { index, states, colours: this.colours, rect: region, k: region.k, selected: index.byAddress.get(at), withEdges: true, withText: !region.isFar && (region.k > LEGIBLE_MOVING || !this.isMoving) });
+    Object.assign(canvas.style, { left: `${region.x0}px`, top: `${region.y0}px`, width: `${region.x1 - region.x0}px`, height: `${region.y1 - region.y0}px` });
+    this.painted = region;
+    this.paintedAt = at;
+  }
+
+  /** Draws the small map: all of it for another graph, else the nodes whose status has changed. */
+  paintMap() {
+    if (!this.map) return;
+    const { graph, states } = this.props;
+    this.colours ??= readColours(this.box);
+    if (this.mapOf === graph && this.mapColours === this.colours) {
+      if (this.mapVersion !== this.props.version) this.updateMap(states);
+    } else {
+      const k = Math.min(168 / graph.width, 112 / graph.height);
+      this.updateMap = drawOverview(this.map, { index: this.index, states, colours: this.colours, rect: { x0: 0, y0: 0, x1: graph.width, y1: graph.height }, k, withEdges: false });
+      this.map.style.width = `${graph.width * k}px`;
+      this.map.style.height = `${graph.height * k}px`;
+      Object.assign(this, { mapScale: k, mapOf: graph, mapColours: this.colours });
     }
-    this.place();
+    this.mapVersion = this.props.version;
   }
 
   placeMap() {
@@ -344,6 +369,6 @@ class GraphView extends Component {
     const x = ((event.clientX - box.left) / box.width) * graph.width;
     const y = ((event.clientY - box.top) / box.height) * graph.height;
     this.view = { ...this.view, x: x - this.size.width / this.view.k / 2, y: y - this.size.height / this.view.k / 2 };
-    this.draw();
+    this.move();
   }
 }

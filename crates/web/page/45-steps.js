@@ -36,7 +36,7 @@ function StepsTab({ shown, at, select }) {
 
 /** All steps, those of the plan in its order, then the items and rounds that the run added, each behind its step. */
 function stepRows(shown) {
-  const tools = new Map(shown.graph.nodes.map((node) => [node.at, node.tool ?? node.plan ?? node.kind]));
+  const tools = new Map(shown.graph.nodes.filter((node) => !node.isPattern).map((node) => [node.at, node.tool ?? node.plan ?? node.kind]));
   const places = new Map([...tools.keys()].map((address, place) => [address, place]));
   const parent = (address) => {
     for (let end = address.length; end > 0; end -= 1) {

@@ -24,6 +24,7 @@ const PARTS: &[&str] = &[
     include_str!("../page/42-geometry.js"),
     include_str!("../page/43-graph.js"),
     include_str!("../page/44-graph-parts.js"),
+    include_str!("../page/44-graph-tiles.js"),
     include_str!("../page/45-steps.js"),
     include_str!("../page/46-timeline.js"),
     include_str!("../page/47-report.js"),

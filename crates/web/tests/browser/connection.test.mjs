@@ -22,6 +22,12 @@ test('the page says that the program was killed, and continues where it was afte
   const run = (await world.run(payBack)).run;
   const page = await browser.open(world, { route: `#/run/${run}/graph` });
   await page.locator('.node.s-waiting').waitFor();
+  const { seq } = await page.evaluate(async (id) => (await fetch(`/api/runs/${id}`)).json(), run);
+  const streams = [];
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === '/api/events' && searchParams.get('run') === run) streams.push(Number(searchParams.get('after')));
+  });
   await world.kill();
   await page.getByRole('alert').getByText('The connection to Planwright is lost').waitFor();
   await page.locator('.connection').getByText('not connected').waitFor();
@@ -37,6 +43,9 @@ test('the page says that the program was killed, and continues where it was afte
   await page.locator('.node.s-failed', { hasText: 'back' }).waitFor();
   assert.match(page.url(), new RegExp(`#/run/${run}/graph`));
   assert.equal(await page.evaluate(() => window.isSame), true);
+  // Every attempt to connect again continues after the last entry that the page had.
+  assert.ok(streams.length > 0);
+  assert.deepEqual([...new Set(streams)], [seq]);
   await page.getByRole('alert').waitFor({ state: 'detached' });
   const next = (await world.run({ ...welcome, name: 'after-the-restart' })).run;
   await go(page, '#/runs');

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { Browser, World, finish, go, until } from './world.mjs';
+import { Browser, PATIENCE, World, finish, go, until } from './world.mjs';
 
 const STEPS = 10000;
 const LIVE_STEPS = 1000;
+const WATCHED_STEPS = 500;
+const PAIRS = Number(process.env.PLANWRIGHT_PAIRS ?? 2);
 
 const world = new World();
 let browser;
@@ -22,7 +24,7 @@ function plan(name, count, tool) {
 }
 
 before(async () => {
-  world.write('quick.json', { tools: { quick: { returns: 1 }, short: { sleep_ms: 25, returns: 1 } } });
+  world.write('quick.json', { tools: { quick: { returns: 1 }, short: { sleep_ms: 25, returns: 1 }, brief: { sleep_ms: 5, returns: 1 } } });
   world.write('large.json', plan('large', STEPS, 'quick'));
   run = JSON.parse(await world.command('run', 'large.json', '--simulate', 'quick.json', '--format', 'json')).run;
   await world.start();
@@ -57,6 +59,14 @@ async function frames(page, name, act, argument) {
   times.sort((a, b) => a - b);
   const total = times.reduce((sum, time) => sum + time, 0);
   console.log(`${name}: ${(1000 * times.length / total).toFixed(0)} frames a second, median ${median(times).toFixed(1)} ms, 95 % within ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms`);
+}
+
+/** The memory of the page without what is garbage already. */
+async function memory(page, what) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const scripts = await page.evaluate(() => Math.round(performance.memory.usedJSHeapSize / 1e6));
+  console.log(`memory, ${what}: ${await browser.rendererMemory()} MB of the process that shows the page, of that ${scripts} MB of scripts`);
 }
 
 test('figures for 10,000 steps', async () => {
@@ -94,6 +104,8 @@ test('figures for 10,000 steps', async () => {
       await new Promise((resolve) => { requestAnimationFrame(resolve); });
     }
   };
+  await until(page, () => document.querySelector('.drawing .node') && document.querySelector('.layer > canvas.away'));
+  await memory(page, 'the graph');
   await frames(page, 'graph, moving', wheel, { selector: '[data-graph]', x: 8, y: 16, count: 180 });
   await frames(page, 'graph, zooming out', wheel, { selector: '[data-graph]', x: 0, y: 40, count: 60, isZoom: true });
   await page.getByRole('button', { name: 'Fit' }).click();
@@ -104,7 +116,7 @@ test('figures for 10,000 steps', async () => {
   await go(page, `#/run/${run}/timeline`);
   await page.locator('.time-row').first().waitFor();
   await frames(page, 'timeline, scrolling', scroll, { selector: '.list', y: 104, count: 180 });
-  console.log(`memory of scripts: ${await page.evaluate(() => Math.round(performance.memory.usedJSHeapSize / 1e6))} MB`);
+  await memory(page, 'after all views');
   await finish(page);
 });
 
@@ -139,8 +151,74 @@ test('figures for live updates', async () => {
     return { started: Date.parse(data.run.started), ended: Object.values(data.states).map((state) => state.ended_ms).sort((a, b) => a - b) };
   }, id);
   const seen = await page.evaluate(() => window.seen);
-  const delays = seen.filter(([count]) => count > 0 && count <= ended.length).map(([count, time]) => time - started - ended[count - 1]);
-  assert.ok(delays.length > 0, 'the page saw the run while it was running');
-  console.log(`event to pixel: median ${median(delays).toFixed(0)} ms over ${delays.length} changes of ${LIVE_STEPS} steps`);
+  assert.ok(seen.length > 10, 'the page saw the run while it was running');
+  // The delay of each end of a step: up to the first frame that counts it.
+  const delays = ended.map((time, index) => seen.find(([count]) => count > index)[1] - started - time);
+  assert.equal(delays.length, LIVE_STEPS);
+  console.log(`event to pixel: median ${median(delays).toFixed(0)} ms over ${delays.length} events, which ${seen.length} frames showed`);
   await finish(page);
 });
+
+test('figures for watchers of a run', async () => {
+  world.write('watched.json', plan('watched', WATCHED_STEPS, 'brief'));
+  const cookie = await world.session();
+  const events = (query, signal) => fetch(new URL(`/api/events${query}`, world.address), { headers: { cookie }, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
+
+  /** Runs the plan under `count` streams of events; each has to see every step and the end. Returns the duration in ms. */
+  async function watched(count) {
+    const abort = new AbortController();
+    const streams = await Promise.all(Array.from({ length: count }, () => events('', abort.signal)));
+    const ends = streams.map((response) => seesEnd(response, (id) => events(`?run=${id}&after=0`, abort.signal)));
+    const report = JSON.parse(await world.command('run', 'watched.json', '--simulate', 'quick.json', '--max-parallel', '4', '--format', 'json'));
+    assert.equal(report.status, 'succeeded');
+    await Promise.all(ends);
+    abort.abort();
+    return report.duration_ms;
+  }
+
+  await watched(0);
+  for (const count of [1, 50]) {
+    const ratios = [];
+    for (let pair = 0; pair < PAIRS; pair += 1) {
+      // The order changes, so that a machine that becomes slower does not look like a cost.
+      const durations = {};
+      for (const watchers of pair % 2 ? [0, count] : [count, 0]) {
+        durations[watchers] = await watched(watchers);
+      }
+      ratios.push(durations[count] / durations[0]);
+    }
+    ratios.sort((a, b) => a - b);
+    const percent = (ratio) => `${((ratio - 1) * 100).toFixed(1)} %`;
+    console.log(`${count} watching: the run takes ${percent(median(ratios))} longer (median of ${PAIRS} pairs, ${percent(ratios[0])} to ${percent(ratios.at(-1))})`);
+  }
+});
+
+/** Follows the runs until one begins, and then that run until every step and the run itself have succeeded. */
+async function seesEnd(response, follow) {
+  let id = null;
+  for await (const { name, data } of eventsOf(response)) {
+    id = name === 'runs' && data.changed.find((row) => row.plan === 'watched' && row.status === 'running')?.id;
+    if (id) break;
+  }
+  const ended = new Set();
+  for await (const { name, data } of eventsOf(await follow(id))) {
+    if (name !== 'run') continue;
+    for (const [at, state] of Object.entries(data.states)) if (state.status === 'succeeded') ended.add(at);
+    if (data.run.status === 'succeeded' && ended.size === WATCHED_STEPS) return;
+  }
+  assert.fail(`the stream ended after ${ended.size} steps`);
+}
+
+/** The events of a stream. */
+async function* eventsOf(response) {
+  let text = '';
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const blocks = text.split('\n\n');
+    text = blocks.pop();
+    for (const block of blocks) {
+      const field = (key) => block.split('\n').find((line) => line.startsWith(`${key}:`))?.slice(key.length + 1).trim();
+      if (field('data')) yield { name: field('event'), data: JSON.parse(field('data')) };
+    }
+  }
+}

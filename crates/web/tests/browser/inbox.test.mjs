@@ -61,7 +61,7 @@ test('a call is changed in an editor that knows the schema of the tool', async (
   await approve.click();
   await page.getByRole('button', { name: 'Resume the run' }).first().click();
   await page.locator('.run-header').getByText('succeeded').waitFor();
-  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
   await page.getByRole('complementary').locator('.leaf', { hasText: /^amount\s*7/ }).waitFor();
   await finish(page);
 });
@@ -96,7 +96,7 @@ test('a call is rejected with a reason', async () => {
   await side(page).getByRole('button', { name: 'Reject', exact: true }).click();
   await page.getByRole('button', { name: 'Resume the run' }).first().click();
   await page.locator('.run-header').getByText('failed').waitFor();
-  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
   await page.getByRole('complementary').getByText('we call her instead').first().waitFor();
   await finish(page);
 });

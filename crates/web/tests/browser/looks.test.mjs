@@ -61,6 +61,16 @@ test('dark screens for the book', async () => {
 });
 
 test('nothing moves by itself if a person wants no motion', async () => {
+  // What is in progress pulses, unless a person wants no motion.
+  world.write('endless.json', { tools: { wait: { sleep_ms: 600000, returns: 1 } } });
+  world.write('moving.json', { name: 'moving', steps: [{ id: 'a', tool: 'wait' }] });
+  world.begin('run', 'moving.json', '--simulate', 'endless.json');
+  for (const motion of ['no-preference', 'reduce']) {
+    const page = await browser.open(world, { motion });
+    await page.getByRole('row').filter({ hasText: 'moving' }).getByText('running').waitFor();
+    assert.equal(await page.evaluate(() => document.getAnimations().length > 0), motion !== 'reduce');
+    await finish(page);
+  }
   const page = await browser.open(world, { motion: 'reduce' });
   for (const [, route, content] of screens) {
     await go(page, route);

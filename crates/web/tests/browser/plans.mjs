@@ -36,6 +36,21 @@ export const welcome = {
   output: '${mail}',
 };
 
+/** Runs a plan for each item of a list. */
+export const mailing = {
+  name: 'mailing',
+  steps: [
+    { id: 'list', tool: 'list_orders' },
+    { id: 'each', for_each: '${list.orders}', args: { who: '${item.customer}' }, on_error: 'continue', plan: {
+      inputs: { who: { type: 'string' } },
+      steps: [
+        { id: 'find', tool: 'get_customer', args: { name: '${inputs.who}' } },
+        { id: 'send', tool: 'send_mail', args: { to: '${find.email}', text: 'Hello' } },
+      ],
+    } },
+  ],
+};
+
 /** Has attempts, waits between them, and a plan inside of a step. */
 export const stockTaking = {
   name: 'stock-taking',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { payBack, stockTaking, welcome } from './plans.mjs';
+import { mailing, payBack, stockTaking, welcome } from './plans.mjs';
 import { Browser, World, checkAccess, finish, focused, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
@@ -91,7 +91,7 @@ test('the graph shows the states, and a step shows its arguments with their orig
   await page.locator('.node').nth(4).waitFor();
   assert.equal(await page.locator('.node.s-waiting').count(), 1);
   assert.equal(await page.locator('.node.s-succeeded').count() + await page.locator('.node.s-failed').count(), 3);
-  await page.locator('.node', { hasText: 'back' }).first().click();
+  await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
   const side = page.getByRole('complementary', { name: 'Details of the step' });
   await side.getByText('order', { exact: true }).waitFor();
   assert.match(await side.innerText(), /o-1/);
@@ -127,13 +127,36 @@ test('a group is closed by default and opens in place', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.stock}/graph` });
   await page.locator('.node.group').waitFor();
   assert.equal(await page.locator('.node').count(), 4);
-  await page.locator('.node.group .toggle').click();
+  await page.locator('.node.group .toggle').click({ force: true });
   await page.locator('.node.group.open').waitFor();
   assert.equal(await page.locator('.node').count(), 6);
   await page.locator('[data-graph]').focus();
-  await page.locator('.node.group .id').first().click();
+  await page.locator('.node.group .id').first().click({ force: true });
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });
+  await finish(page);
+});
+
+test('a loop opens with the keyboard, and its items are among the details', async () => {
+  const id = (await world.run(mailing)).run;
+  const page = await browser.open(world, { route: `#/run/${id}/graph` });
+  await page.locator('.node.group').waitFor();
+  assert.equal(await page.locator('.node').count(), 2);
+  await page.locator('[data-graph]').focus();
+  await press(page, 'ArrowDown', 'ArrowDown');
+  await page.locator('.node.group.selected').waitFor();
+  await page.getByRole('complementary').getByRole('link', { name: 'each[0]' }).waitFor();
+  await press(page, ' ');
+  await page.locator('.node.group.open').waitFor();
+  // Its steps stand for those of every item, so that none of them claims to be pending.
+  const inner = page.locator('.node', { hasText: 'send_mail' });
+  await inner.waitFor();
+  assert.equal(await inner.locator('.icon path').count(), 0);
+  assert.ok(await page.locator('.node.open > .icon path').count() > 0);
+  await checkAccess(page, 'an open loop');
+  await press(page, ' ');
+  await page.locator('.node.group.open').waitFor({ state: 'detached' });
+  assert.equal(await page.locator('.node').count(), 2);
   await finish(page);
 });
 

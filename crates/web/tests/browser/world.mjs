@@ -4,7 +4,7 @@
 // browser, `PLANWRIGHT_SCREENSHOTS` the folder for screenshots, which are not made without it.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -108,6 +108,14 @@ export class World {
     return address;
   }
 
+  /** Opens a session without a browser. Returns its cookie. */
+  async session() {
+    const { origin, hash } = new URL(this.address);
+    const headers = { 'content-type': 'application/json', origin };
+    const response = await fetch(`${origin}/api/session`, { method: 'POST', headers, body: JSON.stringify({ token: hash.replace('#token=', '') }) });
+    return response.headers.get('set-cookie').split(';')[0];
+  }
+
   /** Kills `planwright ui` without a chance to say anything. */
   async kill() {
     this.ui.kill('SIGKILL');
@@ -154,6 +162,17 @@ export class Browser {
     await page.getByRole('heading', { level: 1 }).first().waitFor();
     if (route) await go(page, route);
     return page;
+  }
+
+  /** The memory of the largest process that shows a page, in MB: its own and its part of what it shares. NaN where the system does not say. */
+  async rendererMemory() {
+    const session = await this.chromium.newBrowserCDPSession();
+    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+    const sizes = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => {
+      const path = `/proc/${id}/smaps_rollup`;
+      return existsSync(path) ? Number(/^Pss:\s+(\d+)/m.exec(readFileSync(path, 'utf8'))[1]) : NaN;
+    });
+    return Math.round(Math.max(...sizes) * 1024 / 1e6);
   }
 
   async close() {
