@@ -15,6 +15,9 @@ mod session;
 /// The checks that every request passes.
 mod guard;
 
+/// The streams of events that are open.
+mod streams;
+
 /// The tools of plans that the page checks and runs.
 mod tools;
 
@@ -33,6 +36,7 @@ mod view;
 /// The server on loopback.
 mod server;
 
+pub use guard::HostRule;
 pub use page::{FlowMarker, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};

@@ -58,7 +58,6 @@ impl PageServer {
             settings,
             Access::Owner(self.token),
             self.address.port(),
-            &[],
         );
         let watching = page.watch();
         // Streams of events never end by themselves, so requests in progress are not waited for.

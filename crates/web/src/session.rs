@@ -1,5 +1,6 @@
 //! Sessions: a token, which only the person has, is exchanged for a cookie that no script can read.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::error::ApiError;
 
-/// The most sessions at one time. Beyond it, the oldest one ends.
+/// The most sessions of one party. Beyond it, its oldest one ends.
 const MAX_SESSIONS: usize = 64;
 
 /// The most wrong tokens in one period.
@@ -30,11 +31,8 @@ pub enum Access {
 
 /// The clients that may open a session.
 pub trait PageClients: Send + Sync {
-    /// The client that has this token.
-    fn client(&self, token: &str) -> Option<Arc<str>>;
-
-    /// Returns true as long as the client has a token.
-    fn is_known(&self, client: &str) -> bool;
+    /// The client whose token has this SHA-256, as long as the token is valid. A session ends with its token.
+    fn client(&self, token: &[u8; 32]) -> Option<Arc<str>>;
 }
 
 /// A random token, which is part of the address of the page.
@@ -79,6 +77,8 @@ pub(crate) struct Visitor {
     client: Option<Arc<str>>,
     /// True for the local user of a gateway, whose runs have no client.
     is_local: bool,
+    /// The SHA-256 of the token that opened the session of a client.
+    token: Option<[u8; 32]>,
 }
 
 impl Visitor {
@@ -87,6 +87,7 @@ impl Visitor {
         Self {
             client: Some(client.unwrap_or("local").into()),
             is_local: client.is_none(),
+            token: None,
         }
     }
 
@@ -102,6 +103,11 @@ impl Visitor {
     pub(crate) fn client(&self) -> Option<&str> {
         self.client.as_deref()
     }
+
+    /// The party for which limits count.
+    pub(crate) fn party(&self) -> Option<Arc<str>> {
+        self.client.clone()
+    }
 }
 
 /// The open sessions.
@@ -112,25 +118,30 @@ pub(crate) struct Sessions {
     wrong: WrongAttempts,
 }
 
-/// The wrong tokens or passphrases of the last minute.
+/// The wrong tokens or passphrases of the last minute, by party.
 #[derive(Debug, Default)]
-pub(crate) struct WrongAttempts(Mutex<Option<(Instant, u32)>>);
+pub(crate) struct WrongAttempts(Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>);
 
 impl WrongAttempts {
-    /// Counts one more. Refuses it if there were too many, whether it is wrong or not.
-    pub(crate) fn take(&self, what: &str) -> Result<(), ApiError> {
+    /// Refuses another attempt of `party` if there were too many wrong ones.
+    pub(crate) fn check(&self, party: Option<&Arc<str>>, what: &str) -> Result<(), ApiError> {
         let mut wrong = lock(&self.0);
         let now = Instant::now();
-        let (since, count) = match *wrong {
-            Some((since, count)) if now.duration_since(since) < WRONG_PERIOD => (since, count + 1),
-            _ => (now, 1),
-        };
-        *wrong = Some((since, count));
-        if count > MAX_WRONG {
-            let message = format!("too many wrong {what}");
-            return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
+        wrong.retain(|_, (since, _)| now.duration_since(*since) < WRONG_PERIOD);
+        match wrong.get(&party.cloned()) {
+            Some((_, count)) if *count >= MAX_WRONG => {
+                let message = format!("too many wrong {what}");
+                Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"))
+            }
+            Some(_) | None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Counts a wrong attempt of `party`.
+    pub(crate) fn add(&self, party: Option<Arc<str>>) {
+        let mut wrong = lock(&self.0);
+        let (_, count) = wrong.entry(party).or_insert((Instant::now(), 0));
+        *count += 1;
     }
 }
 
@@ -145,14 +156,25 @@ impl Sessions {
 
     /// Opens a session for the owner of `token`. Returns the value of the cookie.
     pub(crate) fn open(&self, token: &str) -> Result<String, ApiError> {
-        let client = match &self.access {
+        let visitor = match &self.access {
             Access::Owner(own) => {
                 let is_own: bool = own.as_str().as_bytes().ct_eq(token.as_bytes()).into();
-                is_own.then_some(None)
+                is_own.then_some(Visitor {
+                    client: None,
+                    is_local: false,
+                    token: None,
+                })
             }
-            Access::Clients(clients) => clients.client(token).map(Some),
+            Access::Clients(clients) => {
+                let token = digest(token);
+                clients.client(&token).map(|client| Visitor {
+                    client: Some(client),
+                    is_local: false,
+                    token: Some(token),
+                })
+            }
         };
-        let Some(client) = client else {
+        let Some(visitor) = visitor else {
             return Err(self.refused());
         };
         let value = random().map_err(|error| {
@@ -160,16 +182,14 @@ impl Sessions {
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, message)
         })?;
         let mut open = lock(&self.open);
-        if open.len() >= MAX_SESSIONS {
-            open.shift_remove_index(0);
+        open.retain(|_, other| self.is_open(other));
+        let own = |other: &Visitor| other.client == visitor.client;
+        if open.values().filter(|other| own(other)).count() >= MAX_SESSIONS
+            && let Some(oldest) = open.values().position(own)
+        {
+            open.shift_remove_index(oldest);
         }
-        open.insert(
-            digest(&value),
-            Visitor {
-                client,
-                is_local: false,
-            },
-        );
+        open.insert(digest(&value), visitor);
         Ok(value)
     }
 
@@ -177,21 +197,35 @@ impl Sessions {
     pub(crate) fn visitor(&self, headers: &HeaderMap, name: &str) -> Option<Visitor> {
         let value = cookie(headers, name)?;
         let visitor = lock(&self.open).get(&digest(value)).cloned()?;
-        let is_known = match (&self.access, visitor.client()) {
-            (Access::Clients(clients), Some(client)) => clients.is_known(client),
-            (Access::Owner(_), _) => true,
+        self.is_open(&visitor).then_some(visitor)
+    }
+
+    /// Returns whether the session of a visitor has not ended with its token.
+    pub(crate) fn is_open(&self, visitor: &Visitor) -> bool {
+        match (&self.access, &visitor.token) {
+            (Access::Clients(clients), Some(token)) => {
+                clients.client(token).as_deref() == visitor.client()
+            }
             (Access::Clients(_), None) => false,
-        };
-        is_known.then_some(visitor)
+            (Access::Owner(_), _) => true,
+        }
+    }
+
+    /// The way to a session.
+    pub(crate) fn help(&self) -> &'static str {
+        match self.access {
+            Access::Owner(_) => "open the address that the program has printed",
+            Access::Clients(_) => "log in with the token of your client",
+        }
     }
 
     fn refused(&self) -> ApiError {
         // A valid token is accepted after any number of wrong ones.
-        if let Err(refused) = self.wrong.take("tokens") {
+        if let Err(refused) = self.wrong.check(None, "tokens") {
             return refused;
         }
-        ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong")
-            .help("open the address that the program has printed")
+        self.wrong.add(None);
+        ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(self.help())
     }
 }
 

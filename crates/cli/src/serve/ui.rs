@@ -87,14 +87,24 @@ pub(crate) async fn page(
         CommandError::new(format!("cannot listen on port {port}: {reason}"))
             .hint("choose another port, or leave `--port` out")
     })?;
-    let tools = CommandTools {
+    let tools = tools(arguments, store, telemetry, printer);
+    let settings = page_settings(store, config, tools)?;
+    Ok((server, settings))
+}
+
+/// The tools of the command line, for a page.
+pub(crate) fn tools(
+    arguments: &ToolArguments,
+    store: &Store,
+    telemetry: &Telemetry,
+    printer: Printer,
+) -> Arc<dyn PageTools> {
+    Arc::new(CommandTools {
         arguments: arguments.clone(),
         store: store.clone(),
         telemetry: telemetry.clone(),
         printer,
-    };
-    let settings = page_settings(store, config, Arc::new(tools))?;
-    Ok((server, settings))
+    })
 }
 
 /// Opens the browser. It gets the address from a file that only this user can read, since all users can read the arguments of programs, and

@@ -177,10 +177,15 @@ pub(super) fn decider(
     let Some(entered) = entered.filter(|_| passphrase.is_set()) else {
         return Ok(decider);
     };
+    // A passphrase can be guessed, so none is tried after too many wrong ones.
+    let party = visitor.party();
+    state
+        .wrong_passphrases
+        .check(party.as_ref(), "passphrases")?;
     match passphrase.confirm(entered) {
         Ok(confirmed) => Ok(decider.confirmed(confirmed)),
         Err(error @ PassphraseError::Wrong) => {
-            state.wrong_passphrases.take("passphrases")?;
+            state.wrong_passphrases.add(party);
             Err(error.into())
         }
         Err(error) => Err(error.into()),

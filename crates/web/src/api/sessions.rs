@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
@@ -18,12 +18,16 @@ pub(crate) struct Login {
 
 pub(crate) async fn open(
     State(state): State<Arc<PageState>>,
+    headers: HeaderMap,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, ApiError> {
     let value = state.sessions.open(&login.token)?;
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+    let is_encrypted = origin.is_some_and(|origin| origin.starts_with(b"https://"));
     let cookie = format!(
-        "{}={value}; HttpOnly; SameSite=Strict; Path=/",
-        state.cookie
+        "{}={value}; HttpOnly; SameSite=Strict; Path=/{}",
+        state.cookie,
+        if is_encrypted { "; Secure" } else { "" }
     );
     let cookie = HeaderValue::try_from(cookie)
         .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;

@@ -86,7 +86,7 @@ impl World {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
         let listener = listener.unwrap();
         let address = listener.local_addr().unwrap();
-        let page = Page::new(settings, access, address.port(), &[]);
+        let page = Page::new(settings, access, address.port());
         runtime.spawn(page.watch());
         let router = page.router();
         runtime.spawn(async move { axum::serve(listener, router).await });
@@ -143,9 +143,13 @@ impl World {
 
     /// Writes with the session.
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_as(&self.cookie, path, body)
+    }
+
+    pub(crate) fn post_as(&self, cookie: &str, path: &str, body: &Value) -> (u16, Value) {
         let request = self
             .request(path, body)
-            .header("cookie", &self.cookie)
+            .header("cookie", cookie)
             .header("origin", &self.origin());
         answered(request.send())
     }
