@@ -313,7 +313,7 @@ pub(crate) fn rows_after(
 }
 
 /// The pause between two polls, below what a person who waits for an effect notices.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
@@ -436,50 +436,5 @@ impl EntryWatcher {
         let new = self.entries.read_new()?;
         self.version = Some(version);
         Ok(new)
-    }
-}
-
-/// A watcher for changes of a store as a whole, made by any process.
-#[derive(Debug)]
-pub struct ChangeWatcher {
-    store: Store,
-    connection: Connection,
-    /// SQLite's `data_version` at the last poll.
-    version: Option<i64>,
-}
-
-impl Store {
-    /// Watches for changes of the store. The first one is reported at once.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
-        Ok(ChangeWatcher {
-            store: self.clone(),
-            connection: self.connect()?,
-            version: None,
-        })
-    }
-}
-
-impl ChangeWatcher {
-    /// Waits for a change since the last one that was reported. Cancel-safe. It needs the clock of a tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub async fn next(&mut self) -> Result<(), StoreError> {
-        loop {
-            let version = self
-                .connection
-                .pragma_query_value(None, "data_version", |row| row.get(0));
-            let version: i64 =
-                version.map_err(|error| QueryError::from(error).at(self.store.path()))?;
-            if self.version.replace(version) != Some(version) {
-                return Ok(());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
     }
 }

@@ -8,6 +8,7 @@ use planwright_engine::approval::SealKey;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::values::to_i64;
+use crate::changes::ChangesSlot;
 use crate::error::{QueryError, StoreError};
 use crate::file::{self, OpenedFile, StoreFile};
 use crate::writer::StoreWriter;
@@ -34,6 +35,7 @@ struct Inner {
     lock_folder: PathBuf,
     writer: StoreWriter,
     readers: Mutex<Vec<Connection>>,
+    changes: ChangesSlot,
     /// The last field, so that it is dropped after the connections: closing any other descriptor of the file would drop their locks.
     file: Arc<StoreFile>,
 }
@@ -56,6 +58,7 @@ impl Store {
             lock_folder,
             writer: StoreWriter::start(path.to_owned(), Arc::clone(&file), connection)?,
             readers: Mutex::default(),
+            changes: ChangesSlot::default(),
             file,
         })))
     }
@@ -103,6 +106,11 @@ impl Store {
     /// Returns the path of the list of server processes that the run's process has started.
     pub(crate) fn processes_path(&self, id: &RunId) -> PathBuf {
         self.0.lock_folder.join(format!("run-{id}.servers"))
+    }
+
+    /// Returns the place of the task that watches for changes.
+    pub(crate) fn shared_changes(&self) -> &ChangesSlot {
+        &self.0.changes
     }
 
     /// Returns the open file.

@@ -21,6 +21,9 @@ mod streams;
 /// The tools of plans that the page checks and runs.
 mod tools;
 
+/// The checked plans of stored runs.
+mod plans;
+
 /// The state of all stored runs, as lists and watchers share it.
 mod board;
 

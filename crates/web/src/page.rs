@@ -12,7 +12,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use planwright::Planwright;
-use planwright::core::CheckedPlan;
+use planwright::core::{CheckedPlan, Code};
 use planwright::drawing::Drawing;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::dates::{Now, TimeError};
@@ -22,7 +22,7 @@ use crate::api;
 use crate::board::RunBoard;
 use crate::document::Document;
 use crate::guard::{self, HostRule};
-use crate::session::{Access, Sessions, WrongAttempts};
+use crate::session::{Access, MAX_WRONG_PASSPHRASES, Sessions, WrongAttempts};
 use crate::streams::OpenStreams;
 use crate::tools::PageTools;
 
@@ -49,6 +49,8 @@ pub struct PageSettings {
     pub now: fn() -> SystemTime,
     /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
     pub mark_flow: Arc<FlowMarker>,
+    /// The page of a diagnostic code, in Markdown.
+    pub code_page: fn(Code) -> &'static str,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }
@@ -98,12 +100,7 @@ impl Page {
     }
 
     /// The page for the parties of `access`, as a part of a server on `port` with the names of `hosts`.
-    pub fn behind(
-        settings: PageSettings,
-        access: Access,
-        port: u16,
-        hosts: Arc<HostRule>,
-    ) -> Self {
+    pub fn behind(settings: PageSettings, access: Access, port: u16, hosts: Arc<HostRule>) -> Self {
         let Document { html, policy } = Document::assemble();
         let policy = HeaderValue::try_from(policy)
             .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"));
@@ -114,7 +111,7 @@ impl Page {
             board: Arc::new(RunBoard::new(settings.store.clone())),
             policy,
             streams: OpenStreams::default(),
-            wrong_passphrases: WrongAttempts::default(),
+            wrong_passphrases: WrongAttempts::new(MAX_WRONG_PASSPHRASES),
             inspections: api::Inspections::default(),
             running: api::RunningRuns::default(),
             open_tools: tokio::sync::Mutex::default(),

@@ -17,7 +17,9 @@ use crate::error::ApiError;
 const MAX_SESSIONS: usize = 64;
 
 /// The most wrong tokens in one period.
-const MAX_WRONG: u32 = 20;
+const MAX_WRONG_TOKENS: u32 = 20;
+/// The most wrong passphrases in one period: people choose them, so they can be guessed.
+pub(crate) const MAX_WRONG_PASSPHRASES: u32 = 5;
 const WRONG_PERIOD: Duration = Duration::from_mins(1);
 
 /// The parties that may open a session.
@@ -119,17 +121,28 @@ pub(crate) struct Sessions {
 }
 
 /// The wrong tokens or passphrases of the last minute, by party.
-#[derive(Debug, Default)]
-pub(crate) struct WrongAttempts(Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>);
+#[derive(Debug)]
+pub(crate) struct WrongAttempts {
+    most: u32,
+    attempts: Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>,
+}
 
 impl WrongAttempts {
+    /// Takes `most` of them from each party in a minute.
+    pub(crate) fn new(most: u32) -> Self {
+        Self {
+            most,
+            attempts: Mutex::default(),
+        }
+    }
+
     /// Refuses another attempt of `party` if there were too many wrong ones.
     pub(crate) fn check(&self, party: Option<&Arc<str>>, what: &str) -> Result<(), ApiError> {
-        let mut wrong = lock(&self.0);
+        let mut wrong = lock(&self.attempts);
         let now = Instant::now();
         wrong.retain(|_, (since, _)| now.duration_since(*since) < WRONG_PERIOD);
         match wrong.get(&party.cloned()) {
-            Some((_, count)) if *count >= MAX_WRONG => {
+            Some((_, count)) if *count >= self.most => {
                 let message = format!("too many wrong {what}");
                 Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"))
             }
@@ -139,7 +152,7 @@ impl WrongAttempts {
 
     /// Counts a wrong attempt of `party`.
     pub(crate) fn add(&self, party: Option<Arc<str>>) {
-        let mut wrong = lock(&self.0);
+        let mut wrong = lock(&self.attempts);
         let (_, count) = wrong.entry(party).or_insert((Instant::now(), 0));
         *count += 1;
     }
@@ -150,7 +163,7 @@ impl Sessions {
         Self {
             access,
             open: Mutex::default(),
-            wrong: WrongAttempts::default(),
+            wrong: WrongAttempts::new(MAX_WRONG_TOKENS),
         }
     }
 

@@ -36,12 +36,14 @@ impl ServedPage {
                 printer.status(&format!(
                     "the page of runs: {origin}, where each client logs in with its token"
                 ));
-                (Access::Clients(Arc::new(Clients(clients))), Arc::new(NoTools))
+                (
+                    Access::Clients(Arc::new(Clients(clients))),
+                    Arc::new(NoTools),
+                )
             }
             None => {
                 let token = PageToken::random().map_err(|error| {
-                    CommandError::new("the system has no random numbers".to_owned())
-                        .internal(error)
+                    CommandError::new("the system has no random numbers".to_owned()).internal(error)
                 })?;
                 printer.status(&format!(
                     "the page of runs: {origin}#token={}",

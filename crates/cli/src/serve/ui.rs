@@ -22,7 +22,7 @@ use tempfile::NamedTempFile;
 
 use crate::args::{ToolArguments, UiArguments};
 use crate::error::{CommandError, Exit, reason};
-use crate::inspect::flow;
+use crate::inspect::{explain, flow};
 use crate::planning::dates;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -54,10 +54,15 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     } else {
         open_browser(&url)
             .map_err(|error| {
-                printer.status(&format!(
-                    "no browser could be opened ({}): open the address yourself",
-                    reason(&error)
-                ));
+                // The error of a program that does not exist does not say which one it is.
+                let cause = match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        "no program to open a browser with is installed".to_owned()
+                    }
+                    _ => format!("no browser could be opened: {}", reason(&error)),
+                };
+                printer.status(&cause);
+                printer.status("hint: open the address yourself");
             })
             .ok()
     };
@@ -150,6 +155,7 @@ pub(crate) fn page_settings(
         tools,
         person: environment::variable("USER"),
         now: store::now,
+        code_page: explain::page,
         mark_flow: Arc::new(move |drawing, plan, loaded| {
             flow::mark(drawing, plan, loaded, &config);
         }),

@@ -195,6 +195,8 @@ fn remove(
     )?;
     delete("DELETE FROM uses WHERE run = ?1")?;
     delete("DELETE FROM decisions WHERE run = ?1")?;
+    delete("DELETE FROM plan_approvals WHERE run = ?1")?;
+    delete("DELETE FROM cancel_requests WHERE run = ?1")?;
     delete("DELETE FROM runs WHERE key = ?1")?;
     let pages = free_pages(connection)?.saturating_sub(before);
     let size: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;

@@ -13,11 +13,6 @@ use crate::tools::OpenTools;
 pub(crate) struct RunningRuns(Arc<Mutex<HashMap<RunId, Canceller>>>);
 
 impl RunningRuns {
-    /// Returns whether this process drives a run.
-    pub(crate) fn has(&self, id: &RunId) -> bool {
-        self.lock().contains_key(id)
-    }
-
     /// Cancels a run. Returns false if another process drives it, or none.
     pub(crate) fn cancel(&self, id: &RunId) -> bool {
         let running = self.lock();

@@ -80,6 +80,7 @@ impl World {
             tools: Arc::new(ScriptTools(store.clone())),
             person: Some("ada".to_owned()),
             now,
+            code_page: |_| "# A code\n\nIts meaning.",
             mark_flow: Arc::new(|_, _, _| {}),
             today: Arc::new(|| Now::at(Duration::from_secs(1_760_000_000), &Zone::utc())),
         };

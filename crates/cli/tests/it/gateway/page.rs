@@ -5,7 +5,6 @@ use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
 use planwright_testkit::listening::HttpServerProcess;
 use serde_json::{Value, json};
 
-use super::edge::message;
 use super::serve::Behind;
 
 /// A gateway with the page, before a server with a tool that needs an approval.
@@ -50,7 +49,9 @@ impl Scene {
         };
         let answer = request.send().answer();
         let run = &answer["result"]["structuredContent"]["run"];
-        run.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+        run.as_str()
+            .unwrap_or_else(|| panic!("{answer}"))
+            .to_owned()
     }
 
     fn post(&self, path: &str, body: &Value) -> HttpRequest {
@@ -111,6 +112,25 @@ fn answered(response: HttpResponse) -> (u16, Value) {
     (status, body.unwrap_or_else(|_| panic!("no JSON: {text}")))
 }
 
+/// A request of a client without tasks and forms: the answer about a call that waits comes at once.
+fn message(url: &str, method: &str, mut params: Value) -> HttpRequest {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "page", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let name = params["name"].as_str().unwrap_or_default().to_owned();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let request = HttpRequest::post(url, &body)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method);
+    if name.is_empty() {
+        request
+    } else {
+        request.header("mcp-name", &name)
+    }
+}
+
 #[test]
 fn a_client_sees_and_decides_its_own_runs_only() {
     let scene = Scene::new(&["ada", "bob"]);
@@ -132,10 +152,7 @@ fn a_client_sees_and_decides_its_own_runs_only() {
     let first = events.message().unwrap();
     assert_eq!(first["changed"].as_array().unwrap().len(), 1);
     assert_eq!(first["changed"][0]["id"], json!(own));
-    assert_eq!(
-        ada.post(&format!("runs/{other}/cancel"), &json!({})).0,
-        404
-    );
+    assert_eq!(ada.post(&format!("runs/{other}/cancel"), &json!({})).0, 404);
     let bob = scene.session(1);
     let (_, inbox) = bob.get("inbox");
     let question = &inbox["questions"][0];
@@ -212,10 +229,7 @@ fn a_public_name_is_one_of_the_page() {
     let behind = &scene.behind;
     behind.set("[serve]\nhosts = ['plans.example.com']\norigins = ['https://chat.example.com']\n");
     let listening = behind.listening(&["--ui"]);
-    let url = format!(
-        "{}/api/session",
-        listening.url().trim_end_matches("/mcp")
-    );
+    let url = format!("{}/api/session", listening.url().trim_end_matches("/mcp"));
     let log_in = |host: &str, origin: &str| {
         HttpRequest::post(&url, &json!({"token": scene.tokens[0]}))
             .header("host", host)

@@ -48,7 +48,11 @@ async fn the_page_is_beside_the_service() {
         &["the page", "nosniff"],
     );
     let token = format!("authorization: Bearer {}", tokens[0]);
-    check(&server.post(&[&token], "hello").await, "200 OK", &["token:ada"]);
+    check(
+        &server.post(&[&token], "hello").await,
+        "200 OK",
+        &["token:ada"],
+    );
     // A session of the page is none of the service.
     let cookie = server.post(&["cookie: token:ada"], "hello").await;
     check(&cookie, "401 Unauthorized", &[]);
@@ -73,7 +77,11 @@ async fn a_session_has_the_limits_of_its_client() {
     let (server, _) = start(&["ada", "bob"], "rate = '2/h'\nmax_body = '1kB'").await;
     let (ada, bob) = (["cookie: token:ada"], ["cookie: token:bob"]);
     let large = write("/api/decisions", &ada, &"x".repeat(2000));
-    check(&server.raw(large.as_bytes()).await, "413 Payload Too Large", &[]);
+    check(
+        &server.raw(large.as_bytes()).await,
+        "413 Payload Too Large",
+        &[],
+    );
     check(&server.get("/api/runs", &ada).await, "200 OK", &["runs"]);
     check(
         &server.get("/api/runs", &ada).await,
