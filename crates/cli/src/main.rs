@@ -80,6 +80,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Runs(arguments) => runs::list::runs(&arguments, printer),
             Command::Logs(arguments) => Box::pin(runs::logs::logs(&arguments, printer)).await,
             Command::Attach(arguments) => Box::pin(runs::follow::attach(&arguments, printer)).await,
+            Command::Cancel(arguments) => runs::cancel::cancel(&arguments, printer),
             Command::Diff(arguments) => runs::diff::diff(&arguments, printer),
             Command::Export(arguments) => runs::exchange::export(&arguments, printer),
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),

@@ -1,7 +1,7 @@
 //! The sources of the arguments of a call: where each value in it came from, by the references of the plan.
 
 use planwright_core::place::{PointerSegment, push_pointer_segment};
-use planwright_core::plan::{Node, NodeKind, Reference, Source, TextPart};
+use planwright_core::plan::{Node, NodeKind, Reference, SlotKind, Source, TextPart};
 use planwright_core::{CheckedPlan, CheckedStep, Step};
 use planwright_engine::event::Address;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct ArgumentSource {
     pub pointer: String,
     /// The source: the id of a step, or a name such as `inputs.city`.
     pub from: String,
-    /// The kind of the source: `step`, `slot`, `item`, `position`, `round`, `environment` or `secret`.
+    /// The kind of the source: `step`, `input`, `slot`, `item`, `position`, `round`, `environment` or `secret`.
     pub origin: &'static str,
     /// The reference as the plan has it.
     pub expression: String,
@@ -84,7 +84,8 @@ fn add(pointer: &str, reference: &Reference, found: &mut Vec<ArgumentSource>) {
     for read in reference.reads() {
         let kind = match &read.source {
             Source::Step(_) | Source::Result(_) => "step",
-            Source::Slot(_) => "slot",
+            Source::Slot(SlotKind::Inputs) => "input",
+            Source::Slot(SlotKind::Vars | SlotKind::State | SlotKind::Data) => "slot",
             Source::Item => "item",
             Source::Index => "position",
             Source::Last => "round",

@@ -40,7 +40,9 @@ mod view;
 
 pub use compat::CompatProfile;
 pub use host::PlanHost;
-pub use http::{HttpServer, HttpSettings, Metrics, listen_address};
+pub use http::{
+    HttpServer, HttpSettings, Metrics, PageRoutes, SessionClient, TokenClients, listen_address,
+};
 pub use plans::create::PlanWriter;
 pub use planwright_planner::tools::{search, signatures};
 pub use settings::{ExternalValueSource, GatewayMode, GatewaySettings};

@@ -242,12 +242,16 @@ impl TokenCache {
 
     /// Returns the owner of a token. The time depends on the number of tokens alone.
     pub(crate) fn owner(&self, token: &str) -> Option<Arc<str>> {
+        self.owner_of_hash(&hash(token))
+    }
+
+    /// Returns the owner of the token with this hash.
+    pub(crate) fn owner_of_hash(&self, wanted: &[u8; 32]) -> Option<Arc<str>> {
         let cached = self.current();
-        let wanted = hash(token);
         let mut found = 0_u64;
         let mut any = Choice::from(0);
         for (index, (known, _)) in (0_u64..).zip(&cached.tokens) {
-            let is_it = known.ct_eq(&wanted);
+            let is_it = known.ct_eq(wanted);
             found.conditional_assign(&index, is_it);
             any |= is_it;
         }

@@ -209,16 +209,20 @@ impl PlanHost {
             .get("decisions")
             .and_then(Value::as_list)
             .unwrap_or_default();
-        let given: Option<Vec<_>> = decided
-            .iter()
-            .map(|decision| {
-                let digest = decision.get("digest")?.as_text()?;
+        let digests = decided.iter().map(|decision| decision.get("digest"));
+        // The approval of a whole plan is a decision of its own.
+        let plan = body.get("plan_digest").map(Some);
+        let given: Option<Vec<_>> = digests
+            .chain(plan)
+            .map(|digest| {
+                let digest = digest?.as_text()?;
                 let token = tokens.get(digest)?.as_text()?;
                 Some((Arc::from(digest), Arc::from(token)))
             })
             .collect();
-        let given = given
-            .filter(|given| !given.is_empty() && self.view_tokens.take(&call.client.id, given));
+        let given = given.filter(|given| {
+            !decided.is_empty() && self.view_tokens.take(&call.client.id, given)
+        });
         let Some(given) = given else {
             return Err(for_views_alone());
         };
@@ -274,15 +278,16 @@ fn for_views_alone() -> BadRequest {
     BadRequest("only the view of the run calls this tool: a person decides there".to_owned())
 }
 
-/// The digests of the calls in an answer that wait for a decision.
+/// The digests of the calls in an answer that wait for a decision, and of their plans.
 fn digests(body: &Value) -> Vec<Arc<str>> {
     let questions = body
         .get("questions")
         .and_then(Value::as_list)
         .unwrap_or_default();
-    let digests = questions
-        .iter()
-        .filter_map(|question| question.get("digest")?.as_text());
+    let digests = questions.iter().flat_map(|question| {
+        let digests = ["digest", "plan_digest"].map(|field| question.get(field)?.as_text());
+        digests.into_iter().flatten()
+    });
     digests.map(Arc::from).collect()
 }
 
@@ -345,6 +350,7 @@ pub(crate) fn decide_call() -> serde_json::Value {
                 "at": {"type": "string"}, "digest": {"type": "string"}
             }, "required": ["at", "digest"]}},
             "decision": {"type": "string", "enum": ["approve", "change", "reject"]},
+            "plan_digest": {"type": "string"},
             "arguments": {"type": "string"},
             "reason": {"type": "string"},
             "passphrase": {"type": "string"},

@@ -324,7 +324,7 @@ pub(crate) fn rows_after(
 }
 
 /// The pause between two polls, below what a person who waits for an effect notices.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
@@ -452,47 +452,5 @@ impl EntryWatcher {
         let (new, is_whole) = self.entries.read_new()?;
         self.version = is_whole.then_some(version);
         Ok(new)
-    }
-}
-
-/// A watcher for changes of a store as a whole, made by any process.
-#[derive(Debug)]
-pub struct ChangeWatcher {
-    store: Store,
-    connection: Box<dyn Connection>,
-    /// The version of the database at the last poll.
-    version: Option<i64>,
-}
-
-impl Store {
-    /// Watches for changes of the store. The first one is reported at once.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
-        Ok(ChangeWatcher {
-            store: self.clone(),
-            connection: self.database().connect()?,
-            version: None,
-        })
-    }
-}
-
-impl ChangeWatcher {
-    /// Waits for a change since the last one that was reported. Cancel-safe. It needs the clock of a tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub async fn next(&mut self) -> Result<(), StoreError> {
-        loop {
-            let version = self.connection.version();
-            let version = version.map_err(|error| error.at(self.store.path()))?;
-            if self.version.replace(version) != Some(version) {
-                return Ok(());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
     }
 }

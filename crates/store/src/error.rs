@@ -88,6 +88,20 @@ pub enum StoreError {
         /// The person who decided, if known.
         by: Option<String>,
     },
+    /// The plan of the run was approved as a whole before.
+    #[error("the plan of the run `{run}` was approved before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
+    PlanApproved {
+        /// The run.
+        run: RunId,
+        /// The person who approved it, if known.
+        by: Option<String>,
+    },
+    /// No process drives the run.
+    #[error("no process drives the run `{run}`")]
+    Idle {
+        /// The run.
+        run: RunId,
+    },
     /// The changed arguments of an approval change or move a secret.
     #[error("the arguments for `{at}` of the run `{run}` cannot be stored: {error}")]
     ChangedSecret {

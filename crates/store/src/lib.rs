@@ -29,6 +29,12 @@ mod writer;
 /// Approval decisions of people.
 mod decisions;
 
+/// Changes of the store as a whole.
+mod changes;
+
+/// Requests of people to the process that drives a run.
+mod requests;
+
 /// Stored plans.
 mod plans;
 
@@ -45,7 +51,8 @@ mod pins;
 mod exchange;
 
 pub use answers::RecordedAnswers;
-pub use decisions::{ChangeWatcher, DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
+pub use changes::{ChangeWatcher, StoreChanges};
+pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
 pub use pins::{
@@ -53,6 +60,7 @@ pub use pins::{
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
+pub use requests::PlanApproval;
 pub use run::entries::RunState;
 pub use run::{
     JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright_engine::approval::SealKey;
 
+use crate::changes::ChangesSlot;
 use crate::database::{
     Connection, Database, QueryError, Session, TransactionKind, in_transaction, params,
 };
@@ -32,6 +33,7 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     writer: StoreWriter,
     readers: Mutex<Vec<Box<dyn Connection>>>,
+    changes: ChangesSlot,
     database: Arc<dyn Database>,
 }
 
@@ -58,6 +60,7 @@ impl Store {
         Ok(Self(Arc::new(Inner {
             writer: StoreWriter::start(Arc::clone(&database), connection)?,
             readers: Mutex::default(),
+            changes: ChangesSlot::default(),
             database,
         })))
     }
@@ -94,6 +97,11 @@ impl Store {
     /// Returns the bytes in use.
     pub(crate) fn used_bytes(&self) -> Result<u64, StoreError> {
         self.with_reader(|connection| connection.used_bytes())
+    }
+
+    /// Returns the place of the task that watches for changes.
+    pub(crate) fn shared_changes(&self) -> &ChangesSlot {
+        &self.0.changes
     }
 
     /// Reads a consistent snapshot.

@@ -50,7 +50,8 @@ function clientSource() {
   function showResult(result) {
     const found = result._meta?.['planwright/view'];
     if (found) opened(found);
-    const run = result.structuredContent?.run;
+    // A plan that takes long is a task at first, which has the id of its run.
+    const run = result.structuredContent?.run ?? result.taskId ?? result.task?.taskId;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
     else if (input?.plan) {
       const text = typeof input.plan === 'string' ? input.plan : writeJson(input.plan, 2);
@@ -78,6 +79,7 @@ function clientSource() {
   }
 
   const read = async (path, body) => call('read_run_view', { path, token: await token, ...(body === undefined ? {} : { body: writeJson(body) }) });
+  const say = (text) => channel.request('ui/message', { role: 'user', content: [{ type: 'text', text }] });
   const notHere = async () => {
     throw new SourceError('a view inside a client only reads and decides', 'do it with `planwright ui`, or ask the model', 0);
   };
@@ -119,16 +121,25 @@ function clientSource() {
       const decided = await call('decide_call', {
         ...decision,
         ...(decision.arguments === undefined ? {} : { arguments: writeJson(decision.arguments) }),
-        tokens: Object.fromEntries(decision.decisions.map(({ digest }) => [digest, deciding.get(digest) ?? ''])),
+        tokens: Object.fromEntries([...decision.decisions.map(({ digest }) => digest), decision.plan_digest].filter(Boolean)
+          .map((digest) => [digest, deciding.get(digest) ?? ''])),
       });
       // The run waits until the model resumes it, so the conversation goes on with that.
-      const text = `I have decided about calls of the run ${decision.run}: resume it with resume_plan.`;
-      channel.request('ui/message', { role: 'user', content: [{ type: 'text', text }] })
+      say(`I have decided about calls of the run ${decision.run}: resume it with resume_plan.`)
         .catch((error) => console.warn('planwright: the client took no message', error));
       return decided;
     },
+    run: async (id) => {
+      const data = await read(`runs/${encodeURIComponent(id)}`);
+      return { ...data, can_cancel: false, can_resume: !data.run.pid && ['failed', 'waiting', 'cancelled', 'interrupted'].includes(data.run.status) };
+    },
     cancel: notHere,
-    resume: notHere,
+    resume: async (run, { retry = [], skip = [], set = {} }) => {
+      // A model never decides what becomes of a call whose outcome is unknown.
+      if (retry.length || skip.length || Object.keys(set).length) return notHere();
+      await say(`Resume the run ${run} with resume_plan.`);
+      return { run };
+    },
     runPlan: notHere,
     watch: (run, after, listener) => pollEvents(read, run, listener),
   };

@@ -100,13 +100,20 @@ const LONG_ARGUMENTS = 4000;
 function Question({ question, all, passphrase, onDecided, onRefused }) {
   const [scope, setScope] = useState('call');
   const [mode, setMode] = useState(null);
-  const first = useRef(question.digest);
-  const hasChanged = first.current !== question.digest;
+  const bound = [question.digest, scope === 'plan' && question.plan_digest].filter(Boolean).join();
+  const first = useRef(bound);
+  const hasChanged = first.current !== bound;
   const ofRun = all.filter((other) => other.run === question.run);
   const ofLoop = ofRun.filter((other) => loopOf(other.at) === loopOf(question.at) && other.at !== loopOf(other.at));
-  const calls = scope === 'run' ? ofRun : scope === 'loop' ? ofLoop : [question];
+  const calls = ['run', 'plan'].includes(scope) ? ofRun : scope === 'loop' ? ofLoop : [question];
   const scopes = [['call', 'This call'], ofLoop.length > 1 && ['loop', `All ${ofLoop.length} of this loop`],
-    ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`]].filter(Boolean);
+    ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`],
+    question.plan_digest && ['plan', 'The whole plan']].filter(Boolean);
+  const choose = (key) => {
+    setScope(key);
+    setMode(null);
+    first.current = [question.digest, key === 'plan' && question.plan_digest].filter(Boolean).join();
+  };
   return html`<article class="question">
     <header>
       <h2>${question.server && html`<span class="soft"><${Text} of=${question.server} line />.</span>`}<${Text} of=${question.tool} line /></h2>
@@ -117,15 +124,27 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
     ${question.description && html`<p>The plan says: <${Text} of=${question.description} /></p>`}
     ${question.reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${question.reason} /></span></p>`}
     ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
-      <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => { setScope(key); setMode(null); }} /><span>${name}</span></label>`)}</fieldset>`}
+      <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => choose(key)} /><span>${name}</span></label>`)}</fieldset>`}
+    ${scope === 'plan' && html`<${WholePlan} question=${question} />`}
     ${calls.length === 1 ? html`<${QuestionCall} question=${question} />` : html`<${QuestionCalls} calls=${calls} />`}
     ${question.changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${question.changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}
     <${ToolSays} question=${question} />
     ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
       <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
       ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
-    <${Decide} question=${question} calls=${calls} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />
+    <${Decide} question=${question} calls=${calls} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />
   </article>`;
+}
+
+/** What the approval of a whole plan is bound to, beside the calls that wait now. */
+function WholePlan({ question }) {
+  const { data, error } = useLoad(() => source.graph(question.run, []), [question.run, question.plan_digest]);
+  return html`<section><h3>The whole plan</h3>
+    <p class="caution">You approve the calls below, and every later call of this plan with whatever arguments it computes, as long as the plan, its
+      inputs and its tools stay as they are. The run asks no more.</p>
+    <${ErrorNote} error=${error} />
+    ${data && html`<div class="framed"><${GraphView} graph=${data} version=${0} at=${null} label="The plan that you approve" /></div>`}
+    <p class="soft digest">digest of the plan <code>${oneLine(question.plan_digest, 64)}</code></p></section>`;
 }
 
 /** The arguments of one call, in full, with the origin of each value. */
@@ -150,8 +169,7 @@ function QuestionCalls({ calls }) {
     <details open=${calls.length <= FEW_CALLS}><summary><code class="strong"><${Text} of=${call.tool} line /></code> <span class="soft"><${Text} of=${call.at} line /></span>
       ${calls.length > FEW_CALLS && html`<code class="cut"><${Text} of=${brief(call.arguments, 200)} line /></code>`}</summary>
       <${Value} of=${call.arguments} sources=${call.sources} depth=${4} /></details></li>`)}</ol>
-    ${shown < calls.length && html`<button class="small" onClick=${() => setShown(shown + 400)}>Show more of ${calls.length.toLocaleString('en')} calls</button>`}
-    ${calls[0].plan_digest && html`<p class="soft digest">plan digest <code>${oneLine(calls[0].plan_digest, 64)}</code></p>`}</section>`;
+    ${shown < calls.length && html`<button class="small" onClick=${() => setShown(shown + 400)}>Show more of ${calls.length.toLocaleString('en')} calls</button>`}</section>`;
 }
 
 /** The statements of a server about its tool, which Planwright cannot verify. */
@@ -163,7 +181,7 @@ function ToolSays({ question }) {
     ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
 }
 
-function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefused }) {
+function Decide({ question, calls, plan, mode, setMode, passphrase, onDecided, onRefused }) {
   const [reason, setReason] = useState('');
   const [secret, setSecret] = useState('');
   const [changed, setChanged] = useState(null);
@@ -174,6 +192,7 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefus
 
   const decide = (decision) => action.run(async () => {
     const body = { run: question.run, decisions: calls.map(({ at, digest }) => ({ at, digest })), decision };
+    if (plan) body.plan_digest = plan;
     if (decision === 'change') body.arguments = changed.value;
     if (decision === 'reject' && reason.trim()) body.reason = reason.trim();
     if (secret) body.passphrase = secret;
@@ -187,7 +206,7 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefus
       return;
     }
     const name = { approve: 'Approved', change: 'Approved with changes', reject: 'Rejected' }[decision];
-    onDecided(`${name}: ${many ? count(calls.length, 'call') : oneLine(question.tool, 60)}.`, new Set(calls.map(questionKey)));
+    onDecided(plan ? 'Approved: the whole plan.' : `${name}: ${many ? count(calls.length, 'call') : oneLine(question.tool, 60)}.`, new Set(calls.map(questionKey)));
   });
 
   return html`<footer class="decide">
@@ -198,9 +217,9 @@ function Decide({ question, calls, mode, setMode, passphrase, onDecided, onRefus
     ${passphrase && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     <div class="buttons">
       ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
-          ${many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
-        ${!many && html`<button data-decide="change" onClick=${() => setMode('change')}>Change…</button>`}
-        <button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}
+          ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
+        ${!many && !plan && html`<button data-decide="change" onClick=${() => setMode('change')}>Change…</button>`}
+        ${!plan && html`<button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}`}
       ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed?.isValid || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
       ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>

@@ -76,7 +76,8 @@ function WorkbenchScreen({ parameters }) {
   const file = useRef(null);
   const [isSaving, setSaving] = useState(false);
   const open = async (chosen) => chosen && editBench({ text: await chosen.text(), dialect: '' });
-  const tabs = [['graph', 'Graph'], ['estimate', 'Estimate'], ['convert', 'Convert'], ['run', 'Run']];
+  const canRun = config?.can_run !== false;
+  const tabs = [['graph', 'Graph'], canRun && ['estimate', 'Estimate'], ['convert', 'Convert'], canRun && ['run', 'Run']].filter(Boolean);
   return html`<section class="workbench" aria-labelledby="screen-title">
     <div class="editor-pane" onDragOver=${(event) => event.preventDefault()}
         onDrop=${(event) => { event.preventDefault(); open(event.dataTransfer.files[0]); }}>
@@ -89,7 +90,7 @@ function WorkbenchScreen({ parameters }) {
         <button onClick=${() => file.current.click()}>Open…</button>
         <input ref=${file} type="file" class="away" tabindex="-1" aria-label="Plan file" onChange=${(event) => open(event.target.files[0])} />
         ${!state.text && html`<button onClick=${() => editBench({ text: EXAMPLE })}>Example</button>`}
-        ${result?.ok && html`<button onClick=${() => setSaving(true)}>Save…</button>`}
+        ${result?.ok && canRun && html`<button onClick=${() => setSaving(true)}>Save…</button>`}
       </header>
       ${isSaving && html`<${SaveDialog} state=${state} onClose=${() => setSaving(false)} />`}
       <${Editor} text=${state.text} diagnostics=${diagnostics} onInput=${(text) => editBench({ text })} />

@@ -104,11 +104,13 @@ function Preview({ of }) {
 function BenchRun({ state, config, isSound }) {
   const [preview, setPreview] = useState(null);
   const [isAsking, setAsking] = useState(false);
+  const [script, setScript] = useState(null);
   const action = useAction();
   const inputs = benchInputs();
   const start = (mode) => action.run(async () => {
     const body = { text: state.text, inputs: inputs.value, mode };
     if (state.dialect) body.dialect = state.dialect;
+    if (mode === 'simulated' && script) body.simulate = await script.text();
     const result = await source.runPlan(body);
     setAsking(false);
     if (result.run) go(route(['run', typeof result.run === 'string' ? result.run : result.run.id, 'graph']));
@@ -125,10 +127,12 @@ function BenchRun({ state, config, isSound }) {
       ${oneLine(schemaKind(input.schema), 80)}${input.required ? ', required' : html`, default <code>${brief(input.default, 80)}</code>`}<//>`)}</dl>`}
     <div class="buttons">
       <button class="primary" disabled=${!isReady} onClick=${() => start('dry')}>Dry run</button>
-      ${canRun && html`<button disabled=${!isReady} onClick=${() => start('simulated')}>Run with simulated tools</button>
+      ${canRun && html`<button disabled=${action.busy || !inputs.value || !(isSound || script)} onClick=${() => start('simulated')}>Run with simulated tools</button>
         <button disabled=${!isReady} onClick=${() => setAsking(true)}>Run with real tools…</button>`}
     </div>
-    ${canRun && html`<p class="soft">A dry run calls no tool. A simulated tool answers with an example of its output schema.</p>`}
+    ${canRun && html`<label class="stack">File of simulated tools, as for <code>--simulate</code>
+        <input type="file" accept=".json" onChange=${(event) => setScript(event.target.files[0] ?? null)} /></label>
+      <p class="soft">A dry run calls no tool. Without a file, each simulated tool answers with an example of its output schema.</p>`}
     ${!isSound && html`<p class="soft">${state.text.trim() ? 'A plan with errors does not run.' : 'Write, paste or open a plan first.'}</p>`}
     <${ErrorNote} error=${action.error} />
     ${isAsking && html`<${Dialog} title="Run with real tools?" onClose=${() => setAsking(false)}>

@@ -77,7 +77,7 @@ function App() {
     <header class="top">
       <a class="brand" href="#/runs" aria-label="Planwright, runs"><svg viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4" class="full" />
           <path d="M5 4.5v7M5 8h3.2A2.8 2.8 0 0 0 11 5.2v-.7" class="cut" /><circle cx="5" cy="11.5" r="1.6" class="hole" /><circle cx="11" cy="4.5" r="1.6" class="hole" /></svg><span>Planwright</span></a>
-      <nav aria-label="Screens">${SCREENS.map(([key, name]) => html`<a href=${`#/${key}`}
+      <nav aria-label="Screens">${SCREENS.filter(([key]) => state.config?.can_run !== false || !['tools', 'plans'].includes(key)).map(([key, name]) => html`<a href=${`#/${key}`}
         aria-current=${key === screen || (key === 'runs' && ['run', 'diff'].includes(screen)) ? 'page' : null}>${name}${key === 'inbox' && state.questions.length > 0
           ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
       <${Connection} state=${state} />
@@ -87,7 +87,7 @@ function App() {
     <main id="main" tabindex="-1" ref=${main}>
       ${error && html`<section class="page"><h1>Planwright</h1><${ErrorNote} error=${error} retry=${start} /></section>`}
       ${active && html`<section class="page"><${ErrorNote} error=${active} /></section>`}
-      ${state.denied && !state.config && html`<${Denied} />`}
+      ${state.denied && !state.config && html`<${Denied} start=${start} />`}
       ${!error && !active && state.config && html`<${Screen} screen=${screen} parts=${parts} parameters=${parameters} />`}
     </main>
     ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}`;
@@ -115,8 +115,23 @@ function Screen({ screen, parts, parameters }) {
   return html`<${RunsScreen} parameters=${parameters} />`;
 }
 
-const Denied = () => html`<section class="page"><h1>No access</h1>
-  <${Empty} title="This browser has no session">Open the address that <code>planwright ui</code> printed. Its token is valid for as long as the program runs.<//></section>`;
+/** The way to a session: the address with its token, or the token of a client. */
+function Denied({ start }) {
+  const [token, setToken] = useState('');
+  const action = useAction();
+  const open = (event) => {
+    event.preventDefault();
+    action.run(async () => {
+      await source.openSession(token.trim());
+      start();
+    });
+  };
+  return html`<section class="page"><h1>No access</h1>
+    <${Empty} title="This browser has no session">Open the address that <code>planwright ui</code> printed, or log in to a gateway with the token of your client.<//>
+    <form class="stack login" onSubmit=${open}><label class="stack">Token<input type="password" autocomplete="off" value=${token} onInput=${(event) => setToken(event.target.value)} /></label>
+      <${ErrorNote} error=${action.error} />
+      <div class="buttons"><button class="primary" disabled=${action.busy || !token.trim()}>Log in</button></div></form></section>`;
+}
 
 const CONNECTIONS = { open: ['live', 'succeeded'], connecting: ['connecting', 'pending'], lost: ['not connected', 'failed'], denied: ['no session', 'failed'] };
 

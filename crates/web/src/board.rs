@@ -16,6 +16,7 @@ use planwright::store::{RunFilter, RunInfo, RunState, Store};
 use tokio::sync::watch;
 
 use crate::error::{ApiError, blocking};
+use crate::plans::PlanCache;
 
 pub(crate) use question::Question;
 pub(crate) use row::RunRow;
@@ -42,6 +43,7 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct RunBoard {
     store: Store,
+    plans: PlanCache,
     known: Mutex<HashMap<RunId, KnownRun>>,
     snapshots: watch::Sender<Arc<Snapshot>>,
 }
@@ -61,6 +63,7 @@ impl RunBoard {
     pub(crate) fn new(store: Store) -> Self {
         Self {
             store,
+            plans: PlanCache::default(),
             known: Mutex::default(),
             snapshots: watch::Sender::default(),
         }
@@ -69,6 +72,11 @@ impl RunBoard {
     /// The snapshots, beginning with the latest one.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Snapshot>> {
         self.snapshots.subscribe()
+    }
+
+    /// The plans of the runs.
+    pub(crate) fn plans(&self) -> &PlanCache {
+        &self.plans
     }
 
     /// Follows the store.
@@ -142,7 +150,7 @@ impl RunBoard {
                 entry.insert(KnownRun::read(&self.store, info)?)
             }
         };
-        run.update(&self.store, info)?;
+        run.update(&self.store, &self.plans, info)?;
         let waiting = run
             .questions
             .iter()
@@ -186,7 +194,7 @@ impl KnownRun {
     }
 
     /// Reads what has changed. Runs that have ended have no questions, unless they wait.
-    fn update(&mut self, store: &Store, info: &RunInfo) -> Result<(), ApiError> {
+    fn update(&mut self, store: &Store, plans: &PlanCache, info: &RunInfo) -> Result<(), ApiError> {
         let may_ask = matches!(
             info.state,
             RunState::Open | RunState::Ended(RunStatus::Waiting)
@@ -208,7 +216,8 @@ impl KnownRun {
                 let questions = if asked.is_empty() {
                     Vec::new()
                 } else {
-                    Question::of_run(store, info, self.plan.as_deref(), self.client.clone())?
+                    let names = (self.plan.as_deref(), self.client.clone());
+                    Question::of_run(store, plans, info, names)?
                 };
                 self.questions = questions.into_iter().map(Arc::new).collect();
             }

@@ -83,6 +83,8 @@ impl From<StoreError> for ApiError {
             | StoreError::Removed { .. }
             | StoreError::Superseded { .. }
             | StoreError::Decided { .. }
+            | StoreError::PlanApproved { .. }
+            | StoreError::Idle { .. }
             | StoreError::ChangedSecret { .. }
             | StoreError::ToolChanged { .. } => StatusCode::CONFLICT,
             StoreError::File { .. } | StoreError::Format(_) => StatusCode::INTERNAL_SERVER_ERROR,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -28,7 +29,10 @@ pub(crate) async fn check(
 
 fn admit(state: &PageState, request: &mut Request<Body>) -> Result<(), ApiError> {
     let headers = request.headers();
-    let host = host(headers).filter(|host| state.hosts.contains(host));
+    // A request that names a host in its target as well is meant for both.
+    let target = request.uri().authority().map(Authority::as_str);
+    let host = host(headers)
+        .filter(|host| (state.hosts)(host) && target.is_none_or(|target| (state.hosts)(target)));
     let Some(host) = host else {
         return Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
@@ -45,7 +49,7 @@ fn admit(state: &PageState, request: &mut Request<Body>) -> Result<(), ApiError>
     let Some(visitor) = visitor else {
         return Err(
             ApiError::new(StatusCode::UNAUTHORIZED, "the session has ended")
-                .help("open the address that the program has printed"),
+                .help(state.sessions.help()),
         );
     };
     request.extensions_mut().insert(visitor);
@@ -96,29 +100,17 @@ fn check_origin(method: &Method, headers: &HeaderMap, host: &str) -> Result<(), 
     }
 }
 
-/// The names under which the page is served.
-#[derive(Clone, Debug)]
-pub(crate) struct Hosts {
-    names: Vec<String>,
-}
+/// A rule of the names, as `Host` has them, under which a page is served.
+pub type HostRule = dyn Fn(&str) -> bool + Send + Sync;
 
-impl Hosts {
-    /// The names of loopback with this port, and `more` names with or without a port.
-    pub(crate) fn new(port: u16, more: &[Arc<str>]) -> Self {
-        let here = ["127.0.0.1", "localhost", "[::1]"];
-        let mut names: Vec<String> = here.iter().map(|name| format!("{name}:{port}")).collect();
-        if port == 80 {
-            names.extend(here.map(str::to_owned));
-        }
-        names.extend(more.iter().map(|name| name.to_ascii_lowercase()));
-        Self { names }
+/// The names of loopback with this port.
+pub(crate) fn loopback(port: u16) -> Arc<HostRule> {
+    let here = ["127.0.0.1", "localhost", "[::1]"];
+    let mut names: Vec<String> = here.iter().map(|name| format!("{name}:{port}")).collect();
+    if port == 80 {
+        names.extend(here.map(str::to_owned));
     }
-
-    fn contains(&self, host: &&str) -> bool {
-        self.names
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case(host))
-    }
+    Arc::new(move |host| names.iter().any(|name| name.eq_ignore_ascii_case(host)))
 }
 
 const HEADERS: [(HeaderName, HeaderValue); 6] = [

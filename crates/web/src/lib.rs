@@ -15,8 +15,14 @@ mod session;
 /// The checks that every request passes.
 mod guard;
 
+/// The streams of events that are open.
+mod streams;
+
 /// The tools of plans that the page checks and runs.
 mod tools;
+
+/// The checked plans of stored runs.
+mod plans;
 
 /// The state of all stored runs, as lists and watchers share it.
 mod board;
@@ -33,6 +39,7 @@ mod view;
 /// The server on loopback.
 mod server;
 
+pub use guard::HostRule;
 pub use page::{FlowMarker, Page, PageSettings};
 pub use server::PageServer;
 pub use session::{Access, PageClients, PageToken};

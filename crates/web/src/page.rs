@@ -7,30 +7,27 @@ use std::time::SystemTime;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use planwright::Planwright;
-use planwright::core::CheckedPlan;
+use planwright::core::{CheckedPlan, Code};
 use planwright::drawing::Drawing;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::dates::{Now, TimeError};
 use planwright::store::Store;
-use tokio::sync::Semaphore;
 
 use crate::api;
 use crate::board::RunBoard;
 use crate::document::Document;
-use crate::guard::{self, Hosts};
-use crate::session::{Access, Sessions, WrongAttempts};
+use crate::guard::{self, HostRule};
+use crate::session::{Access, MAX_WRONG_PASSPHRASES, Sessions, WrongAttempts};
+use crate::streams::OpenStreams;
 use crate::tools::PageTools;
 
 /// The largest body of a request, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
-
-/// The most streams of events at one time.
-const MAX_STREAMS: usize = 256;
 
 /// Marks the ways of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not compute.
 pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
@@ -52,6 +49,8 @@ pub struct PageSettings {
     pub now: fn() -> SystemTime,
     /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
     pub mark_flow: Arc<FlowMarker>,
+    /// The page of a diagnostic code, in Markdown.
+    pub code_page: fn(Code) -> &'static str,
     /// The current day in the time zone and calendar of the person, for phrases of time.
     pub today: Arc<dyn Fn() -> Result<Now, TimeError> + Send + Sync>,
 }
@@ -65,17 +64,15 @@ impl fmt::Debug for PageSettings {
 }
 
 /// The state that all requests share.
-#[derive(Debug)]
 pub(crate) struct PageState {
     pub(crate) settings: PageSettings,
     pub(crate) sessions: Sessions,
-    pub(crate) hosts: Hosts,
+    pub(crate) hosts: Arc<HostRule>,
     /// The name of the cookie: browsers share the cookies of all ports of a host.
     pub(crate) cookie: String,
     pub(crate) board: Arc<RunBoard>,
     pub(crate) policy: HeaderValue,
-    /// A permit for each stream of events.
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) streams: OpenStreams,
     pub(crate) wrong_passphrases: WrongAttempts,
     pub(crate) inspections: api::Inspections,
     pub(crate) running: api::RunningRuns,
@@ -83,24 +80,38 @@ pub(crate) struct PageState {
     pub(crate) html: String,
 }
 
+impl fmt::Debug for PageState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageState")
+            .field("settings", &self.settings)
+            .field("sessions", &self.sessions)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The page with its JSON interface.
 #[derive(Clone, Debug)]
 pub struct Page(pub(crate) Arc<PageState>);
 
 impl Page {
-    /// The page for the parties of `access`, on `port`. `hosts` are further names of the server, besides those of loopback.
-    pub fn new(settings: PageSettings, access: Access, port: u16, hosts: &[Arc<str>]) -> Self {
+    /// The page for the parties of `access`, on `port` of loopback.
+    pub fn new(settings: PageSettings, access: Access, port: u16) -> Self {
+        Self::behind(settings, access, port, guard::loopback(port))
+    }
+
+    /// The page for the parties of `access`, as a part of a server on `port` with the names of `hosts`.
+    pub fn behind(settings: PageSettings, access: Access, port: u16, hosts: Arc<HostRule>) -> Self {
         let Document { html, policy } = Document::assemble();
         let policy = HeaderValue::try_from(policy)
             .unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"));
         Self(Arc::new(PageState {
             sessions: Sessions::new(access),
-            hosts: Hosts::new(port, hosts),
+            hosts,
             cookie: format!("planwright-{port}"),
             board: Arc::new(RunBoard::new(settings.store.clone())),
             policy,
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
-            wrong_passphrases: WrongAttempts::default(),
+            streams: OpenStreams::default(),
+            wrong_passphrases: WrongAttempts::new(MAX_WRONG_PASSPHRASES),
             inspections: api::Inspections::default(),
             running: api::RunningRuns::default(),
             open_tools: tokio::sync::Mutex::default(),
@@ -119,6 +130,22 @@ impl Page {
             .layer(from_fn_with_state(Arc::clone(&state), guard::check))
             .layer(from_fn_with_state(Arc::clone(&state), guard::set_headers))
             .with_state(state)
+    }
+
+    /// The client with the session of a request: `Some(None)` for the owner of the page, `None` without a session.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer option says whether there is a session, the inner one whether it is of one of several clients"
+    )]
+    pub fn session_client(&self, headers: &HeaderMap) -> Option<Option<Arc<str>>> {
+        let Self(state) = self;
+        let visitor = state.sessions.visitor(headers, &state.cookie)?;
+        Some(visitor.party())
+    }
+
+    /// Ends all streams of events, and those that begin later at once, so that a server can shut down.
+    pub fn close(&self) {
+        self.0.streams.close();
     }
 
     /// Follows the store for all streams of events, for as long as it is awaited.

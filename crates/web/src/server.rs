@@ -54,12 +54,7 @@ impl PageServer {
         settings: PageSettings,
         end: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
-        let page = Page::new(
-            settings,
-            Access::Owner(self.token),
-            self.address.port(),
-            &[],
-        );
+        let page = Page::new(settings, Access::Owner(self.token), self.address.port());
         let watching = page.watch();
         // Streams of events never end by themselves, so requests in progress are not waited for.
         let serving = axum::serve(self.listener, page.router()).into_future();

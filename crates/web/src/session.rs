@@ -2,6 +2,7 @@
 //! header. A request needs both: browsers send the cookie to every port of the host, and so to other servers of the same machine, but no page
 //! of another port can read the key.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::error::ApiError;
 
-/// The most sessions at one time. Beyond it, the oldest one ends.
+/// The most sessions of one party. Beyond it, its oldest one ends.
 const MAX_SESSIONS: usize = 64;
 
 /// The header with the key of the session. A header that no form can set also makes other pages ask for permission first.
@@ -37,11 +38,8 @@ pub enum Access {
 
 /// The clients that may open a session.
 pub trait PageClients: Send + Sync {
-    /// The client that has this token.
-    fn client(&self, token: &str) -> Option<Arc<str>>;
-
-    /// Returns true as long as the client has a token.
-    fn is_known(&self, client: &str) -> bool;
+    /// The client whose token has this SHA-256, as long as the token is valid. A session ends with its token.
+    fn client(&self, token: &[u8; 32]) -> Option<Arc<str>>;
 }
 
 /// A random token, which is part of the address of the page.
@@ -86,6 +84,8 @@ pub(crate) struct Visitor {
     client: Option<Arc<str>>,
     /// True for the local user of a gateway, whose runs have no client.
     is_local: bool,
+    /// The SHA-256 of the token that opened the session of a client.
+    token: Option<[u8; 32]>,
 }
 
 impl Visitor {
@@ -94,6 +94,7 @@ impl Visitor {
         Self {
             client: Some(client.unwrap_or("local").into()),
             is_local: client.is_none(),
+            token: None,
         }
     }
 
@@ -108,6 +109,11 @@ impl Visitor {
     /// The client that is signed in, if it is one of several.
     pub(crate) fn client(&self) -> Option<&str> {
         self.client.as_deref()
+    }
+
+    /// The party for which limits count.
+    pub(crate) fn party(&self) -> Option<Arc<str>> {
+        self.client.clone()
     }
 }
 
@@ -134,30 +140,39 @@ pub(crate) struct NewSession {
     pub(crate) key: String,
 }
 
-/// The wrong tokens or passphrases of the last minute.
-#[derive(Debug, Default)]
-pub(crate) struct WrongAttempts(Mutex<Option<(Instant, u32)>>);
+/// The wrong tokens or passphrases of the last minute, by party.
+#[derive(Debug)]
+pub(crate) struct WrongAttempts {
+    most: u32,
+    attempts: Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>,
+}
 
 impl WrongAttempts {
-    /// Counts one more. Refuses it if there were `most` before it, whether it is wrong or not.
-    pub(crate) fn take(&self, what: &str, most: u32) -> Result<(), ApiError> {
-        let mut wrong = lock(&self.0);
+    /// Takes `most` of them from each party in a minute.
+    pub(crate) fn new(most: u32) -> Self {
+        Self {
+            most,
+            attempts: Mutex::default(),
+        }
+    }
+
+    /// Counts an attempt of `party` as a wrong one, and refuses it if there were too many before.
+    pub(crate) fn take(&self, party: Option<&Arc<str>>, what: &str) -> Result<(), ApiError> {
+        let mut wrong = lock(&self.attempts);
         let now = Instant::now();
-        let (since, count) = match *wrong {
-            Some((since, count)) if now.duration_since(since) < WRONG_PERIOD => (since, count + 1),
-            _ => (now, 1),
-        };
-        *wrong = Some((since, count));
-        if count > most {
+        wrong.retain(|_, (since, _)| now.duration_since(*since) < WRONG_PERIOD);
+        let (_, count) = wrong.entry(party.cloned()).or_insert((now, 0));
+        *count = count.saturating_add(1);
+        if *count > self.most {
             let message = format!("too many wrong {what}");
             return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
         }
         Ok(())
     }
 
-    /// Takes back the last one counted, since it was right.
-    pub(crate) fn give_back(&self) {
-        if let Some((_, count)) = &mut *lock(&self.0) {
+    /// Takes back the last attempt of `party`, since it was right.
+    pub(crate) fn give_back(&self, party: Option<&Arc<str>>) {
+        if let Some((_, count)) = lock(&self.attempts).get_mut(&party.cloned()) {
             *count = count.saturating_sub(1);
         }
     }
@@ -168,20 +183,31 @@ impl Sessions {
         Self {
             access,
             open: Mutex::default(),
-            wrong: WrongAttempts::default(),
+            wrong: WrongAttempts::new(MAX_WRONG_TOKENS),
         }
     }
 
     /// Opens a session for the owner of `token`.
     pub(crate) fn open(&self, token: &str) -> Result<NewSession, ApiError> {
-        let client = match &self.access {
+        let visitor = match &self.access {
             Access::Owner(own) => {
                 let is_own: bool = own.as_str().as_bytes().ct_eq(token.as_bytes()).into();
-                is_own.then_some(None)
+                is_own.then_some(Visitor {
+                    client: None,
+                    is_local: false,
+                    token: None,
+                })
             }
-            Access::Clients(clients) => clients.client(token).map(Some),
+            Access::Clients(clients) => {
+                let token = digest(token);
+                clients.client(&token).map(|client| Visitor {
+                    client: Some(client),
+                    is_local: false,
+                    token: Some(token),
+                })
+            }
         };
-        let Some(client) = client else {
+        let Some(visitor) = visitor else {
             return Err(self.refused());
         };
         let new = || {
@@ -192,16 +218,17 @@ impl Sessions {
         };
         let (cookie, key) = (new()?, new()?);
         let mut open = lock(&self.open);
-        if open.len() >= MAX_SESSIONS {
-            open.shift_remove_index(0);
+        open.retain(|_, other| self.is_open(&other.visitor));
+        let own = |other: &Session| other.visitor.client == visitor.client;
+        if open.values().filter(|other| own(other)).count() >= MAX_SESSIONS
+            && let Some(oldest) = open.values().position(own)
+        {
+            open.shift_remove_index(oldest);
         }
         open.insert(
             digest(&cookie),
             Session {
-                visitor: Visitor {
-                    client,
-                    is_local: false,
-                },
+                visitor,
                 key: digest(&key),
             },
         );
@@ -218,21 +245,34 @@ impl Sessions {
             let is_own: bool = session.key.ct_eq(&digest(key)).into();
             is_own.then(|| session.visitor.clone())?
         };
-        let is_known = match (&self.access, visitor.client()) {
-            (Access::Clients(clients), Some(client)) => clients.is_known(client),
-            (Access::Owner(_), _) => true,
+        self.is_open(&visitor).then_some(visitor)
+    }
+
+    /// Returns true if the session of a visitor has not ended with its token.
+    pub(crate) fn is_open(&self, visitor: &Visitor) -> bool {
+        match (&self.access, &visitor.token) {
+            (Access::Clients(clients), Some(token)) => {
+                clients.client(token).as_deref() == visitor.client()
+            }
             (Access::Clients(_), None) => false,
-        };
-        is_known.then_some(visitor)
+            (Access::Owner(_), _) => true,
+        }
+    }
+
+    /// The way to a session.
+    pub(crate) fn help(&self) -> &'static str {
+        match self.access {
+            Access::Owner(_) => "open the address that the program has printed",
+            Access::Clients(_) => "log in with the token of your client",
+        }
     }
 
     fn refused(&self) -> ApiError {
         // A valid token is accepted after any number of wrong ones.
-        if let Err(refused) = self.wrong.take("tokens", MAX_WRONG_TOKENS) {
+        if let Err(refused) = self.wrong.take(None, "tokens") {
             return refused;
         }
-        ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong")
-            .help("open the address that the program has printed")
+        ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(self.help())
     }
 }
 

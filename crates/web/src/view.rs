@@ -46,12 +46,7 @@ impl Page {
     /// The system has no random numbers.
     pub fn for_views(settings: PageSettings) -> Result<Self, getrandom::Error> {
         // Sessions are for browsers: no one learns this token.
-        Ok(Self::new(
-            settings,
-            Access::Owner(PageToken::random()?),
-            0,
-            &[],
-        ))
+        Ok(Self::new(settings, Access::Owner(PageToken::random()?), 0))
     }
 
     /// The document, which asks the client that shows it.

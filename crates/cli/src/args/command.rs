@@ -10,14 +10,14 @@ use clap_complete::Shell;
 use planwright::config::{size, time as duration};
 
 use super::{
-    AdaptArguments, ApproveArguments, AskArguments, AttachArguments, ChatArguments, CheckArguments,
-    ConfigArguments, ConsentArguments, ConvertArguments, CreateArguments, DatesArguments,
-    DeleteArguments, DiffArguments, DoctorArguments, DrainArguments, EngineArguments,
-    ExplainArguments, ExportArguments, FlowArguments, FlowSwitches, ImportArguments, InitArguments,
-    ListArguments, LoginArguments, LogsArguments, ManArguments, PassphraseArguments,
-    PruneArguments, RejectArguments, ReplayArguments, ResumeArguments, RunsArguments,
-    SaveArguments, ServeArguments, ServersArguments, ShowArguments, TokenArguments, ToolsArguments,
-    UiArguments, WaitingArguments, WrapArguments,
+    AdaptArguments, ApproveArguments, AskArguments, AttachArguments, CancelArguments,
+    ChatArguments, CheckArguments, ConfigArguments, ConsentArguments, ConvertArguments,
+    CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
+    DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
+    FlowSwitches, ImportArguments, InitArguments, ListArguments, LoginArguments, LogsArguments,
+    ManArguments, PassphraseArguments, PruneArguments, RejectArguments, ReplayArguments,
+    ResumeArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments,
+    TokenArguments, ToolsArguments, UiArguments, WaitingArguments, WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -108,6 +108,12 @@ pub(crate) enum Command {
     /// Exit status: that of the run, as of `run`; 130 if its process died, or after Ctrl-C.
     #[command(visible_alias = "watch")]
     Attach(AttachArguments),
+    /// Cancel a run in progress, in whichever process it is.
+    ///
+    /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked.
+    ///
+    /// Exit status: 0 asked, 2 no process drives the run.
+    Cancel(CancelArguments),
     /// Replay a run from its journal without any calls, and verify that it decides the same.
     ///
     /// Exit status: 0 same decisions, 1 different decisions or not comparable, 2 usage.

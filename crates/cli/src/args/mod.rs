@@ -24,11 +24,11 @@ pub(crate) use planning::{
     PlanningArguments, Protocol,
 };
 pub(crate) use run::{
-    Approve, ApproveArguments, AttachArguments, ConsentArguments, DeleteArguments, DiffArguments,
-    DrainArguments, ExportArguments, ImportArguments, ListArguments, LogFormat, LogsArguments,
-    PassphraseArguments, PruneArguments, QuestionArguments, RejectArguments, ReplayArguments,
-    ResumeArguments, RunStateArgument, RunsArguments, SaveArguments, StreamArguments,
-    WaitingArguments,
+    Approve, ApproveArguments, AttachArguments, CancelArguments, ConsentArguments, DeleteArguments,
+    DiffArguments, DrainArguments, ExportArguments, ImportArguments, ListArguments, LogFormat,
+    LogsArguments, PassphraseArguments, PruneArguments, QuestionArguments, RejectArguments,
+    ReplayArguments, ResumeArguments, RunStateArgument, RunsArguments, SaveArguments,
+    StreamArguments, WaitingArguments,
 };
 pub(crate) use serve::{
     InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,

@@ -343,6 +343,16 @@ pub(crate) struct LogsArguments {
     pub(crate) store: StoreArguments,
 }
 
+/// `cancel`
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CancelArguments {
+    /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before.
+    #[arg(value_name = "RUN", help_heading = OPTIONS)]
+    pub(crate) run: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArguments,
+}
+
 /// `attach`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AttachArguments {

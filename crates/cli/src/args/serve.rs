@@ -40,7 +40,8 @@ pub(crate) struct ServeArguments {
     /// Store nothing: runs are forgotten when the gateway ends.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
-    /// Serve the page of runs as well, on this machine, and print its address to standard error: the page that `planwright ui` opens.
+    /// Serve the page of runs as well, and print its address to standard error. With `--listen` and tokens, each client logs in with its token
+    /// and sees its own runs; otherwise it is the page that `planwright ui` opens, on this machine.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "no_store")]
     pub(crate) ui: bool,
 }

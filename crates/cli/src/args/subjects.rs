@@ -21,8 +21,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     (
         "Runs",
         &[
-            "run", "call", "resume", "runs", "logs", "attach", "replay", "diff", "export",
-            "import", "prune", "ui",
+            "run", "call", "resume", "runs", "logs", "attach", "cancel", "replay", "diff",
+            "export", "import", "prune", "ui",
         ],
     ),
     ("Decisions", &["waiting", "approve", "reject", "passphrase"]),
@@ -45,7 +45,6 @@ const SUBJECTS: &[(&str, &[&str])] = &[
 
 /// Words that people try for a command, beside its name and its aliases.
 const HABITS: &[(&str, &str)] = &[
-    ("cancel", "reject"),
     ("continue", "resume"),
     ("draw", "show"),
     ("execute", "run"),

@@ -75,7 +75,7 @@ fn described(code: Code) -> ExplanationV1 {
 }
 
 /// Returns the page of a code, in Markdown.
-fn page(code: Code) -> &'static str {
+pub(crate) fn page(code: Code) -> &'static str {
     let heading = format!("# {code}: ");
     let start = PAGES.find(&heading).unwrap_or(PAGES.len());
     let page = &PAGES[start..];

@@ -249,6 +249,7 @@ impl Adaptation<'_> {
                 journal: Arc::clone(journal),
                 header: process.to_value(),
                 history: Some(history),
+                store: session.store.cloned(),
             },
             is_approved: approved.is_some(),
         };

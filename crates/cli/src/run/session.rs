@@ -225,6 +225,7 @@ impl RunSession<'_> {
                 journal: Arc::new(adapting.memory.clone()),
                 header: stored::process(self.plan, &options, store::now()).to_value(),
                 history: None,
+                store: None,
             },
             (None, None) => RunStorage::Nothing,
         };

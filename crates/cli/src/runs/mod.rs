@@ -1,5 +1,6 @@
 //! Commands about stored runs and plans.
 
+pub(crate) mod cancel;
 pub(crate) mod diff;
 pub(crate) mod exchange;
 pub(crate) mod follow;

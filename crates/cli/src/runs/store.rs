@@ -131,6 +131,8 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         | StoreError::Removed { .. }
         | StoreError::Superseded { .. }
         | StoreError::Decided { .. }
+        | StoreError::PlanApproved { .. }
+        | StoreError::Idle { .. }
         | StoreError::ChangedSecret { .. }
         | StoreError::ToolChanged { .. }
         | StoreError::Format(_) => None,

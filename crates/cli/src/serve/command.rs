@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io::IsTerminal;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -11,7 +10,6 @@ use planwright::config::{Config, Retention, Serve};
 use planwright::mcp::gateway::{Gateway, HttpService, serve_stdio};
 use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
-use planwright::telemetry::Telemetry;
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use planwright_store::{Prune, PruneReport, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +18,7 @@ use crate::args::ServeArguments;
 use crate::error::{CommandError, Exit};
 use crate::planning::{dates, model};
 use crate::runs::store;
+use crate::serve::page::ServedPage;
 use crate::serve::{token, ui, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -59,41 +58,50 @@ pub(crate) async fn serve(
         .clone()
         .and_then(|store| Keeper::new(store, &config, settings.recall_for, printer));
     let retention = keeper.map(|keeper| tokio::spawn(keeper.run()));
-    let page = match &settings.store {
-        Some(store) if arguments.ui => {
-            let (server, of_page) =
-                ui::page(0, &arguments.tools, store, &config, &telemetry, printer).await?;
-            printer.status(&format!("the page of runs: {}", server.url()));
-            let is_here = arguments
-                .listen
-                .is_none_or(|listen| listen.ip().is_loopback());
-            settings.page_address = is_here.then(|| server.origin());
-            Some(tokio::spawn(server.serve(of_page, std::future::pending())))
-        }
-        Some(_) | None => None,
-    };
+    let store = settings.store.clone().filter(|_| arguments.ui);
     match arguments.listen {
         None => {
+            let page = match &store {
+                Some(store) => {
+                    let (server, of_page) =
+                        ui::page(0, &arguments.tools, store, &config, &telemetry, printer).await?;
+                    printer.status(&format!("the page of runs: {}", server.url()));
+                    settings.page_address = Some(server.origin());
+                    Some(tokio::spawn(server.serve(of_page, std::future::pending())))
+                }
+                None => None,
+            };
             if std::io::stdin().is_terminal() {
                 printer.status(
                     "speaking MCP on standard input and output, and waiting for a client; `planwright wrap` adds it to one, Ctrl-C ends it",
                 );
             }
-            over_stdio(settings, &upstreams, signals).await?;
+            let served = over_stdio(settings, &upstreams, signals).await;
+            if let Some(page) = page {
+                page.abort();
+            }
+            served?;
         }
         Some(listen) => {
-            let telemetry = telemetry.clone();
-            over_http(
-                settings, &upstreams, &config, telemetry, listen, signals, printer,
-            )
+            let server = HttpServer::bind(HttpSettings {
+                listen,
+                tokens: token::user_file()?,
+                serve: config.serve().clone(),
+                telemetry: telemetry.clone(),
+            })
             .await?;
+            let page = match &store {
+                Some(store) => {
+                    let tools = ui::tools(&arguments.tools, store, &telemetry, printer);
+                    Some(ServedPage::new(&server, store, &config, tools, printer)?)
+                }
+                None => None,
+            };
+            over_http(settings, &upstreams, (server, page), signals, printer).await?;
         }
     }
     if let Some(retention) = retention {
         retention.abort();
-    }
-    if let Some(page) = page {
-        page.abort();
     }
     upstreams.shutdown().await;
     telemetry::close(telemetry).await;
@@ -182,26 +190,18 @@ async fn over_stdio(
 async fn over_http(
     mut settings: GatewaySettings,
     upstreams: &Upstreams,
-    config: &Config,
-    telemetry: Telemetry,
-    listen: SocketAddr,
+    (mut server, page): (HttpServer, Option<ServedPage>),
     mut signals: Signals,
     printer: Printer,
 ) -> Result<(), CommandError> {
-    let serve = config.serve().clone();
-    let most = serve
-        .max_body
-        .as_ref()
-        .map_or(Serve::MAX_BODY, |bound| bound.most);
-    let server = HttpServer::bind(HttpSettings {
-        listen,
-        tokens: token::user_file()?,
-        serve,
-        telemetry,
-    })
-    .await?;
+    let most = settings.config.serve().max_body.as_ref();
+    let most = most.map_or(Serve::MAX_BODY, |bound| bound.most);
     settings.observers.push(Arc::new(Counted(server.metrics())));
     let address = server.address()?;
+    settings.page_address = page
+        .as_ref()
+        .filter(|_| address.ip().is_loopback())
+        .map(|page| page.origin.clone());
     let host = PlanHost::new(settings, upstreams.clone());
     let gateway = Gateway::for_many(Arc::clone(&host) as _, upstreams.clone());
     let stop = CancellationToken::new();
@@ -212,6 +212,9 @@ async fn over_http(
         signals.next().await;
     };
     let put_away = async {
+        if let Some(page) = &page {
+            page.page.close();
+        }
         host.suspend(GRACE).await;
         stop.cancel();
     };
@@ -220,9 +223,19 @@ async fn over_http(
         let served = served.clone();
         async move { served.end_client(&client).await }
     });
+    let watching = async {
+        match &page {
+            Some(page) => page.page.watch().await,
+            None => std::future::pending().await,
+        }
+    };
+    if let Some(page) = &page {
+        server = server.with_page(page.routes());
+    }
     tokio::select! {
         () = server.serve(service, end, put_away) => {}
         never = revocations => match never {},
+        never = watching => match never {},
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 use crate::args::{ToolArguments, UiArguments};
 use crate::error::{CommandError, Exit, reason};
-use crate::inspect::flow;
+use crate::inspect::{explain, flow};
 use crate::planning::dates;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -55,10 +55,15 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     } else {
         open_browser(&url)
             .map_err(|error| {
-                printer.status(&format!(
-                    "no browser could be opened ({}): open the address yourself",
-                    reason(&error)
-                ));
+                // The error of a program that does not exist does not say which one it is.
+                let cause = match error.kind() {
+                    io::ErrorKind::NotFound => {
+                        "no program to open a browser with is installed".to_owned()
+                    }
+                    _ => format!("no browser could be opened: {}", reason(&error)),
+                };
+                printer.status(&cause);
+                printer.status("hint: open the address yourself");
             })
             .ok()
     };
@@ -88,15 +93,25 @@ pub(crate) async fn page(
         CommandError::new(format!("cannot listen on port {port}: {reason}"))
             .hint("choose another port, or leave `--port` out")
     })?;
-    let tools = CommandTools {
+    let tools = tools(arguments, store, telemetry, printer);
+    let settings = page_settings(store, config, tools)?;
+    Ok((server, settings))
+}
+
+/// The tools of the command line, for a page.
+pub(crate) fn tools(
+    arguments: &ToolArguments,
+    store: &Store,
+    telemetry: &Telemetry,
+    printer: Printer,
+) -> Arc<dyn PageTools> {
+    Arc::new(CommandTools {
         arguments: arguments.clone(),
         store: store.clone(),
         telemetry: telemetry.clone(),
         printer,
         scripts: Mutex::default(),
-    };
-    let settings = page_settings(store, config, Arc::new(tools))?;
-    Ok((server, settings))
+    })
 }
 
 /// Opens the browser. It gets the address from a file that only this user can read, since all users can read the arguments of programs, and
@@ -142,6 +157,7 @@ pub(crate) fn page_settings(
         tools,
         person: environment::variable("USER"),
         now: store::now,
+        code_page: explain::page,
         mark_flow: Arc::new(move |drawing, plan, loaded| {
             flow::mark(drawing, plan, loaded, &config);
         }),

@@ -39,6 +39,7 @@ fn commands_are_listed_by_subject() {
       logs         Print the log of a run: its calls in the order of sending, the decisions of people,
                    and the processes that drove it
       attach       Watch a run in progress on this terminal, in whichever process it is
+      cancel       Cancel a run in progress, in whichever process it is
       replay       Replay a run from its journal without any calls, and verify that it decides the same
       diff         Compare two runs: their plans, inputs, and the outcome of each step; or the plans in
                    two files

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use planwright_testkit::fake_server::Recorder;
 use serde_json::{Value, json};
 
-use crate::program::{planwright, spawn_run, write_served_plan};
+use crate::program::{planwright, spawn_run, stderr, write_served_plan};
 use crate::prompts::{assert_screen, screens};
 
 #[test]
@@ -309,4 +309,45 @@ fn a_check_that_takes_very_long_can_be_interrupted() {
         .status();
     assert!(interrupted.unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn another_process_cancels_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let script = json!({"tools": [{"name": "never", "inputSchema": {"type": "object"}, "does": {"never": true}}]});
+    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
+    fs::write(path.join("servers.json"), config.to_string()).unwrap();
+    let plan = json!({"steps": [{"id": "a", "tool": "never"}]});
+    fs::write(path.join("plan.json"), plan.to_string()).unwrap();
+    let cancel = |run: &str| {
+        let output = planwright(path).args(["cancel", run]).output().unwrap();
+        (output.status.code(), stderr(&output))
+    };
+    let mut child = planwright(path)
+        .args(["run", "plan.json", "--servers", "servers.json"])
+        .args(["--format", "events"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ended = None;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "attempt_started" {
+            let (exit, message) = cancel("last");
+            assert_eq!(exit, Some(0), "{message}");
+            let asked = format!("process {}", child.id());
+            assert!(message.contains(&asked), "{message}");
+        }
+        if event["event"] == "run_ended" {
+            ended = Some(event["status"].clone());
+        }
+    }
+    assert_eq!(ended, Some(json!("cancelled")));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let (exit, message) = cancel("last");
+    assert_eq!(exit, Some(2));
+    assert!(message.contains("no process drives the run"), "{message}");
 }

@@ -187,6 +187,9 @@ pub struct ToolV1 {
     pub server: ServerName,
     /// The tool's name at the server.
     pub name: String,
+    /// Its description; missing in data of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// The schema of its arguments.
     pub input_schema: Value,
     /// The schema of its output.
@@ -216,6 +219,7 @@ impl From<&Tool> for ToolV1 {
         Self {
             server: tool.server.clone(),
             name: tool.name.to_string(),
+            description: tool.description.as_deref().map(str::to_owned),
             input_schema: tool.input.as_value().clone(),
             output_schema: tool.output.as_value().clone(),
             read_only: tool.annotations.read_only,
@@ -327,6 +331,9 @@ pub struct ProcessV1 {
     /// The digest of the approval, if a person approved the plan as a whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_plan: Option<PlanConsent>,
+    /// The digest that an approval of the plan as a whole is bound to; absent in headers of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_consent: Option<PlanConsent>,
     /// The number of steps that were known at the start, if the plan was still being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<usize>,

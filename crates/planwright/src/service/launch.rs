@@ -15,9 +15,13 @@ use planwright_engine::{
 
 use super::planwright::{Claim, Open};
 #[cfg(feature = "store")]
+use super::requests::RunRequests;
+#[cfg(feature = "store")]
 use super::run::Learning;
 use super::spec::{EventObserver, ObservedRun, RunSpec};
 use super::{Error, Planwright, Run};
+#[cfg(feature = "store")]
+use crate::stored::plan_consent;
 
 impl Planwright {
     /// Starts or resumes a run, in the tokio runtime that this is called in. Every run starts here, whether of the library, the command line or the gateway: the tools are compared
@@ -37,6 +41,11 @@ impl Planwright {
         spec.options.evaluation.now.get_or_insert_with(run_time);
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
+        #[cfg(feature = "store")]
+        let requests = spec.storage.requests().cloned().map(|store| {
+            let consent = plan_consent(&spec.plan, &spec.options);
+            RunRequests::new(store, spec.id.clone(), consent)
+        });
         let (start, journal) = spec.open()?;
         #[cfg(feature = "store")]
         let engine = match &learning {
@@ -45,10 +54,17 @@ impl Planwright {
         };
         #[cfg(not(feature = "store"))]
         let engine = self.plain_engine();
+        #[cfg(feature = "store")]
+        let approver = match &requests {
+            Some(requests) => requests.approver(spec.approver),
+            None => spec.approver,
+        };
+        #[cfg(not(feature = "store"))]
+        let approver = spec.approver;
         let engine = engine
             .with_options(spec.options)
             .with_approver(Arc::new(ClaimingApprover {
-                approver: spec.approver,
+                approver,
                 _claim: claim,
             }));
         let (handle, events) = engine.try_spawn(start)?;
@@ -58,7 +74,11 @@ impl Planwright {
             plan: spec.plan.plan().name.clone(),
             trace: spec.trace,
         });
+        #[cfg(feature = "store")]
+        let requests = requests.map(|requests| requests.watch(handle.canceller()));
         Ok(Run {
+            #[cfg(feature = "store")]
+            requests,
             handle,
             events,
             id: spec.id,

@@ -9,6 +9,8 @@ mod launch;
 mod options;
 mod planwright;
 #[cfg(feature = "store")]
+mod requests;
+#[cfg(feature = "store")]
 mod resume;
 mod run;
 mod run_builder;

@@ -21,6 +21,8 @@ use super::answers::{AnswerRecord, RecordingBackend};
 #[cfg(feature = "store")]
 use super::launch::BoundBackend;
 use super::planwright::sound;
+#[cfg(feature = "store")]
+use super::requests::RequestWatch;
 use super::spec::EventObserver;
 #[cfg(feature = "store")]
 use super::spec::{RunSpec, RunStorage};
@@ -43,6 +45,9 @@ pub struct Run {
     pub(super) planwright: Planwright,
     pub(super) observers: Vec<EventObserver>,
     pub(super) journal: Option<Arc<dyn Journal>>,
+    /// The requests of other processes, for as long as the run lasts.
+    #[cfg(feature = "store")]
+    pub(super) requests: Option<RequestWatch>,
     #[cfg(feature = "store")]
     /// The store that learns how long calls take.
     pub(super) learning: Option<Learning>,
@@ -158,6 +163,10 @@ impl Run {
             found.extend(more);
             extended
         })?;
+        #[cfg(feature = "store")]
+        if let Some(requests) = &self.requests {
+            requests.extend();
+        }
         self.handle
             .extend(extended.clone())
             .map_err(|_| Error::Ended)?;

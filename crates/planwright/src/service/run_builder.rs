@@ -242,6 +242,8 @@ impl RunBuilder {
                 journal,
                 header,
                 history: self.history,
+                #[cfg(feature = "store")]
+                store: None,
             };
         } else if let Some(history) = self.history {
             spec.storage = RunStorage::History(history);

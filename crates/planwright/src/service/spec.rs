@@ -14,7 +14,7 @@ use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::Error;
 #[cfg(feature = "store")]
-use crate::stored::{NewStoredRun, PreparedResume, StaleStep};
+use crate::stored::{NewStoredRun, PreparedResume, StaleStep, plan_consent};
 
 /// The complete specification of a run. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
 pub struct RunSpec {
@@ -48,6 +48,9 @@ pub enum RunStorage {
         header: Value,
         /// The entries of earlier processes.
         history: Option<History>,
+        /// The store of the journal, if it is that of a stored run: other processes leave their requests there.
+        #[cfg(feature = "store")]
+        store: Option<Store>,
     },
     /// No storage, but steps that are done in an earlier journal are not run again.
     History(History),
@@ -106,6 +109,7 @@ impl RunSpec {
                     journal,
                     header,
                     history,
+                    ..
                 } => (journal, header, history),
                 #[cfg(feature = "store")]
                 RunStorage::New { store, holder, run } => {
@@ -115,12 +119,19 @@ impl RunSpec {
                 }
                 #[cfg(feature = "store")]
                 RunStorage::Resumed {
-                    leased, prepared, ..
-                } => (
-                    Arc::new(leased),
-                    prepared.process.to_value(),
-                    Some(prepared.history),
-                ),
+                    leased,
+                    mut prepared,
+                    ..
+                } => {
+                    // The options have the key by now that secrets are sealed with.
+                    let consent = plan_consent(&self.plan, &self.options);
+                    prepared.process.plan_consent = Some(consent);
+                    (
+                        Arc::new(leased),
+                        prepared.process.to_value(),
+                        Some(prepared.history),
+                    )
+                }
             };
         if let Some(history) = history {
             start = start.after(history);
@@ -139,6 +150,17 @@ impl RunStorage {
         match self {
             Self::New { store, .. } | Self::Resumed { store, .. } => Some(store),
             Self::Nothing | Self::Journal { .. } | Self::History(_) => None,
+        }
+    }
+
+    /// The store in which other processes leave their requests to the run.
+    #[cfg(feature = "store")]
+    pub(super) fn requests(&self) -> Option<&Store> {
+        match self {
+            Self::Journal { store, .. } => store.as_ref(),
+            Self::Nothing | Self::History(_) | Self::New { .. } | Self::Resumed { .. } => {
+                self.store()
+            }
         }
     }
 

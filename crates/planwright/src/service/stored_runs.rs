@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use planwright_core::plan::{Action, PlanTarget};
-use planwright_core::{CheckedPlan, Plan};
+use planwright_core::{CheckedPlan, Plan, PlanConsent};
 use planwright_dialects::Dialect as _;
 use planwright_dialects::native::Native;
 use planwright_engine::RunId;
@@ -16,6 +16,7 @@ use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, Sto
 use super::{Error, Planwright, RunStorage, RunView};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
+use crate::stored::plan_approval::approve_plan;
 use crate::stored::{
     Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions,
 };
@@ -128,6 +129,34 @@ impl Planwright {
         checked.map_err(StoredRunError::from)?;
         let decided = OpenQuestion::decide_all(questions, store, decision, decider, now());
         Ok(decided?)
+    }
+
+    /// Approves the whole plan of a stored run: none of its calls waits any more, as long as the plan, its inputs and its tools are those of
+    /// `consent`. A decision about just one call comes first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStore`], an error of the store, [`StoredRunError::OtherPlan`] if `consent` is not that of the plan that the run has now, or
+    /// [`StoredRunError::Passphrase`].
+    pub fn approve_plan(
+        &self,
+        run: &str,
+        consent: &PlanConsent,
+        decider: &Decider,
+    ) -> Result<(), Error> {
+        let decider = (decider, self.open().requires_passphrase);
+        Ok(approve_plan(self.store()?, run, consent, decider, now())?)
+    }
+
+    /// Asks the process that drives a stored run to cancel it, which it does within a second. Returns that process. `by` is the name of the person,
+    /// as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStore`], or an error of the store: [`StoreError::Idle`] if no process drives the run.
+    pub fn cancel_stored(&self, run: &str, by: Option<String>) -> Result<LeaseHolder, Error> {
+        let asked = self.store()?.request_cancel(run, by, now());
+        Ok(asked.map_err(StoredRunError::from)?)
     }
 
     fn store(&self) -> Result<&Store, Error> {

@@ -7,6 +7,7 @@ mod kept;
 mod listing;
 mod new_run;
 mod passphrase;
+pub(crate) mod plan_approval;
 mod replayed;
 mod resume;
 mod run;

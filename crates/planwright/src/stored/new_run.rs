@@ -11,7 +11,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::redacted_inputs;
 use planwright_store::{LeaseHolder, LeasedRun, NewRun, Store};
 
-use super::StoredRunError;
+use super::{StoredRunError, plan_consent};
 use crate::format::{
     DurationsV1, OptionsV1, PROCESS_SCHEMA, PlanTextV1, ProcessV1, RunV1, ToolSourcesV1, ToolV1,
 };
@@ -110,6 +110,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         revokes_consent: false,
         flow: plan.flow().map(|flow| flow.planner.into()),
         approved_plan: None,
+        plan_consent: Some(plan_consent(plan, options)),
         beginning: None,
         plan: None,
         revision: None,

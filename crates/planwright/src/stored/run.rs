@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use planwright_core::check::CheckedPlan;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Object, ServerName, StepId, Tool, ToolName};
+use planwright_core::{Object, PlanConsent, ServerName, StepId, Tool, ToolName};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
@@ -84,6 +84,7 @@ impl StoredRun {
                 // The file claims that a person approved the plan; no person has done so here.
                 if imported.is_some_and(|imported| index < imported) {
                     opened.approved_plan = None;
+                    opened.plan_consent = None;
                 }
                 if let Some(new) = &opened.plan {
                     plan = new.clone();
@@ -104,6 +105,19 @@ impl StoredRun {
             kept,
             imported,
         })
+    }
+
+    /// Returns the digest that an approval of the whole plan is bound to; `None` if the plan is still being written, or was imported.
+    pub fn plan_consent(&self) -> Option<&PlanConsent> {
+        let latest = |is: fn(&Record) -> bool| {
+            let mut entries = self.entries.iter();
+            entries.rposition(|entry| is(&entry.record))
+        };
+        let extended = latest(|record| matches!(record, Record::Extended { .. }));
+        let is_extended = extended > latest(|record| matches!(record, Record::Opened { .. }));
+        let process = self.process.as_ref();
+        let process = process.filter(|process| process.beginning.is_none() && !is_extended);
+        process?.plan_consent.as_ref()
     }
 
     /// Returns the label of the planner of the latest process, if its plan was checked for where data goes.

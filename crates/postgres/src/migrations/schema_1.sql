@@ -69,6 +69,24 @@ CREATE TABLE decisions (
     UNIQUE (run, address, call_digest)
 );
 
+-- The whole plans that people have approved, for the runs of these plans alone.
+CREATE TABLE plan_approvals (
+    run BIGINT NOT NULL,
+    consent TEXT COLLATE "C" NOT NULL,
+    approved_by TEXT,
+    approved_ns BIGINT NOT NULL,
+    PRIMARY KEY (run, consent)
+);
+
+-- Requests to the process that drives a run to cancel it. Another process that drives the run later is another holder.
+CREATE TABLE cancel_requests (
+    run BIGINT PRIMARY KEY,
+    holder_pid BIGINT NOT NULL,
+    holder_since_ns BIGINT NOT NULL,
+    requested_by TEXT,
+    requested_ns BIGINT NOT NULL
+);
+
 -- Saved plans, all versions.
 CREATE TABLE plans (
     id TEXT COLLATE "C" NOT NULL UNIQUE,

@@ -29,6 +29,7 @@ use tower::{Service, ServiceExt};
 use super::gate::{ClientAccess, RequestGate};
 use super::limits::{HttpLimits, network_of};
 use super::metrics::Metrics;
+use super::page::{PageRoutes, TokenClients};
 use crate::tokens::ServeError;
 use crate::tokens::{TokenCache, TokenFile};
 
@@ -47,6 +48,7 @@ pub struct HttpSettings {
 pub struct HttpServer {
     listener: TcpListener,
     gate: Arc<RequestGate>,
+    page: Option<PageRoutes>,
     shutdown_time: Duration,
     connections: u32,
 }
@@ -69,6 +71,7 @@ impl HttpServer {
         })?;
         Ok(Self {
             listener,
+            page: None,
             shutdown_time: limits.shutdown_time,
             connections: limits.connections,
             gate: Arc::new(RequestGate::new(listen, access, limits, &serve, telemetry)),
@@ -85,6 +88,24 @@ impl HttpServer {
     /// Returns the metrics, for `/metrics`.
     pub fn metrics(&self) -> Metrics {
         self.gate.metrics.clone()
+    }
+
+    /// Serves the page of runs as well, at `/`.
+    #[must_use]
+    pub fn with_page(mut self, page: PageRoutes) -> Self {
+        self.page = Some(page);
+        self
+    }
+
+    /// Returns the clients, unless every process of this machine is one and the same client.
+    pub fn clients(&self) -> Option<TokenClients> {
+        (!self.gate.access.is_open()).then(|| TokenClients(Arc::clone(&self.gate)))
+    }
+
+    /// Returns the rule of the names that the server has, as `Host` has them: its address, and the names that are configured.
+    pub fn host_rule(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let gate = Arc::clone(&self.gate);
+        Arc::new(move |host| gate.is_known_host(host))
     }
 
     /// Calls `end` for each client whose token is taken back, for as long as this is awaited.
@@ -116,7 +137,7 @@ impl HttpServer {
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
-        let routes = super::gate::routes(service, Arc::clone(&self.gate));
+        let routes = super::gate::routes(service, Arc::clone(&self.gate), self.page);
         let connections = ConnectionServer {
             listener: self.listener,
             routes,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,15 +19,17 @@ use axum::routing::get;
 use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use planwright::config::Serve;
+use planwright::engine::Rate;
 use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tower::Service;
 
 use super::connections::{Peer, UnadmittedConnection};
 use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter, WrongTokens};
-use super::limits::{Refusal, Refused};
+use super::limits::{Refusal, Refused, network_of};
 use super::metrics::{ActiveRequest, Metrics};
 use super::origin::{self, HostNames};
+use super::page::PageRoutes;
 use crate::tokens::ServeError;
 use crate::tokens::{TokenCache, TokenOwner};
 
@@ -39,6 +42,8 @@ pub(super) struct RequestGate {
     is_loopback: bool,
     names: HostNames,
     rate: Option<KeyedRateLimiter<ClientId>>,
+    /// The requests for the page without a session, by address.
+    strangers: KeyedRateLimiter<IpAddr>,
     requests: InFlightRequests,
 }
 
@@ -57,6 +62,7 @@ impl RequestGate {
             is_loopback: listen.ip().is_loopback(),
             names: HostNames::new(listen, serve),
             rate: limits.rate.map(KeyedRateLimiter::new),
+            strangers: KeyedRateLimiter::new(STRANGER_RATE),
             requests: InFlightRequests::new(limits.requests),
         }
     }
@@ -73,26 +79,75 @@ impl RequestGate {
     ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         let peer = request.extensions().get().copied();
         let client = self.identify(request.headers(), peer)?;
+        let (mut request, lease) = self.limit(request, &client).await?;
+        // The token was for us: nothing behind the gate may hand it on.
+        request.headers_mut().remove(header::AUTHORIZATION);
+        request.extensions_mut().insert(client);
+        Ok((request, lease))
+    }
+
+    /// Lets a request of a known client in, within its limits.
+    pub(super) async fn limit(
+        &self,
+        request: Request<Body>,
+        client: &ClientId,
+    ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         if let Some(newcomer) = request.extensions().get::<UnadmittedConnection>() {
             newcomer.admit();
         }
         if let Some(rate) = &self.rate {
-            rate.take(&client)
+            rate.take(client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
         }
         // A listening request, which may take hours, uses a connection but no place.
         let place = match *request.method() {
-            Method::POST => Some(self.requests.enter(&client).ok_or(Refusal::TooMany)?),
+            Method::POST => Some(self.requests.enter(client).ok_or(Refusal::TooMany)?),
             _ => None,
         };
+        self.read(request, place).await
+    }
+
+    /// Lets a request of the page without a session in, within the limits of its address.
+    pub(super) async fn limit_stranger(
+        &self,
+        request: Request<Body>,
+        from: IpAddr,
+    ) -> Result<(Request<Body>, ResponseLease), Refusal> {
+        self.strangers
+            .take(&network_of(from))
+            .map_err(|wait| Refusal::TooFast { wait })?;
+        self.read(request, None).await
+    }
+
+    async fn read(
+        &self,
+        request: Request<Body>,
+        place: Option<InFlightPermit>,
+    ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         let limits = &self.limits;
-        let mut request = read_body(request, limits.body, limits.request_time).await?;
-        // The token was for us: nothing behind the gate may hand it on.
-        request.headers_mut().remove(header::AUTHORIZATION);
-        request.extensions_mut().insert(client);
+        let request = read_body(request, limits.body, limits.request_time).await?;
         Ok((request, ResponseLease::new(place, self.metrics.begin())))
     }
+
+    /// Counts a response.
+    pub(super) fn count(&self, response: &Response) {
+        if let Some(Refused(reason)) = response.extensions().get() {
+            self.metrics.refused(reason);
+        }
+        self.metrics.answered(response.status());
+    }
+
+    /// Returns whether the server has this name, as `Host` has it.
+    pub(super) fn is_known_host(&self, host: &str) -> bool {
+        self.names.is_known(host)
+    }
 }
+
+/// The rate of requests for the page without a session from one address: the page itself, and attempts to log in.
+const STRANGER_RATE: Rate = Rate {
+    calls: NonZeroU32::new(60).unwrap(),
+    per: Duration::from_mins(1),
+};
 
 /// Lets requests to the service behind in, and keeps their places until they are answered whole.
 pub(super) async fn admit(
@@ -126,10 +181,7 @@ pub(super) async fn names(
         }
         Err(refusal) => refusal.into_response(),
     };
-    if let Some(Refused(reason)) = response.extensions().get() {
-        gate.metrics.refused(reason);
-    }
-    gate.metrics.answered(response.status());
+    gate.count(&response);
     response
 }
 
@@ -170,7 +222,7 @@ async fn read_body(
 
 /// The guards that are held until a request is answered to the last byte, or its client is gone.
 #[derive(Debug)]
-struct ResponseLease {
+pub(super) struct ResponseLease {
     _permit: Option<InFlightPermit>,
     _active: ActiveRequest,
 }
@@ -183,7 +235,7 @@ impl ResponseLease {
         }
     }
 
-    fn until_answered(self, response: Response) -> Response {
+    pub(super) fn until_answered(self, response: Response) -> Response {
         response.map(|body| Body::new(GuardedBody { body, _guard: self }))
     }
 }
@@ -214,8 +266,8 @@ impl http_body::Body for GuardedBody {
     }
 }
 
-/// `/mcp` is the service; the rest is about the server itself.
-pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>) -> Router
+/// `/mcp` is the service, `/` and `/api` are the page; the rest is about the server itself.
+pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>, page: Option<PageRoutes>) -> Router
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
     S::Response: IntoResponse,
@@ -228,10 +280,13 @@ where
         .route("/metrics", get(metrics))
         .layer(from_fn_with_state(Arc::clone(&gate), figures))
         .with_state(Arc::clone(&gate));
+    // Pages of other origins may call `/mcp`, and never the page: it is outside of their layer.
+    let page = page.map_or_else(Router::new, |page| page.behind(Arc::clone(&gate)));
     Router::new()
         .merge(served)
         .merge(shown)
         .layer(from_fn_with_state(gate, names))
+        .merge(page)
         // Health checks may use any address of the server; the response reveals nothing else.
         .route("/healthz", get(async || "ok\n"))
         .fallback(async || StatusCode::NOT_FOUND)
@@ -315,6 +370,19 @@ impl ClientAccess {
         }
     }
 
+    /// Returns the client whose token has this SHA-256.
+    pub(super) fn client_of_hash(&self, token: &[u8; 32]) -> Option<ClientId> {
+        let owner = self.tokens.as_ref()?.owner_of_hash(token)?;
+        Some(of_token(&owner))
+    }
+
+    /// Counts a wrong token.
+    pub(super) fn count_wrong(&self, from: IpAddr) -> Result<(), Refusal> {
+        self.wrong
+            .take(from)
+            .map_err(|wait| Refusal::TooManyWrong { wait })
+    }
+
     /// Returns the client of a request.
     fn identify(&self, headers: &HeaderMap, from: IpAddr) -> Result<ClientId, Refusal> {
         let Some(tokens) = &self.tokens else {
@@ -329,9 +397,7 @@ impl ClientAccess {
             return Ok(of_token(&name));
         }
         // A valid token is accepted after any number of wrong ones from its address, or a stranger beside a client could lock it out.
-        self.wrong
-            .take(from)
-            .map_err(|wait| Refusal::TooManyWrong { wait })?;
+        self.count_wrong(from)?;
         Err(Refusal::WrongToken {
             challenge: format!("{}, error=\"invalid_token\"", self.challenge).into(),
         })

@@ -8,10 +8,12 @@ mod gate;
 mod limits;
 mod metrics;
 mod origin;
+mod page;
 
 pub use connections::{HttpServer, HttpSettings};
 pub use metrics::Metrics;
 pub use origin::listen_address;
+pub use page::{PageRoutes, SessionClient, TokenClients};
 
 #[cfg(test)]
 mod tests;

@@ -58,7 +58,8 @@ impl HostNames {
         Ok(())
     }
 
-    fn is_known(&self, host: &str) -> bool {
+    /// Returns whether the server has this name, as `Host` has it.
+    pub(super) fn is_known(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Some(name) = without_port(&host) else {
             return false;

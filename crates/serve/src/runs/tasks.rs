@@ -16,14 +16,14 @@ use planwright_engine::run::StepStatus;
 use planwright_engine::{RunStatus, StampedEvent};
 use planwright_mcp::gateway::{GatewayClient, HostCall, TaskRequest};
 use planwright_mcp::{Caller, UpstreamError};
-use planwright_store::RunInfo;
+use planwright_store::{RunInfo, StoreError};
 
-use crate::host::PlanHost;
+use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
 use crate::response::answer::{output_address, stale_reason, step_address};
 use crate::response::content::{contents_at, contents_of_step, json_contents};
-use crate::runs::lookup::FoundRun;
+use crate::runs::lookup::{FoundRun, owner};
 use crate::runs::registry::{RunProgress, TrackedRun};
 use crate::tools::arguments::BadRequest;
 
@@ -68,8 +68,11 @@ impl PlanHost {
         client: &GatewayClient,
         (info, stored): (RunInfo, StoredRun),
     ) -> Result<(), UpstreamError> {
-        if stored.status().is_some() || info.holder.is_some() {
+        if stored.status().is_some() {
             return Ok(());
+        }
+        if info.holder.is_some() {
+            return self.ask_to_cancel(client, &info.id).await;
         }
         let id = info.id.clone();
         let changes = ResumeChanges {
@@ -95,6 +98,23 @@ impl PlanHost {
         Ok(())
     }
 
+    /// Asks another process to cancel a task that it drives.
+    async fn ask_to_cancel(&self, client: &GatewayClient, id: &RunId) -> Result<(), UpstreamError> {
+        let (Some(store), now) = (self.settings.store.clone(), (self.settings.now)()) else {
+            return Ok(());
+        };
+        let (id, by) = (id.clone(), owner(&client.id));
+        let asked =
+            spawn_blocking_limited(move || store.request_cancel(id.as_str(), by, now)).await;
+        let failed = |reason: String| Err(UpstreamError::new(UpstreamError::UNAVAILABLE, reason));
+        match asked {
+            // It has ended meanwhile.
+            Ok(Ok(_) | Err(StoreError::Idle { .. })) => Ok(()),
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(error) => failed(error.to_string()),
+        }
+    }
+
     /// Returns the state of a task. A task of an earlier process is resumed.
     async fn task_state(&self, client: &GatewayClient, id: &str) -> Result<Value, UpstreamError> {
         let invalid = |error: BadRequest| UpstreamError::new(UpstreamError::INVALID, error.0);
@@ -110,6 +130,7 @@ impl PlanHost {
                     let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
                     self.note_run_answer(client, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
+                    let result = self.with_view_token(client, result);
                     return Ok(task(
                         &info.id,
                         "completed",
@@ -143,6 +164,7 @@ impl PlanHost {
             (RunProgress::Ended(summary), _) => {
                 self.note_run_answer(client, Some(&running.plan), &summary);
                 let result = self.run_response(&summary, Some(&running.plan), &running.rerun);
+                let result = self.with_view_token(client, result);
                 task(id, "completed", now, [("result", result)])
             }
             (RunProgress::Suspended, _) => {

@@ -114,6 +114,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/layout_4.sql"),
     include_str!("migrations/layout_5.sql"),
     include_str!("migrations/layout_6.sql"),
+    include_str!("migrations/layout_7.sql"),
 ];
 
 /// Returns true if the file has the newest layout.

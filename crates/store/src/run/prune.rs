@@ -193,6 +193,8 @@ fn remove(
     )?;
     delete("DELETE FROM uses WHERE run = ?1")?;
     delete("DELETE FROM decisions WHERE run = ?1")?;
+    delete("DELETE FROM plan_approvals WHERE run = ?1")?;
+    delete("DELETE FROM cancel_requests WHERE run = ?1")?;
     delete("DELETE FROM runs WHERE key = ?1")?;
     let freed = connection.free_bytes()?.saturating_sub(before);
     Ok(Some((values, freed)))

@@ -39,14 +39,11 @@ pub(crate) async fn cancel(
         if state.running.cancel(&info.id) {
             return Ok(Json(RunReference { run: info.id }));
         }
-        Err(match info.holder {
-            Some(holder) => ApiError::conflict(format!(
-                "another process (pid {}) drives the run",
-                holder.pid
-            ))
-            .help("end it there, with Ctrl-C"),
-            None => ApiError::conflict("no process drives the run"),
-        })
+        let person = visitor.client().map(str::to_owned);
+        let person = person.or_else(|| state.settings.person.clone());
+        let service = &state.settings.service;
+        service.cancel_stored(info.id.as_str(), person)?;
+        Ok(Json(RunReference { run: info.id }))
     })
     .await
 }

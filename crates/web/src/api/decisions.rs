@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use planwright::core::{Schema, Value};
-use planwright::engine::Decision;
+use planwright::core::{PlanConsent, Schema, Value};
+use planwright::engine::{Decision, RunId};
 use planwright::store::StoreError;
 use planwright::stored::{
-    ArgumentFault, Decider, Passphrase, StoredRun, StoredRunError, argument_faults,
+    ArgumentFault, Decider, OpenQuestion, Passphrase, StoredRun, StoredRunError, argument_faults,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::input::JsonBody;
 use crate::board::Question;
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
-use crate::session::{MAX_WRONG_PASSPHRASES, Visitor};
+use crate::session::Visitor;
 
 /// The calls that wait for a decision.
 #[derive(Serialize)]
@@ -46,6 +46,8 @@ pub(crate) struct NewDecisions {
     /// The calls, as they were shown.
     decisions: Vec<ShownCall>,
     decision: DecisionWord,
+    /// The digest of the plan, if it is approved as a whole: then `decisions` names all calls that wait.
+    plan_digest: Option<PlanConsent>,
     /// The arguments in place of those of the call, for `change`.
     arguments: Option<Value>,
     /// The reason of a rejection.
@@ -101,6 +103,9 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
             .help("look at the calls that wait now")
         })?);
     }
+    if let Some(digest) = &new.plan_digest {
+        check_plan(state, &info.id, digest, (&new.decisions, &open))?;
+    }
     if let Decision::Approve { args: Some(args) } = &decision {
         let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
         for question in &questions {
@@ -117,19 +122,52 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
         }
     }
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
-    let stored = state
-        .settings
-        .service
-        .decide_all(&questions, &decision, &decider);
+    let service = &state.settings.service;
+    let stored = service.decide_all(&questions, &decision, &decider);
     stored.map_err(|error| match error {
         planwright::service::Error::StoredRun(StoredRunError::Store(
             error @ StoreError::Decided { .. },
         )) => ApiError::conflict(error.to_string()).help("a decision stands once it is made"),
         other => other.into(),
     })?;
+    // Last, so that it is not approved if one of its calls was decided about elsewhere meanwhile.
+    if let Some(digest) = &new.plan_digest {
+        service.approve_plan(info.id.as_str(), digest, &decider)?;
+    }
     Ok(Decided {
         decided: questions.len(),
     })
+}
+
+/// Checks that the approval of a whole plan is about the plan that was shown, and about all calls of it that wait.
+fn check_plan(
+    state: &PageState,
+    run: &RunId,
+    digest: &PlanConsent,
+    (shown, open): (&[ShownCall], &[OpenQuestion]),
+) -> Result<(), ApiError> {
+    let stored = StoredRun::read(&state.settings.store, run.as_str())?;
+    if stored.plan_consent() != Some(digest) {
+        return Err(ApiError::conflict(
+            "the plan is not the one that was shown, or is still being written",
+        )
+        .help("look at the plan that the run has now"));
+    }
+    let decided = state.settings.store.decisions(run.as_str())?;
+    let mut undecided = open.iter().filter(|question| {
+        let digest = question.digest();
+        !decided.iter().any(|decision| decision.digest == digest)
+    });
+    let left_out =
+        undecided.find(|question| !shown.iter().any(|call| call.at == question.at.to_string()));
+    match left_out {
+        Some(question) => Err(ApiError::conflict(format!(
+            "the call of `{}` waits as well, and was not shown",
+            question.at
+        ))
+        .help("look at the calls that wait now")),
+        None => Ok(()),
+    }
 }
 
 impl NewDecisions {
@@ -140,6 +178,9 @@ impl NewDecisions {
         let has_arguments = self.arguments.is_some();
         if has_arguments != (self.decision == DecisionWord::Change) {
             return Err(ApiError::bad("`arguments` belong to `change` alone"));
+        }
+        if self.plan_digest.is_some() && self.decision != DecisionWord::Approve {
+            return Err(ApiError::bad("`plan_digest` belongs to `approve` alone"));
         }
         if has_arguments && self.decisions.len() > 1 {
             return Err(ApiError::bad("`change` is about one call"));
@@ -176,10 +217,11 @@ pub(super) fn decider(
         return Ok(decider);
     };
     // Counted before the comparison, which is slow by design, so that guesses beyond the limit learn nothing and cost nothing.
+    let party = visitor.party();
     let attempts = &state.wrong_passphrases;
-    attempts.take("passphrases", MAX_WRONG_PASSPHRASES)?;
+    attempts.take(party.as_ref(), "passphrases")?;
     let confirmed = passphrase.confirm(entered)?;
-    attempts.give_back();
+    attempts.give_back(party.as_ref());
     Ok(decider.confirmed(confirmed))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
@@ -64,11 +64,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
     Parameters(parameters): Parameters<EventParameters>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let permit = Arc::clone(&state.streams).try_acquire_owned();
-    let permit = permit.map_err(|_| {
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open")
-            .help("close one of them")
-    })?;
+    let permit = state.streams.enter(&visitor)?;
     // A browser that reconnects says how far it is.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let last = last.and_then(|id| id.parse().ok());
@@ -129,15 +125,22 @@ struct WatchedRun {
 }
 
 impl Follower {
-    /// The next event; `None` if the store cannot be read any more, so that the page connects again.
+    /// The next event; `None` if the session or the server ends, or the store cannot be read any more, so that the page connects again.
     async fn next(&mut self) -> Option<Event> {
+        let state = Arc::clone(&self.state);
         loop {
+            if !state.sessions.is_open(&self.visitor) {
+                return None;
+            }
             if let Some(event) = self.pending.pop() {
                 return Some(event);
             }
-            if let Err(error) = self.wait().await {
-                tracing::warn!(?error, "a page cannot follow the store");
-                return None;
+            tokio::select! {
+                waited = self.wait() => if let Err(error) = waited {
+                    tracing::warn!(?error, "a page cannot follow the store");
+                    return None;
+                },
+                () = state.streams.closed() => return None,
             }
         }
     }

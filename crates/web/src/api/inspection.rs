@@ -13,6 +13,7 @@ use planwright::stored::StoredRun;
 
 use crate::error::ApiError;
 use crate::page::PageState;
+use crate::plans::RunPlan;
 
 /// The number of runs that are cached.
 const CACHED: usize = 4;
@@ -23,8 +24,7 @@ pub(crate) struct Inspection {
     pub(crate) stored: StoredRun,
     pub(crate) states: StepStates,
     pub(crate) history: History,
-    /// The plan, or the reason why it cannot be shown.
-    pub(crate) plan: Result<CheckedPlan, String>,
+    pub(crate) plan: Arc<RunPlan>,
     /// The summary, or the reason why the journal cannot be replayed.
     summary: std::sync::OnceLock<Result<RunSummary, String>>,
 }
@@ -63,24 +63,24 @@ impl Inspection {
             info: info.clone(),
             states,
             history: stored.history()?,
-            plan: stored.latest_plan().map_err(|error| error.to_string()),
+            plan: state.board.plans().of(&info.id, &stored),
             stored,
             summary: std::sync::OnceLock::new(),
         })
     }
 
-    /// The drawing of the plan, with the ways of untrusted and private values.
-    pub(crate) fn drawing(&self, state: &PageState) -> Result<Drawing, ApiError> {
-        let plan = self.plan()?;
-        let mut drawing = Drawing::of(plan);
-        (state.settings.mark_flow)(&mut drawing, plan, &self.stored.shown());
-        Ok(drawing)
-    }
-
     pub(crate) fn plan(&self) -> Result<&CheckedPlan, ApiError> {
         self.plan
+            .checked
             .as_ref()
             .map_err(|reason| ApiError::conflict(reason.clone()))
+    }
+
+    /// The drawing of the plan, with the ways of untrusted and private values.
+    pub(crate) fn drawing(&self, state: &PageState) -> Result<&Drawing, ApiError> {
+        self.plan
+            .drawing(&*state.settings.mark_flow, &self.stored)
+            .map_err(ApiError::conflict)
     }
 
     /// The summary of the run, by a replay of its journal.

@@ -40,7 +40,7 @@ pub(crate) struct RunPicture {
     states: IndexMap<String, StepStateEntry>,
     questions: Vec<Arc<Question>>,
     revisions: Vec<Revision>,
-    /// True if a process of this page runs it, so that the page can cancel it.
+    /// True if a process drives it, which the page can ask to cancel it.
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
@@ -69,12 +69,12 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
     let info = find(state, visitor, id)?;
     let (run, questions) = state.board.row(&info)?;
     let read = Inspections::read(state, &info)?;
-    let drawing = read.drawing(state);
-    let (graph, no_graph) = match &drawing {
-        Ok(drawing) => (Some(drawing.layout(&BTreeSet::new())), None),
-        Err(_) => (None, read.plan.as_ref().err().cloned()),
+    let layout = read.plan.layout(&*state.settings.mark_flow, &read.stored);
+    let (graph, no_graph) = match layout {
+        Ok(layout) => (Some(layout.clone()), None),
+        Err(reason) => (None, Some(reason.to_owned())),
     };
-    let plan = read.plan.as_ref().ok();
+    let plan = read.plan.checked.as_ref().ok();
     let is_driven = info.holder.is_some();
     let revision = |(index, change): (usize, PlanChange)| Revision {
         number: index + 2,
@@ -96,7 +96,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
             .enumerate()
             .map(revision)
             .collect(),
-        can_cancel: state.running.has(&info.id),
+        can_cancel: is_driven,
         can_resume: !is_driven
             && run.status != "succeeded"
             && !read.stored.is_unfinished()
@@ -124,9 +124,11 @@ pub(crate) async fn graph(
         let info = find(&state, &visitor, &id)?;
         let open = parameters.open.unwrap_or_default();
         let open = open.split(',').filter(|at| !at.is_empty());
-        let open = open.map(str::to_owned).collect();
-        let drawing = match parameters.revision {
-            None => Inspections::read(&state, &info)?.drawing(&state)?,
+        let open: BTreeSet<String> = open.map(str::to_owned).collect();
+        let layout = match parameters.revision {
+            None => Inspections::read(&state, &info)?
+                .drawing(&state)?
+                .layout(&open),
             Some(number) => {
                 let stored = planwright::stored::StoredRun::read(&state.settings.store, &id)?;
                 let missing = || ApiError::missing("plan", &number.to_string());
@@ -135,10 +137,10 @@ pub(crate) async fn graph(
                 let plan = stored.latest_plan()?;
                 let mut drawing = planwright::drawing::Drawing::of(&plan);
                 (state.settings.mark_flow)(&mut drawing, &plan, &stored.shown());
-                drawing
+                drawing.layout(&open)
             }
         };
-        Ok(Json(drawing.layout(&open)))
+        Ok(Json(layout))
     })
     .await
 }
@@ -201,7 +203,7 @@ pub(crate) async fn timeline(
     blocking(move || {
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
-        let plan = read.plan.as_ref().ok();
+        let plan = read.plan.checked.as_ref().ok();
         let options = read.stored.options();
         let expected = plan.map(|plan| {
             estimate(

@@ -21,11 +21,6 @@ struct DrivenRun {
 }
 
 impl RunningRuns {
-    /// Returns whether this process drives a run.
-    pub(crate) fn has(&self, id: &RunId) -> bool {
-        self.lock().contains_key(id)
-    }
-
     /// Cancels a run. Returns false if another process drives it, or none.
     pub(crate) fn cancel(&self, id: &RunId) -> bool {
         let running = self.lock();

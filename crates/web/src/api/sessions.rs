@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +26,16 @@ struct Opened {
 
 pub(crate) async fn open(
     State(state): State<Arc<PageState>>,
+    headers: HeaderMap,
     JsonBody(login): JsonBody<Login>,
 ) -> Result<Response, ApiError> {
     let NewSession { cookie, key } = state.sessions.open(&login.token)?;
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+    let is_encrypted = origin.is_some_and(|origin| origin.starts_with(b"https://"));
     let cookie = format!(
-        "{}={cookie}; HttpOnly; SameSite=Strict; Path=/",
-        state.cookie
+        "{}={cookie}; HttpOnly; SameSite=Strict; Path=/{}",
+        state.cookie,
+        if is_encrypted { "; Secure" } else { "" }
     );
     let cookie = HeaderValue::try_from(cookie)
         .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;

@@ -78,7 +78,7 @@ pub(crate) fn detail(
         .steps()
         .find(|(at, _)| at.to_string() == address);
     let summary = read.step(address);
-    let plan = read.plan.as_ref().ok();
+    let plan = read.plan.checked.as_ref().ok();
     let at: Arc<Address> = match (&past, summary) {
         (Some((at, _)), _) => Arc::clone(at),
         (None, Some(summary)) => Arc::clone(&summary.at),
@@ -178,7 +178,7 @@ pub(crate) fn detail(
 
 /// The address of a step of the plan itself that has not begun.
 fn planned(read: &Inspection, address: &str) -> Option<Address> {
-    let steps = &read.plan.as_ref().ok()?.plan().steps;
+    let steps = &read.plan.checked.as_ref().ok()?.plan().steps;
     let of_step = steps.iter().map(|step| Address {
         inside: None,
         instance: None,

@@ -32,9 +32,6 @@ use crate::tools::OpenTools;
 
 pub(super) use example::example;
 
-/// The page of a diagnostic code.
-const CODE_PAGES: &str = "https://github.com/planwright/planwright/blob/main/docs/codes";
-
 /// A plan that a person writes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,8 +61,8 @@ struct DiagnosticEntry {
     severity: Severity,
     message: String,
     help: Option<String>,
-    /// The page of the code.
-    page: String,
+    /// The page of the code, in Markdown.
+    page: &'static str,
     pointer: String,
     /// The part of the text, in UTF-16 units.
     start: Option<usize>,
@@ -118,7 +115,7 @@ pub(crate) async fn check(
     JsonBody(written): JsonBody<WrittenPlan>,
 ) -> Result<Json<CheckResult>, ApiError> {
     if !state.settings.tools.can_run() {
-        return blocking(move || drawn(written).map(Json)).await;
+        return blocking(move || drawn(&state, written).map(Json)).await;
     }
     may_run(&state, &visitor)?;
     let tools = listed(&state).await?;
@@ -126,7 +123,7 @@ pub(crate) async fn check(
 }
 
 /// A plan as it is written, without tools to check it against: a view of a client has the result of its check already.
-fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
+fn drawn(state: &PageState, written: WrittenPlan) -> Result<CheckResult, ApiError> {
     let loaded = read(&written.text, named(written.dialect.as_ref()))?.with_inputs(written.inputs);
     let plan = loaded.plan.as_ref();
     let graph =
@@ -136,7 +133,7 @@ fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
         ok: plan.is_some() && !loaded.diagnostics.has_errors(),
         inputs: inputs.iter().map(InputEntry::of).collect(),
         dialect: loaded.dialect,
-        diagnostics: entries(&loaded.diagnostics, &written.text),
+        diagnostics: entries(state, &loaded.diagnostics, &written.text),
         graph,
         estimate: None,
     })
@@ -170,7 +167,7 @@ fn checked(
     Ok(CheckResult {
         ok: plan.is_some(),
         dialect: loaded.dialect,
-        diagnostics: entries(&loaded.diagnostics, &written.text),
+        diagnostics: entries(state, &loaded.diagnostics, &written.text),
         graph,
         estimate,
         inputs,
@@ -206,7 +203,7 @@ impl EstimateEntry {
 }
 
 /// The diagnostics with their places in `text`, as editors count.
-fn entries(diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
+fn entries(state: &PageState, diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
     let mut offsets: Vec<usize> = diagnostics
         .iter()
         .filter_map(|diagnostic| diagnostic.span)
@@ -225,7 +222,7 @@ fn entries(diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
             severity: diagnostic.severity,
             message: diagnostic.message.clone(),
             help: diagnostic.help.clone(),
-            page: format!("{CODE_PAGES}/{}.md", diagnostic.code),
+            page: (state.settings.code_page)(diagnostic.code),
             pointer: diagnostic.pointer.clone(),
             start: start.map(|place| place.offset),
             end: end.map(|place| place.offset),
@@ -332,6 +329,8 @@ pub(crate) struct PlanToRun {
     #[serde(default)]
     inputs: Object,
     mode: Mode,
+    /// The script of the simulated tools, as a file for `--simulate` has it; without it each tool answers with an example of its output.
+    simulate: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Deserialize)]
@@ -357,12 +356,20 @@ pub(crate) async fn run(
     JsonBody(new): JsonBody<PlanToRun>,
 ) -> Result<Json<Started>, ApiError> {
     may_run(&state, &visitor)?;
+    if new.simulate.is_some() && new.mode != Mode::Simulated {
+        return Err(ApiError::bad("`simulate` belongs to `simulated` alone"));
+    }
     let loaded = read(&new.text, named(new.dialect.as_ref()))?.with_inputs(new.inputs);
     let tools = match new.mode {
         Mode::Dry => listed(&state).await?,
         Mode::Simulated => {
-            let listed = listed(&state).await?;
-            let simulated = state.settings.tools.simulate(script(&listed)).await?;
+            let script = match &new.simulate {
+                Some(text) => Value::from_json(text).map_err(|error| {
+                    ApiError::bad(format!("the simulated tools are not JSON: {error}"))
+                })?,
+                None => script(&listed(&state).await?),
+            };
+            let simulated = state.settings.tools.simulate(script).await?;
             OpenTools {
                 service: simulated.service.without_learning(),
                 ..simulated

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright::argument_sources::{ArgumentSource, argument_sources, step_at};
 use planwright::call_view;
-use planwright::core::{ServerName, Value};
+use planwright::core::{PlanConsent, ServerName, Value};
 use planwright::engine::journal::Record;
 use planwright::engine::{Decision, RunId};
 use planwright::format::{RunClock, ToolV1, timestamp};
@@ -13,6 +13,7 @@ use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use serde::Serialize;
 
 use crate::error::ApiError;
+use crate::plans::PlanCache;
 
 /// A call that waits for the decision of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +27,8 @@ pub(crate) struct Question {
     pub(crate) server: ServerName,
     /// The title of the step in the plan.
     pub(crate) description: Option<String>,
+    /// The tool's description, as its server has it.
+    pub(crate) tool_description: Option<String>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) arguments: Value,
     /// The arguments line by line, with escapes in place of characters that cannot be seen.
@@ -36,6 +39,8 @@ pub(crate) struct Question {
     pub(crate) changes: Vec<String>,
     pub(crate) asked: Option<String>,
     pub(crate) digest: Arc<str>,
+    /// The digest that an approval of the whole plan has to name; none for a plan that is still being written.
+    pub(crate) plan_digest: Option<PlanConsent>,
     pub(crate) input_schema: Option<Value>,
     pub(crate) earlier: Vec<EarlierDecision>,
     /// The decision that is stored and not yet applied: `approve`, `change` or `reject`.
@@ -68,9 +73,9 @@ impl Question {
     /// The calls of a run that wait. It blocks on the disk.
     pub(crate) fn of_run(
         store: &Store,
+        plans: &PlanCache,
         info: &RunInfo,
-        plan: Option<&str>,
-        client: Option<Arc<str>>,
+        (name, client): (Option<&str>, Option<Arc<str>>),
     ) -> Result<Vec<Self>, ApiError> {
         let stored = match StoredRun::read(store, info.id.as_str()) {
             Ok(stored) => stored,
@@ -80,29 +85,30 @@ impl Question {
         };
         let history = stored.history()?;
         // A plan that is not sound any more has no sources to show; the call is the same.
-        let checked = stored.latest_plan().ok();
+        let plan = plans.of(&info.id, &stored);
+        let checked = plan.checked.as_ref().ok();
         let open = OpenQuestion::of(&info.id, &history);
         let questions = open.into_iter().map(|question| {
             let tools = stored.process.iter().flat_map(|process| &process.tools);
             let tool = tools.into_iter().find(|tool| {
                 tool.server == question.subject.server && *tool.name == *question.subject.tool
             });
-            let found = checked
-                .as_ref()
-                .and_then(|plan| step_at(plan, &question.at));
+            let found = checked.and_then(|plan| step_at(plan, &question.at));
             let (asked, earlier) = journaled(&stored, info, &question);
             Self {
                 run: info.id.clone(),
-                plan: plan.map(str::to_owned),
+                plan: name.map(str::to_owned),
                 at: question.at.to_string(),
                 step: question.at.step.to_string(),
                 description: found.and_then(|(step, _)| step.title.as_deref().map(str::to_owned)),
+                tool_description: tool.and_then(|tool| tool.description.clone()),
                 annotations: tool.map(Annotations::of),
                 arguments_shown: call_view::arguments(&question.subject.args),
-                sources: (checked.as_ref())
+                sources: checked
                     .map(|plan| argument_sources(plan, &question.at))
                     .unwrap_or_default(),
                 digest: question.digest().into(),
+                plan_digest: stored.plan_consent().cloned(),
                 input_schema: tool.map(|tool| tool.input_schema.clone()),
                 asked,
                 earlier,

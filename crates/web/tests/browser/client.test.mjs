@@ -156,6 +156,23 @@ test('a person follows a run in the client and approves its call', async () => {
   await finish(page);
 });
 
+test('a task is shown as the run that it is, and the view asks to resume it', async () => {
+  const of = await client();
+  const input = { plan: payBack };
+  const result = await of.call('execute_plan', input);
+  const { run } = result.structuredContent;
+  const handle = { resultType: 'task', taskId: run, status: 'working', _meta: result._meta };
+  const { page, view } = await show(of, input, handle);
+  await view.locator('.run-header').getByText('waiting').waitFor();
+  await view.getByRole('button', { name: 'Resume…' }).click();
+  await view.getByRole('dialog').getByRole('button', { name: 'Resume the run' }).click();
+  await view.getByRole('dialog').waitFor({ state: 'detached' });
+  const message = page.sent.find(({ method }) => method === 'ui/message');
+  assert.match(message.params.content[0].text, new RegExp(`${run} with resume_plan`));
+  assert.equal(await view.getByRole('button', { name: 'Cancel…' }).count(), 0);
+  await finish(page);
+});
+
 test('a checked plan opens in the workbench', async () => {
   const of = await client();
   const input = { plan: { steps: [{ id: 'a', tool: 'simulated.nothing_of_the_kind' }] } };
@@ -233,6 +250,11 @@ test('a model decides nothing: it has no token, and a token is used once', async
   assert.equal((await of.call('decide_call', { ...wrong, tokens: { [digest]: one } })).structuredContent.status, 422);
   const unread = await of.call('decide_call', { ...wrong, arguments: '{', tokens: { [digest]: one } });
   assert.match(unread.content[0].text, /`arguments` is not JSON/);
+  // The approval of the whole plan has a token of its own.
+  const plan = inbox.structuredContent.body.questions.find((question) => question.run === run).plan_digest;
+  assert.ok(inbox._meta['planwright/decide'][plan]);
+  await refused('decide_call', { ...decision, plan_digest: plan, tokens: { [digest]: one } });
+  await refused('decide_call', { ...decision, plan_digest: plan, tokens: { [digest]: one, [plan]: one } });
   const decided = await of.call('decide_call', { ...decision, tokens: { [digest]: one } });
   assert.equal(decided.structuredContent.status, 200);
   await refused('decide_call', { ...decision, tokens: { [digest]: one } });

@@ -141,6 +141,25 @@ test('all calls of a loop are decided together, and then all of a run', async ()
   await finish(page);
 });
 
+test('a whole plan is approved with what it is bound to, and asks no more', async () => {
+  const plan = { ...payBack, name: 'twice', steps: [...payBack.steps, { id: 'again', tool: 'refund', args: { order: 'o-2', amount: 1 }, after: ['back'] }] };
+  const run = await begin(plan);
+  const page = await open(run);
+  const call = side(page);
+  await call.getByLabel('The whole plan').check();
+  await call.getByText('and every later call of this plan').waitFor();
+  await call.getByLabel('The plan that you approve').waitFor();
+  assert.equal(await call.getByRole('button', { name: 'Reject…' }).count(), 0);
+  await checkAccess(page, 'the whole plan');
+  await screenshot(page, 'inbox-plan');
+  await call.getByRole('button', { name: 'Approve the whole plan' }).click();
+  await page.getByRole('status').filter({ hasText: 'Approved: the whole plan.' }).waitFor();
+  const stored = page.getByRole('region', { name: 'Stored decisions' }).getByRole('listitem').filter({ hasText: run.slice(0, 8) });
+  await stored.getByRole('button', { name: 'Resume the run' }).click();
+  await page.locator('.run-header').getByText('succeeded').waitFor();
+  await finish(page);
+});
+
 test('the keyboard alone suffices for a decision', async () => {
   const run = await begin(payBack);
   const page = await browser.open(world);

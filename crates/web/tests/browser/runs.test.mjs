@@ -275,3 +275,15 @@ test('the keys reach every screen and row', async () => {
   await page.getByRole('heading', { name: 'Workbench' }).waitFor();
   await finish(page);
 });
+
+test('a run of another process is cancelled', async () => {
+  const process = world.beginPlan({ ...payBack, name: 'elsewhere' }, '--approve', 'wait');
+  const page = await browser.open(world);
+  await page.getByRole('row').filter({ hasText: 'elsewhere' }).getByRole('link').first().click();
+  await page.getByRole('link', { name: 'Decide 1 call' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel…' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
+  await page.locator('.run-header').getByText('cancelled').waitFor();
+  assert.equal((await process.ended).code, 130);
+  await finish(page);
+});

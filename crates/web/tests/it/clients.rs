@@ -1,27 +1,47 @@
 //! A page for the clients of a gateway: each sees its own runs only.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
+use planwright::stored::Passphrase;
 use planwright_web::{Access, PageClients};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use crate::world::{PAY, World};
 
-struct Clients;
+/// Clients whose token is `secret of NAME`.
+#[derive(Clone)]
+struct Clients(Arc<Mutex<Vec<&'static str>>>);
 
-impl PageClients for Clients {
-    fn client(&self, token: &str) -> Option<Arc<str>> {
-        Some(format!("token:{}", token.strip_prefix("secret of ")?).into())
+impl Clients {
+    fn new(names: &[&'static str]) -> Self {
+        Self(Arc::new(Mutex::new(names.to_vec())))
     }
 
-    fn is_known(&self, client: &str) -> bool {
-        client != "token:gone"
+    /// A page for them, where the first one has a session.
+    fn world(&self) -> World {
+        let first = format!("secret of {}", self.0.lock().unwrap()[0]);
+        World::with_access(Access::Clients(Arc::new(self.clone())), &first)
+    }
+
+    fn revoke(&self, name: &str) {
+        self.0.lock().unwrap().retain(|known| *known != name);
+    }
+}
+
+impl PageClients for Clients {
+    fn client(&self, token: &[u8; 32]) -> Option<Arc<str>> {
+        let known = self.0.lock().unwrap();
+        let mut found = known
+            .iter()
+            .filter(|name| Sha256::digest(format!("secret of {name}"))[..] == token[..]);
+        found.next().map(|name| format!("token:{name}").into())
     }
 }
 
 #[test]
 fn a_run_of_another_client_does_not_exist() {
-    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+    let world = Clients::new(&["ada", "bob"]).world();
     world.run(PAY, "own", Some("token:ada"));
     world.run(PAY, "other", Some("token:bob"));
     world.run(PAY, "none", None);
@@ -61,7 +81,7 @@ fn a_run_of_another_client_does_not_exist() {
 
 #[test]
 fn a_client_starts_no_programs() {
-    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+    let world = Clients::new(&["ada", "bob"]).world();
     world.run(PAY, "own", Some("token:ada"));
     assert_eq!(world.get("config").1["can_run"], false);
     assert_eq!(world.get("tools").0, 403);
@@ -72,10 +92,68 @@ fn a_client_starts_no_programs() {
 }
 
 #[test]
-fn a_session_ends_with_the_token() {
-    let world = World::with_access(Access::Clients(Arc::new(Clients)), "secret of ada");
+fn a_session_ends_with_its_token() {
+    let clients = Clients::new(&["ada", "gone"]);
+    let world = clients.world();
     let gone = world.log_in("secret of gone");
-    assert_eq!(world.get_as(&gone, "runs").0, 401);
+    assert_eq!(world.get_as(&gone, "runs").0, 200);
+    let mut stream = world.read("events").header("cookie", &gone).send();
+    assert_eq!(stream.message().unwrap()["questions"], json!([]));
+    clients.revoke("gone");
+    let (status, body) = world.get_as(&gone, "runs");
+    assert_eq!(status, 401);
+    assert_eq!(
+        body["error"]["help"],
+        "log in with the token of your client"
+    );
+    // An open stream ends before it shows anything more.
+    world.run(PAY, "r1", Some("token:gone"));
+    assert_eq!(stream.message(), None);
+    assert_eq!(world.get("runs").0, 200);
+}
+
+#[test]
+fn the_sessions_of_a_client_end_no_others() {
+    let world = Clients::new(&["ada", "bob"]).world();
+    let first = world.log_in("secret of bob");
+    for _ in 0..64 {
+        world.log_in("secret of bob");
+    }
+    assert_eq!(world.get_as(&first, "runs").0, 401);
+    assert_eq!(world.get("runs").0, 200);
+}
+
+#[test]
+fn wrong_passphrases_of_a_client_lock_no_other_out() {
+    let world = Clients::new(&["ada", "bob"]).world();
+    Passphrase::set(&world.store, Some("correct horse")).unwrap();
+    world.run(PAY, "r1", Some("token:ada"));
+    world.run(PAY, "r2", Some("token:bob"));
+    let bob = world.log_in("secret of bob");
+    let (_, inbox) = world.get_as(&bob, "inbox");
+    let question = &inbox["questions"][0];
+    let guess = |passphrase: &str| {
+        let body = json!({
+            "run": "r2",
+            "decisions": [{"at": "pay", "digest": question["digest"]}],
+            "decision": "approve",
+            "passphrase": passphrase,
+        });
+        world.post_as(&bob, "decisions", &body).0
+    };
+    for _ in 0..5 {
+        assert_eq!(guess("wrong horse"), 403);
+    }
+    // The right one is not tried any more.
+    assert_eq!(guess("correct horse"), 429);
+    let question = world.question("r1");
+    let body = json!({
+        "run": "r1",
+        "decisions": [{"at": "pay", "digest": question["digest"]}],
+        "decision": "approve",
+        "passphrase": "correct horse",
+    });
+    assert_eq!(world.post("decisions", &body).0, 200);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_question_shows_the_whole_call() {
     let world = World::new();
     world.run(PAY, "r1", None);
     let mut question = world.question("r1");
-    for varying in ["asked", "digest"] {
+    for varying in ["asked", "digest", "plan_digest"] {
         assert!(question[varying].is_string());
         question[varying] = json!("[varies]");
     }
@@ -238,4 +238,103 @@ fn a_run_goes_on_after_a_decision() {
         }
     }
     assert_eq!(world.get("runs/r1/report").1["output"]["pay"], "paid");
+}
+
+/// Two payments, one after the other.
+const TWICE: &str = r#"{"name": "twice", "steps": [
+    {"id": "first", "tool": "bank.pay", "args": {"to": "bob", "amount": 1}},
+    {"id": "second", "tool": "bank.pay", "args": {"to": "eve", "amount": 2}, "after": ["first"]}
+]}"#;
+
+#[test]
+fn a_whole_plan_is_approved_by_its_digest() {
+    let world = World::new();
+    world.run(TWICE, "r1", None);
+    let question = world.question("r1");
+    assert_eq!(question["at"], "first");
+    let whole = decision(&question, &json!({"plan_digest": question["plan_digest"]}));
+    assert_eq!(
+        world.post("decisions", &whole),
+        (200, json!({"decided": 1}))
+    );
+    // It counts once, like any other.
+    assert_eq!(world.post("decisions", &whole).0, 409);
+    let stream = world.read("events?run=r1").header("cookie", world.cookie());
+    let mut stream = stream.send();
+    assert_eq!(world.post("runs/r1/resume", &json!({})).0, 200);
+    loop {
+        let event = stream.message().expect("the stream lasts");
+        if event["run"]["status"] == "succeeded" {
+            break;
+        }
+    }
+    // Another run of the same plan asks again.
+    world.run(TWICE, "r2", None);
+    assert_eq!(world.question("r2")["at"], "first");
+}
+
+#[test]
+fn a_plan_is_not_approved_by_another_digest() {
+    let world = World::new();
+    world.run(TWICE, "r1", None);
+    world.run(&TWICE.replace("\"eve\"", "\"mallory\""), "r2", None);
+    let question = world.question("r1");
+    let other = world.question("r2")["plan_digest"].clone();
+    assert_ne!(question["plan_digest"], other);
+    for digest in [other, json!("0"), json!(""), question["digest"].clone()] {
+        let (status, body) = world.post(
+            "decisions",
+            &decision(&question, &json!({"plan_digest": digest})),
+        );
+        assert_eq!(status, 409, "{body}");
+    }
+    let own = question["plan_digest"].clone();
+    let reject = json!({"plan_digest": own, "decision": "reject"});
+    assert_eq!(
+        world.post("decisions", &decision(&question, &reject)).0,
+        400
+    );
+    let arguments = json!({"to": "bob", "amount": 2});
+    let change = json!({"plan_digest": own, "decision": "change", "arguments": arguments});
+    assert_eq!(
+        world.post("decisions", &decision(&question, &change)).0,
+        400
+    );
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+}
+
+#[test]
+fn a_plan_is_approved_with_all_calls_that_wait() {
+    let world = World::new();
+    let plan = r#"{"steps": [{"id": "pay", "tool": "bank.pay", "args": {"to": "${item}", "amount": 1}, "for_each": ["a", "b"]}]}"#;
+    world.run(plan, "r1", None);
+    let (_, inbox) = world.get("inbox");
+    let mut questions = inbox["questions"].as_array().unwrap().iter();
+    let question = questions
+        .find(|question| question["at"] == "pay[0]")
+        .unwrap();
+    let whole = json!({"plan_digest": question["plan_digest"]});
+    let (status, body) = world.post("decisions", &decision(question, &whole));
+    assert_eq!(status, 409);
+    assert_eq!(
+        body["error"]["message"],
+        "the call of `pay[1]` waits as well, and was not shown"
+    );
+    assert!(world.store.decisions("r1").unwrap().is_empty());
+}
+
+#[test]
+fn a_whole_plan_requires_the_passphrase_if_one_is_set() {
+    let world = World::new();
+    Passphrase::set(&world.store, Some("correct horse")).unwrap();
+    world.run(TWICE, "r1", None);
+    let question = world.question("r1");
+    let whole = json!({"plan_digest": question["plan_digest"]});
+    assert_eq!(world.post("decisions", &decision(&question, &whole)).0, 403);
+    let mut proven = whole;
+    proven["passphrase"] = json!("correct horse");
+    assert_eq!(
+        world.post("decisions", &decision(&question, &proven)).0,
+        200
+    );
 }

@@ -19,7 +19,7 @@ fn settled(value: &mut Value) {
         Value::Object(fields) => {
             for (name, field) in fields {
                 let varies = name.ends_with("_ms")
-                    || ["time", "started", "asked", "digest"].contains(&&**name);
+                    || ["time", "started", "asked", "digest", "plan_digest"].contains(&&**name);
                 if varies && !field.is_null() && !field.is_object() {
                     *field = json!("[varies]");
                 } else {

@@ -36,6 +36,17 @@ fn a_cookie_is_for_this_page_alone() {
 }
 
 #[test]
+fn the_cookie_of_an_encrypted_page_is_never_sent_in_the_clear() {
+    let world = World::new();
+    let response = world
+        .request("session", &json!({"token": world.token}))
+        .header("origin", &format!("https://{}", world.address))
+        .send();
+    let cookie = response.header("set-cookie").unwrap();
+    assert!(cookie.ends_with("; Path=/; Secure"), "{cookie}");
+}
+
+#[test]
 fn without_a_session_nothing_is_shown() {
     let world = World::new();
     for path in [

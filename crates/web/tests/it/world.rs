@@ -84,13 +84,14 @@ impl World {
             tools: Arc::new(ScriptTools(store.clone())),
             person: Some("ada".to_owned()),
             now,
+            code_page: |_| "# A code\n\nIts meaning.",
             mark_flow: Arc::new(|_, _, _| {}),
             today: Arc::new(|| Now::at(Duration::from_secs(1_760_000_000), &Zone::utc())),
         };
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"));
         let listener = listener.unwrap();
         let address = listener.local_addr().unwrap();
-        let page = Page::new(settings, access, address.port(), &[]);
+        let page = Page::new(settings, access, address.port());
         runtime.spawn(page.watch());
         let router = page.router();
         runtime.spawn(async move { axum::serve(listener, router).await });
@@ -156,8 +157,12 @@ impl World {
 
     /// Writes with the session.
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_as(&self.session, path, body)
+    }
+
+    pub(crate) fn post_as(&self, session: &Session, path: &str, body: &Value) -> (u16, Value) {
         let request = self.request(path, body).header("origin", &self.origin());
-        answered(self.session.sign(request).send())
+        answered(session.sign(request).send())
     }
 
     /// Runs a plan to its end, for `client`.

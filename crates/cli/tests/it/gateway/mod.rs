@@ -15,6 +15,7 @@ mod limits;
 mod media;
 mod mute;
 mod names;
+mod page;
 mod pins;
 mod planning;
 mod pushing;

@@ -35,9 +35,18 @@ fn behind() -> Behind {
 
 /// A client in plain mode that shows views, or does not.
 fn client(behind: &Behind, revision: &'static str, shows_views: bool) -> WireClient {
+    client_of(behind, &["--mode", "plain"], revision, shows_views)
+}
+
+fn client_of(
+    behind: &Behind,
+    arguments: &[&str],
+    revision: &'static str,
+    shows_views: bool,
+) -> WireClient {
     let views = [("ui/initialize", json!({}))];
     let answers = if shows_views { &views[..] } else { &[] };
-    behind.client(&["--mode", "plain"], revision, answers)
+    behind.client(arguments, revision, answers)
 }
 
 fn tools(client: &mut WireClient) -> Vec<Value> {
@@ -101,9 +110,7 @@ fn other_clients_do_not_see_what_is_for_views_alone() {
 fn plans_cannot_call_what_is_for_views_alone() {
     let behind = behind();
     for shows_views in [false, true] {
-        let views = [("ui/initialize", json!({}))];
-        let answers = if shows_views { &views[..] } else { &[] };
-        let mut client = behind.client(&[], "2025-11-25", answers);
+        let mut client = client_of(&behind, &[], "2025-11-25", shows_views);
         let listed = client.request("tools/list", json!({})).to_string();
         assert!(
             listed.contains("chart(") && !listed.contains("redraw"),

@@ -7,6 +7,7 @@ mod extending;
 mod identity;
 mod opening;
 mod passphrase;
+mod requests;
 mod runtimes;
 mod stopping;
 mod stored;

@@ -23,10 +23,10 @@ use tokio::sync::Notify;
 use super::bank::{Bank, PAY};
 
 /// A file for a store, which every process opens by itself.
-struct Disk(TempDir);
+pub(super) struct Disk(TempDir);
 
 impl Disk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
@@ -34,12 +34,12 @@ impl Disk {
         self.0.path().join("runs.db")
     }
 
-    fn open(&self) -> Store {
+    pub(super) fn open(&self) -> Store {
         Store::open(self.path()).unwrap()
     }
 
     /// Decides about the only call of the run that waits, as another process does.
-    fn decide(&self, run: &str, decision: Decision) {
+    pub(super) fn decide(&self, run: &str, decision: Decision) {
         let store = self.open();
         let questions = open_questions(&store, run).unwrap();
         let [question] = questions.as_slice() else {

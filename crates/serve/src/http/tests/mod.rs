@@ -3,6 +3,7 @@
 mod bounds;
 mod connections;
 mod hostile;
+mod page;
 mod strangers;
 
 use std::convert::Infallible;
@@ -68,12 +69,21 @@ impl Server {
         text: &str,
         drain: impl Future<Output = ()> + Send + 'static,
     ) -> (Self, Vec<String>) {
+        Self::start_as(clients, text, drain, |edge| edge).await
+    }
+
+    async fn start_as(
+        clients: &[&str],
+        text: &str,
+        drain: impl Future<Output = ()> + Send + 'static,
+        change: impl FnOnce(HttpServer) -> HttpServer,
+    ) -> (Self, Vec<String>) {
         let folder = tempfile::tempdir().unwrap();
         let tokens = tokens(folder.path());
         let made = clients.iter().map(|name| tokens.create(name).unwrap());
         let made = made.collect();
         let settings = settings(folder.path(), "127.0.0.1:0", text);
-        let edge = HttpServer::bind(settings).await.unwrap();
+        let edge = change(HttpServer::bind(settings).await.unwrap());
         let address = edge.address().unwrap();
         let (end, ended) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {

@@ -1,0 +1,151 @@
+//! Requests of other processes to a stored run that this process drives: to cancel it, and approvals of its whole plan.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, pending};
+use planwright_core::PlanConsent;
+use planwright_engine::approval::ApprovalRequest;
+use planwright_engine::{Approver, Canceller, Decision, RunId};
+use planwright_store::{Store, StoreError};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// The time for which a run goes on before requests are watched for: most runs have ended by then.
+const QUIET_TIME: Duration = Duration::from_millis(200);
+
+/// The requests to one run.
+#[derive(Clone)]
+pub(super) struct RunRequests {
+    store: Store,
+    run: RunId,
+    /// The digest that an approval of the whole plan is bound to.
+    consent: PlanConsent,
+    /// True once the plan has steps that it had not when it was approved.
+    is_extended: Arc<AtomicBool>,
+    /// True once the whole plan is approved.
+    approved: watch::Sender<bool>,
+}
+
+impl RunRequests {
+    pub(super) fn new(store: Store, run: RunId, consent: PlanConsent) -> Self {
+        Self {
+            store,
+            run,
+            consent,
+            is_extended: Arc::default(),
+            approved: watch::Sender::new(false),
+        }
+    }
+
+    /// The approver of the run: an approval of the whole plan counts where there is no decision about just the call.
+    pub(super) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
+        Arc::new(PlanApprover {
+            approver,
+            requests: self.clone(),
+        })
+    }
+
+    /// Watches for requests until the result is dropped.
+    pub(super) fn watch(self, canceller: Canceller) -> RequestWatch {
+        let is_extended = Arc::clone(&self.is_extended);
+        let task = tokio::spawn(async move {
+            tokio::time::sleep(QUIET_TIME).await;
+            if let Err(error) = self.follow(&canceller).await {
+                let run = &self.run;
+                tracing::warn!(%run, %error, "requests of other processes to the run are not noticed");
+            }
+        });
+        RequestWatch {
+            task: task.abort_handle(),
+            is_extended,
+        }
+    }
+
+    async fn follow(&self, canceller: &Canceller) -> Result<(), StoreError> {
+        let Some(own) = self.store.run(self.run.as_str())?.holder else {
+            return Ok(());
+        };
+        let mut changes = self.store.share_changes()?;
+        loop {
+            changes.next().await?;
+            if self.store.is_cancel_requested(&self.run, &own)? {
+                canceller.cancel();
+                return Ok(());
+            }
+            if !*self.approved.borrow() && self.is_approved()? {
+                self.approved.send_replace(true);
+            }
+        }
+    }
+
+    fn is_approved(&self) -> Result<bool, StoreError> {
+        // The steps that were added since were not shown.
+        if self.is_extended.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        self.store.is_plan_approved(&self.run, &self.consent)
+    }
+
+    /// Returns whether there is a decision about just this call.
+    fn has_decision(&self, request: &ApprovalRequest) -> Result<bool, StoreError> {
+        let digest = request.digest();
+        let decisions = self.store.decisions(self.run.as_str())?;
+        Ok(decisions.iter().any(|decision| decision.digest == digest))
+    }
+
+    /// Waits until the whole plan is approved.
+    async fn approved(&self) {
+        let mut approved = self.approved.subscribe();
+        let is_approved = approved.wait_for(|approved| *approved).await.is_ok();
+        // Read again, since the plan may have been extended meanwhile; it stays so then.
+        if !is_approved || !self.is_approved().unwrap_or(false) {
+            pending().await
+        }
+    }
+}
+
+/// The task that watches for requests to a run. It ends when this is dropped.
+pub(super) struct RequestWatch {
+    task: AbortHandle,
+    is_extended: Arc<AtomicBool>,
+}
+
+impl RequestWatch {
+    /// Ends approvals of the whole plan: it has steps that were not shown.
+    pub(super) fn extend(&self) {
+        self.is_extended.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for RequestWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct PlanApprover {
+    approver: Arc<dyn Approver>,
+    requests: RunRequests,
+}
+
+impl Approver for PlanApprover {
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(async move {
+            let requests = &self.requests;
+            // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
+            if requests.has_decision(&request).unwrap_or(true) {
+                return self.approver.decide(request).await;
+            }
+            if requests.is_approved().unwrap_or(false) {
+                return Decision::Approve { args: None };
+            }
+            tokio::select! {
+                biased;
+                decision = self.approver.decide(request) => decision,
+                () = requests.approved() => Decision::Approve { args: None },
+            }
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! Requests of people to the process that drives a run: the approval of its whole plan, and its end.
+
+use std::time::SystemTime;
+
+use planwright_core::PlanConsent;
+use planwright_engine::RunId;
+
+use crate::database::{QueryError, params};
+use crate::error::{LeaseHolder, StoreError};
+use crate::run::find;
+use crate::store::Store;
+use crate::values::to_nanos;
+
+/// The approval of a whole plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanApproval {
+    /// The digest that it is bound to.
+    pub consent: PlanConsent,
+    /// The person who approved, as free text.
+    pub by: Option<String>,
+    /// The time of the approval.
+    pub approved: SystemTime,
+}
+
+impl Store {
+    /// Stores the approval of the whole plan of a run.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::PlanApproved`] if the plan was approved before; those of [`Store::run`].
+    pub fn approve_plan(&self, selector: &str, new: &PlanApproval) -> Result<(), StoreError> {
+        let (selector, new) = (selector.to_owned(), new.clone());
+        self.writer().change(move |session| {
+            let (run, id) = find(session, &selector)?;
+            let consent: &str = &new.consent;
+            let added = session.execute(
+                "INSERT INTO plan_approvals (run, consent, approved_by, approved_ns)
+                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                params![run, consent, new.by, to_nanos(new.approved)],
+            )?;
+            if added == 1 {
+                return Ok(());
+            }
+            let by = session.single(
+                "SELECT approved_by FROM plan_approvals WHERE run = ?1 AND consent = ?2",
+                params![run, consent],
+                |row| row.get(0),
+            )?;
+            Err(QueryError::Store(StoreError::PlanApproved { run: id, by }))
+        })
+    }
+
+    /// Returns true if a person has approved the plan with this digest for this run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn is_plan_approved(&self, run: &RunId, consent: &PlanConsent) -> Result<bool, StoreError> {
+        self.read(|session| {
+            let (run, _) = find(session, run.as_str())?;
+            let consent: &str = consent;
+            let sql = "SELECT 1 FROM plan_approvals WHERE run = ?1 AND consent = ?2";
+            let found = session.row(sql, params![run, consent], |_| Ok(()))?;
+            Ok(found.is_some())
+        })
+    }
+
+    /// Asks the process that drives a run now to cancel it. Returns that process.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Idle`] if no process drives the run, [`StoreError::Held`] if that process cannot be identified; those of [`Store::run`].
+    pub fn request_cancel(
+        &self,
+        selector: &str,
+        by: Option<String>,
+        now: SystemTime,
+    ) -> Result<LeaseHolder, StoreError> {
+        let info = self.run(selector)?;
+        let Some(holder) = info.holder else {
+            return Err(StoreError::Idle { run: info.id });
+        };
+        if holder.pid == 0 {
+            return Err(StoreError::Held {
+                run: info.id,
+                holder,
+            });
+        }
+        let (pid, since) = (holder.pid, to_nanos(holder.since));
+        let (id, now) = (info.id, to_nanos(now));
+        self.writer().change(move |session| {
+            let (run, _) = find(session, id.as_str())?;
+            session.execute(
+                "INSERT INTO cancel_requests (run, holder_pid, holder_since_ns, requested_by, requested_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (run) DO UPDATE SET holder_pid = excluded.holder_pid,
+                     holder_since_ns = excluded.holder_since_ns, requested_by = excluded.requested_by,
+                     requested_ns = excluded.requested_ns",
+                params![run, pid, since, by, now],
+            )?;
+            Ok(())
+        })?;
+        Ok(holder)
+    }
+
+    /// Returns true if the process `holder` was asked to cancel a run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn is_cancel_requested(
+        &self,
+        run: &RunId,
+        holder: &LeaseHolder,
+    ) -> Result<bool, StoreError> {
+        self.read(|session| {
+            let (run, _) = find(session, run.as_str())?;
+            let asked: Option<(u32, i64)> = session.row(
+                "SELECT holder_pid, holder_since_ns FROM cancel_requests WHERE run = ?1",
+                params![run],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            Ok(asked == Some((holder.pid, to_nanos(holder.since))))
+        })
+    }
+}
