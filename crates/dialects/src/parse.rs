@@ -144,7 +144,8 @@ fn read_plan(
         && !diagnostics
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
-        && let Some(found) = foreign_text::calls::diagnostics(&source)
+        && let Some(found) =
+            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_tables(&source))
     {
         return ParseResult {
             plan: None,
@@ -265,9 +266,9 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
         *diagnostics = found;
         return;
     }
-    match known.and_then(foreign_text::diagnostic) {
-        Some(diagnostic) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
-            *diagnostics = [diagnostic].into_iter().collect();
+    match known.and_then(foreign_text::diagnostics) {
+        Some(found) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
+            *diagnostics = found;
         }
         _ => mention_lines(diagnostics),
     }

@@ -6,21 +6,54 @@ use super::calls::values::{closing, named, split};
 
 /// The value of the YAML in `text`; `None` if it is more than blocks and scalars.
 pub(super) fn value(text: &str) -> Option<Value> {
-    let lines = text.lines().filter_map(|line| {
-        let content = line.trim();
-        let is_left_out = content.is_empty()
-            || content.starts_with('#')
-            || content.starts_with("```")
-            || content == "---";
-        (!is_left_out).then(|| (line.len() - line.trim_start().len(), content.to_owned()))
-    });
     let mut reader = Reader {
-        lines: lines.collect(),
+        lines: lines(text),
         at: 0,
         depth: 0,
     };
     let value = reader.block(reader.lines.first()?.0)?;
     (reader.at == reader.lines.len()).then_some(value)
+}
+
+/// The indentation and the content of each line; a block of text, `key: |`, is a text in quotes.
+fn lines(text: &str) -> Vec<(usize, String)> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = Vec::new();
+    let mut rest = text.lines().peekable();
+    while let Some(line) = rest.next() {
+        let mut content = line.trim().to_owned();
+        let is_left_out = content.is_empty()
+            || content.starts_with('#')
+            || content.starts_with("```")
+            || content == "---";
+        if is_left_out {
+            continue;
+        }
+        let signs = ["|", "|-", ">", ">-"];
+        let sign = signs.iter().find(|sign| {
+            let before = content.strip_suffix(**sign);
+            before.is_some_and(|before| before.ends_with(": ") || before == "- ")
+        });
+        if let Some(sign) = sign {
+            let mut block: Vec<&str> = Vec::new();
+            while let Some(inner) = rest
+                .next_if(|inner| inner.trim().is_empty() || indentation(inner) > indentation(line))
+            {
+                block.push(inner);
+            }
+            let written = block.iter().filter(|inner| !inner.trim().is_empty());
+            let margin = written.map(|inner| indentation(inner)).min().unwrap_or(0);
+            let block = block.iter().map(|inner| inner.get(margin..).unwrap_or_default());
+            let separator = if sign.starts_with('>') { " " } else { "\n" };
+            let block = block.collect::<Vec<_>>().join(separator);
+            let end = if sign.ends_with('-') { "" } else { "\n" };
+            let block = format!("{}{end}", block.trim_end());
+            content.truncate(content.len() - sign.len());
+            content.push_str(&Value::text(block).to_json());
+        }
+        lines.push((indentation(line), content));
+    }
+    lines
 }
 
 /// The maximum nesting of blocks.
@@ -173,7 +206,11 @@ mod tests {
             Some(r#"[{"f":{"path":"/a","n":[1,"b"]},"register":"x"}]"#),
         );
         check("a: {b: [}", None);
-        check("a: |\n  x", None);
+        check(
+            "a: |\n  x\n\n    # y\nb:\n  - >-\n    c\n    d\n  - e",
+            Some(r##"{"a":"x\n\n  # y\n","b":["c d","e"]}"##),
+        );
+        check("a: |2\n  x", None);
         check("a: 1\n   b: 2", None);
         check("words", None);
         check("", None);

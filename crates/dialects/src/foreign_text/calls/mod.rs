@@ -12,7 +12,7 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit};
+use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use self::block::Blocks;
 use self::statement::{Statement, list_of_calls, pipeline};
@@ -60,6 +60,14 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     Some(found.collect())
 }
 
+/// The plan in `text`, which is lines of a plan or stands for such; `None` if a part has no meaning.
+pub(crate) fn plan(text: &str) -> Option<Value> {
+    match rewrites(text) {
+        Some(found) => to_json(&rewritten(text, &found)),
+        None => to_json(text).filter(|_| is_plan(text)),
+    }
+}
+
 fn shown(line: &str) -> String {
     if line.len() > MAX_SHOWN_LINE || line.contains(['\n', '`']) {
         return quote(line);
@@ -79,11 +87,16 @@ fn rewrites(text: &str) -> Option<Vec<Rewrite>> {
         }],
         None => Rewriter::new(text).read()?,
     };
+    (!found.is_empty() && is_plan(&rewritten(text, &found))).then_some(found)
+}
+
+/// `text` with the lines of `rewrites` in place of their parts.
+fn rewritten(text: &str, rewrites: &[Rewrite]) -> String {
     let mut rewritten = text.to_owned();
-    for rewrite in found.iter().rev() {
+    for rewrite in rewrites.iter().rev() {
         rewritten.replace_range(rewrite.range.clone(), &rewrite.lines.join("\n"));
     }
-    (!found.is_empty() && is_plan(&rewritten)).then_some(found)
+    rewritten
 }
 
 /// Returns true if `text` is a plan in lines without faults.

@@ -7,7 +7,7 @@ use planwright_core::Value;
 use crate::native::expression_of;
 
 /// Returns true if a bracket of `text` is not closed.
-pub(super) fn is_open(text: &str) -> bool {
+pub(in crate::foreign_text) fn is_open(text: &str) -> bool {
     let mut depth = 0_usize;
     for (_, sign, is_text) in signs(text) {
         match sign {

@@ -2,12 +2,23 @@
 
 use std::sync::Arc;
 
+use planwright_core::Place;
+
 use crate::document::template::{QUOTES, end_of_marker};
 use crate::document::{Item, ItemEntry, ItemKind};
 
 /// The paths that stand for names in references.
 #[derive(Debug, Default)]
 pub(super) struct Names(Vec<(Arc<str>, String)>);
+
+/// A name with a dollar before it in a text, which is no reference here.
+#[derive(Debug)]
+pub(super) struct DollarName {
+    pub(super) place: Place,
+    pub(super) written: String,
+    /// The path of the output that it names.
+    pub(super) meaning: String,
+}
 
 impl Names {
     pub(super) fn add(&mut self, name: Arc<str>, path: String) {
@@ -18,10 +29,10 @@ impl Names {
         self.0.is_empty()
     }
 
-    /// Replaces the names in the references of all texts of `entries`.
-    pub(super) fn replace_in(&self, entries: &mut [ItemEntry]) {
+    /// Replaces the names in the references of all texts of `entries`; those with a dollar alone are added to `found`.
+    pub(super) fn replace_in(&self, entries: &mut [ItemEntry], found: &mut Vec<DollarName>) {
         for entry in entries {
-            self.replace(&mut entry.item);
+            self.replace(&mut entry.item, found);
         }
     }
 
@@ -49,17 +60,58 @@ impl Names {
         }
     }
 
-    fn replace(&self, item: &mut Item) {
+    fn replace(&self, item: &mut Item, found: &mut Vec<DollarName>) {
         match &mut item.kind {
-            ItemKind::Text(text) if text.contains("${") || text.contains("{{") => {
+            ItemKind::Text(text) if text.contains('$') || text.contains("{{") => {
                 if let Some(replaced) = self.replaced(text) {
                     *text = replaced.into();
                 }
+                if let Some(replaced) = self.without_dollar_names(text, item.place, found) {
+                    *text = replaced.into();
+                }
             }
-            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace(item)),
-            ItemKind::Object(entries) => self.replace_in(entries),
+            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace(item, found)),
+            ItemKind::Object(entries) => self.replace_in(entries, found),
             ItemKind::Text(_) | ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
         }
+    }
+
+    /// `text` with references in place of names such as `$name.field`, which are added to `found`; `None` if it has none.
+    fn without_dollar_names(
+        &self,
+        text: &str,
+        place: Place,
+        found: &mut Vec<DollarName>,
+    ) -> Option<String> {
+        let mut replaced = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            let is_escaped = rest[..at].ends_with('$') || replaced.ends_with('$');
+            let inside = &rest[at + 1..];
+            let length = inside.find(|c: char| !(c.is_alphanumeric() || "_-.[]".contains(c)));
+            let path = inside[..length.unwrap_or(inside.len())].trim_end_matches(['.', '-']);
+            let end = path.find(['.', '[']).unwrap_or(path.len());
+            let mut names = self.0.iter();
+            let meant = names
+                .find(|(name, _)| **name == path[..end])
+                .filter(|_| !is_escaped);
+            replaced.push_str(&rest[..at]);
+            if let Some((_, root)) = meant {
+                let meaning = format!("{root}{}", &path[end..]);
+                replaced.extend(["${", &meaning, "}"]);
+                found.push(DollarName {
+                    place,
+                    written: format!("${path}"),
+                    meaning,
+                });
+                rest = &inside[path.len()..];
+            } else {
+                replaced.push('$');
+                rest = inside;
+            }
+        }
+        replaced.push_str(rest);
+        (replaced != text).then_some(replaced)
     }
 
     /// `text` with the paths in place of the names; `None` if it has none of them.

@@ -24,6 +24,10 @@ const SERVERS: &[&str] = &[
     "serverName",
     "mcp_server",
     "mcpServer",
+    "app",
+    "connector",
+    "integration",
+    "toolset",
 ];
 
 impl Guesses<'_> {
@@ -36,6 +40,7 @@ impl Guesses<'_> {
             self.step(item, names);
         }
         self.add_ids(items);
+        self.positions(items);
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -69,6 +74,7 @@ impl Guesses<'_> {
         if let Some(ItemKind::Object(inner)) = get_mut(entries, "retry").map(|item| &mut item.kind)
         {
             let is_known = |key: &str| RETRY_FIELDS.iter().any(|field| field.name == key);
+            self.retry_units(inner);
             self.rename(inner, "`retry`", RETRY, is_known);
         }
         self.filter(entries);
@@ -503,6 +509,21 @@ impl Guesses<'_> {
                 }
             }
             ItemKind::List(items) if items.is_empty() => {}
+            ItemKind::List(items) if named_arguments(items).is_some() => {
+                let place = entry.item.place;
+                let named = named_arguments(items).unwrap_or_default();
+                let written = Item {
+                    kind: ItemKind::Object(named),
+                    place,
+                };
+                let json = written.to_value().to_json();
+                let message = "expected an object in `args`, found a list of names and values";
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                let help = format!("write `\"args\": {}`", quote(&json).trim_matches('`'));
+                let edits = field_edits(self.source, entry, "args", Some(json));
+                self.sink.push_at_key(entry, diagnostic.help(help).fixes(edits));
+                entry.item.kind = written.kind;
+            }
             ItemKind::List(_) if !has_positional => {
                 let message = "expected an object in `args`, found a list";
                 let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
@@ -608,6 +629,20 @@ fn call_name(item: &Item) -> Option<&Item> {
     let words = ["name", "tool", "tool_name", "toolName", "function"];
     let mut names = words.iter().filter_map(|word| item.get(word));
     names.find(|name| name.as_text().is_some())
+}
+
+/// The arguments in a list of `{"name": …, "value": …}`; `None` if it has anything else.
+fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {
+    let entries = items.iter().map(|item| {
+        let [_, _] = item.as_object()? else {
+            return None;
+        };
+        let names = ["name", "key", "parameter"].iter();
+        let name = names.filter_map(|word| item.get(word)).next()?.as_text()?;
+        let value = item.get("value")?;
+        Some(field(name, value.kind.clone(), value.place))
+    });
+    entries.collect()
 }
 
 /// Reads ids that are numbers.

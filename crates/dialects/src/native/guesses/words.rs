@@ -189,6 +189,13 @@ pub(super) const ARGS: &[&str] = &[
     "tool_arguments",
     "input_data",
     "payload",
+    "mapper",
+    "fields",
+    "inputParameters",
+    "input_parameters",
+    "config",
+    "op_kwargs",
+    "action_params",
 ];
 
 /// Words for the tool of a call, besides `name` and `type`.
@@ -213,6 +220,14 @@ pub(super) const TOOL: &[&str] = &[
     "tool_id",
     "capability",
     "resource",
+    "module",
+    "operationId",
+    "operation_id",
+    "operator",
+    "activity",
+    "skill",
+    "action_name",
+    "actionName",
 ];
 
 /// Words for a list of steps inside of a step.
@@ -333,6 +348,9 @@ pub(super) const STEP: &[Synonyms] = &[
             "step_number",
             "stepNumber",
             "step_name",
+            "taskReferenceName",
+            "alias",
+            "uid",
         ],
         fits: is_text_or_number,
     },
@@ -354,6 +372,12 @@ pub(super) const STEP: &[Synonyms] = &[
             "runAfter",
             "prerequisites",
             "parents",
+            "deps",
+            "dep",
+            "upstream",
+            "predecessors",
+            "follows",
+            "blocked_by",
         ],
         fits: is_any,
     },
@@ -555,8 +579,18 @@ pub(super) const FOR_PEOPLE: &[&str] = &[
 
 /// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
 pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
+    let is_number = |item: &Item| matches!(item.kind, ItemKind::Number(_));
     let Some(text) = item.as_text() else {
-        return key == "version" && matches!(item.kind, ItemKind::Number(_));
+        return match key {
+            "version" | "typeVersion" => is_number(item),
+            // The place of a node in an editor.
+            "position" | "ui" => match &item.kind {
+                ItemKind::List(items) => items.iter().all(is_number),
+                ItemKind::Object(entries) => entries.iter().all(|entry| is_number(&entry.item)),
+                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
+            },
+            _ => false,
+        };
     };
     match key {
         "$schema" | "version" | "apiVersion" => true,
