@@ -14,7 +14,14 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut steps = Vec::new();
     let mut is_complete = true;
     for (name, job) in jobs.iter() {
-        let known = ["steps", "needs", "name", "runs-on", "runs_on", "timeout-minutes"];
+        let known = [
+            "steps",
+            "needs",
+            "name",
+            "runs-on",
+            "runs_on",
+            "timeout-minutes",
+        ];
         let fields = job.as_object()?;
         is_complete &= fields.keys().all(|key| known.contains(&&**key));
         let needs = match job.get("needs") {

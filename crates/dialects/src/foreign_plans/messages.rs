@@ -44,7 +44,9 @@ pub(super) fn conversation(value: &Value) -> Option<Translation> {
             if let Value::Object(fields) = &call
                 && !before.is_empty()
             {
-                let fields = fields.iter().map(|(key, field)| (key.clone(), field.clone()));
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| (key.clone(), field.clone()));
                 let after = ("after".into(), Value::list(before.clone()));
                 call = Value::object(fields.chain([after]));
             }
@@ -54,12 +56,32 @@ pub(super) fn conversation(value: &Value) -> Option<Translation> {
             before = ids;
         }
     }
-    Translation::complete("a conversation", steps)
+    let is_answer = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_text);
+        let blocks = message.get("content").and_then(Value::as_list);
+        role == Some("tool")
+            || blocks
+                .into_iter()
+                .flatten()
+                .any(|block| block.get("tool_use_id").is_some())
+    };
+    let form = if messages.iter().any(is_answer) {
+        "a conversation with calls that were made already"
+    } else {
+        "a conversation"
+    };
+    Translation::complete(form, steps)
 }
 
 /// The id, the tool and the arguments of each call of `message`.
 fn calls(message: &Value) -> Vec<(Option<Value>, &Value, Option<&Value>)> {
-    let list = |field: &str| message.get(field).and_then(Value::as_list).into_iter().flatten();
+    let list = |field: &str| {
+        message
+            .get(field)
+            .and_then(Value::as_list)
+            .into_iter()
+            .flatten()
+    };
     let of_openai = list("tool_calls").filter_map(|call| {
         let function = call.get("function").unwrap_or(call);
         let arguments = function.get("arguments").or_else(|| function.get("args"));
@@ -71,7 +93,9 @@ fn calls(message: &Value) -> Vec<(Option<Value>, &Value, Option<&Value>)> {
         Some((block.get("id").cloned(), name, block.get("input")))
     });
     let of_gemini = list("parts").filter_map(|part| {
-        let call = part.get("functionCall").or_else(|| part.get("function_call"))?;
+        let call = part
+            .get("functionCall")
+            .or_else(|| part.get("function_call"))?;
         Some((None, call.get("name")?, call.get("args")))
     });
     of_openai.chain(of_anthropic).chain(of_gemini).collect()

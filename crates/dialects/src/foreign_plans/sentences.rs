@@ -23,7 +23,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             is_complete: true,
         });
     }
-    let first = sentences.iter().find_map(|sentence| calls::plan(sentence))?;
+    let first = sentences
+        .iter()
+        .find_map(|sentence| calls::plan(sentence))?;
     let step = first.get("steps")?.as_list()?.first()?;
     Some(Translation::of_first_step(form, step.clone()))
 }

@@ -88,8 +88,13 @@ impl Machine {
                 Some(last)
             }
             "Map" => {
-                let inner = state.get("ItemProcessor").or_else(|| state.get("Iterator"))?;
-                let list = state.get("ItemsPath").and_then(Value::as_text).unwrap_or("$");
+                let inner = state
+                    .get("ItemProcessor")
+                    .or_else(|| state.get("Iterator"))?;
+                let list = state
+                    .get("ItemsPath")
+                    .and_then(Value::as_text)
+                    .unwrap_or("$");
                 let list = self.path(list)?;
                 let states = inner.get("States")?.as_object()?;
                 let ((_, only), 1) = (states.iter().next()?, states.len()) else {
@@ -115,8 +120,17 @@ impl Machine {
     /// The step of a task.
     fn task(&self, name: &str, state: &Value, before: &[Value]) -> Option<Value> {
         let known = [
-            "Type", "Resource", "Parameters", "Arguments", "ResultPath", "Next", "End", "Comment",
-            "TimeoutSeconds", "Retry", "InputPath",
+            "Type",
+            "Resource",
+            "Parameters",
+            "Arguments",
+            "ResultPath",
+            "Next",
+            "End",
+            "Comment",
+            "TimeoutSeconds",
+            "Retry",
+            "InputPath",
         ];
         if !state.as_object()?.keys().all(|key| known.contains(&&**key)) {
             return None;
@@ -139,12 +153,21 @@ impl Machine {
             ("title", title),
             ("tool", Some(Value::text(tool(state)?))),
             ("args", args),
-            ("after", (!before.is_empty()).then(|| Value::list(before.to_vec()))),
-            ("timeout", timeout.map(|seconds| Value::text(format!("{seconds}s")))),
-            ("retry", match retry {
-                Some(retry) => Some(retry?),
-                None => None,
-            }),
+            (
+                "after",
+                (!before.is_empty()).then(|| Value::list(before.to_vec())),
+            ),
+            (
+                "timeout",
+                timeout.map(|seconds| Value::text(format!("{seconds}s"))),
+            ),
+            (
+                "retry",
+                match retry {
+                    Some(retry) => Some(retry?),
+                    None => None,
+                },
+            ),
         ]))
     }
 
@@ -167,7 +190,9 @@ impl Machine {
             }
             // `{% … %}` is an expression of JSONata.
             Value::Text(text) if text.starts_with("{%") => None,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => Some(escaped(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
+                Some(escaped(value))
+            }
         }
     }
 

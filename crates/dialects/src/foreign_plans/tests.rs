@@ -57,7 +57,7 @@ fn plans_of_other_systems_have_the_same_steps() {
     check(
         r#"{"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"n\": 1}"}}]}, {"role": "tool", "content": "{}"}, {"role": "assistant", "content": [{"type": "text", "text": "so"}, {"type": "tool_use", "id": "b", "name": "g", "input": {}}]}]}"#,
         Some((
-            "a conversation",
+            "a conversation with calls that were made already",
             r#"{"steps":[{"id":"a","tool":"f","args":{"n":1}},{"id":"b","tool":"g","args":{},"after":["a"]}]}"#,
         )),
     );
@@ -85,7 +85,11 @@ fn plans_of_other_systems_have_the_same_steps() {
 fn a_part_that_has_no_counterpart_leaves_the_first_step() {
     let check = |text: &str, expected: &str| {
         let found = translated(&Value::from_json(text).unwrap()).unwrap();
-        assert_eq!((found.plan.to_json(), found.is_complete), (expected.to_owned(), false), "{text}");
+        assert_eq!(
+            (found.plan.to_json(), found.is_complete),
+            (expected.to_owned(), false),
+            "{text}"
+        );
     };
     check(
         r#"{"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "f", "Next": "C"}, "C": {"Type": "Choice", "Choices": [], "Default": "A"}}}"#,

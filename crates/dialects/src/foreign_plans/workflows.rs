@@ -22,7 +22,9 @@ fn kubernetes(value: &Value) -> Option<Translation> {
         let tasks = template.get("dag").and_then(|dag| dag.get("tasks"));
         tasks.or_else(|| template.get("steps"))
     });
-    let tasks = main.or_else(|| spec.get("tasks")).or_else(|| spec.get("steps"))?;
+    let tasks = main
+        .or_else(|| spec.get("tasks"))
+        .or_else(|| spec.get("steps"))?;
     let mut steps = Vec::new();
     let mut before = Vec::new();
     for item in tasks.as_list()? {
@@ -75,7 +77,10 @@ fn arguments(value: &Value) -> Option<Value> {
 /// `{"states": [{"actions": [{"functionRef": …}]}]}` of Serverless Workflow.
 fn serverless(value: &Value) -> Option<Translation> {
     let states = objects(value.get("states")?)?;
-    let functions = value.get("functions").and_then(Value::as_list).unwrap_or_default();
+    let functions = value
+        .get("functions")
+        .and_then(Value::as_list)
+        .unwrap_or_default();
     let operation = |name: &Value| {
         let function = functions
             .iter()
@@ -120,7 +125,11 @@ fn serverless(value: &Value) -> Option<Translation> {
 /// Google Cloud Workflows: calls by name, one after the other.
 fn calls_by_name(value: &Value) -> Option<Translation> {
     let main = value.get("main").unwrap_or(value);
-    let items = objects(main.get("steps").or_else(|| value.get("do")).unwrap_or(main))?;
+    let items = objects(
+        main.get("steps")
+            .or_else(|| value.get("do"))
+            .unwrap_or(main),
+    )?;
     let mut steps = Vec::new();
     let mut before: Option<Value> = None;
     for item in items {
@@ -132,7 +141,10 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
         tool.as_text()?;
         let id = Value::text(&**name);
         let mut fields = vec![("id".into(), id.clone()), ("tool".into(), tool.clone())];
-        let others = call.as_object()?.iter().filter(|(key, _)| &***key != "call");
+        let others = call
+            .as_object()?
+            .iter()
+            .filter(|(key, _)| &***key != "call");
         fields.extend(others.map(|(key, field)| (key.clone(), field.clone())));
         if let Some(before) = before.replace(id) {
             fields.push(("after".into(), Value::list([before])));

@@ -8,6 +8,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
+use super::phrases::phrase;
 use crate::native::path_of;
 
 /// The words that other systems put before the id of a step, in any case.
@@ -345,7 +346,9 @@ impl<'a> ReferenceNames<'a> {
                     if text[end..].starts_with('}') && text[inside..].starts_with('{') {
                         end += 1;
                     }
-                    let range = start - usize::from(is_dollar_form)..end;
+                    // n8n marks an expression by `=` at the start of the text.
+                    let is_marked = is_dollar_form || &text[..start] == "=";
+                    let range = start - usize::from(is_marked)..end;
                     if is_foreign(&range) {
                         return Some(Marker::new(range, meaning, is_certain));
                     }
@@ -394,7 +397,22 @@ impl<'a> ReferenceNames<'a> {
             }
         }
         self.dollar_marker(text, is_apart)
+            .or_else(|| self.phrase_marker(text, is_apart))
             .or_else(|| self.unknown_marker(text, is_apart))
+    }
+
+    /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
+    fn phrase_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
+        let (range, name) = phrase(text).filter(|_| self.is_native)?;
+        let meaning = match self.steps.get(name) {
+            Some(output) => output.to_string(),
+            None => {
+                let position = name.parse::<usize>().ok()?.checked_sub(1)?;
+                self.steps.get(self.order.get(position)?)?.to_string()
+            }
+        };
+        let is_certain = range == (0..text.len());
+        is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 
     /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or
@@ -510,7 +528,15 @@ impl<'a> ReferenceNames<'a> {
         {
             return Some(meaning);
         }
-        self.step(written, false).or_else(|| self.input(written))
+        self.step(written, false)
+            .or_else(|| self.input(written))
+            // `a__field` of Zapier
+            .or_else(|| {
+                self.step(
+                    &written.split_once("__").map(|(a, b)| format!("{a}.{b}"))?,
+                    true,
+                )
+            })
     }
 
     /// The path of a reference to the output of the step before, `json.x` or `previous.x`.
@@ -561,6 +587,9 @@ impl<'a> ReferenceNames<'a> {
         let rest = shorter
             .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             .unwrap_or(rest);
+        // `outputs.result` is the whole output, as well.
+        let is_whole = rest == ".result" && path.contains(".outputs.");
+        let rest = if is_whole { "" } else { rest };
         Some(format!("{output}{rest}"))
     }
 

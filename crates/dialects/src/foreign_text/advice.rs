@@ -33,14 +33,15 @@ pub(crate) fn advice(
     let diagnostic = match (is_shown, is_complete) {
         (true, true) => diagnostic.help(format!("write it as JSON: `{json}`")),
         (true, false) => diagnostic.help(format!(
-            "write each call as a step of JSON, with `\"when\": \"${{…}}\"` for a condition and `\"for_each\": \"${{…}}\"` for a loop, as here the first one: `{json}`"
+            "write each call as a step of JSON, with `${{ID.FIELD}}` for what another step gives, `\"when\": \"${{…}}\"` for a condition, `\"for_each\": \"${{…}}\"` for a loop; here is the first one: `{json}`"
         )),
         (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
     };
     let edit = (is_complete && open.is_empty()).then(|| TextEdit::new(0..text.len(), json));
     let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
     if is_shown {
-        let of_plan = open.into_iter().map(|found| Diagnostic {
+        let of_plan = open.into_iter().filter(Diagnostic::is_error);
+        let of_plan = of_plan.map(|found| Diagnostic {
             span: None,
             source: None,
             fix: None,

@@ -22,7 +22,13 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     if let Some((kind, plan)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
         return Some(match translated(&plan) {
-            Some(found) => advice(Code::NotJson, &message, &found.plan, found.is_complete, text),
+            Some(found) => advice(
+                Code::NotJson,
+                &message,
+                &found.plan,
+                found.is_complete,
+                text,
+            ),
             None => advice(Code::NotJson, &message, &plan, true, text),
         });
     }
@@ -156,7 +162,7 @@ pub(crate) fn only_looks_like_json(text: &str) -> bool {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    of_toml(&lines).is_some() || listed_calls(text).is_some()
+    of_toml(&lines).is_some() || listed_calls(text).is_some() || values::value(text).is_some()
 }
 
 /// Calls without ids: `tool(name=value)`.

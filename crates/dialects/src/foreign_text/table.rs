@@ -8,7 +8,10 @@ use super::calls::values::{named, split};
 
 /// The plan in the table `text`; `None` if it is none, or has a column without a meaning.
 pub(super) fn plan(text: &str) -> Option<Value> {
-    let mut lines = text.lines().map(str::trim).filter(|line| line.starts_with('|'));
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with('|'));
     let fields: Vec<Option<&str>> = cells(lines.next()?).map(field).collect();
     let rule = lines.next()?;
     let is_rule = rule.chars().all(|sign| "|-: ".contains(sign));
@@ -37,7 +40,9 @@ pub(super) fn plan(text: &str) -> Option<Value> {
 fn cells(line: &str) -> impl Iterator<Item = &str> {
     let inside = line.strip_prefix('|').unwrap_or(line);
     let inside = inside.strip_suffix('|').unwrap_or(inside);
-    inside.split('|').map(|cell| cell.trim().trim_matches(['`', '*']).trim())
+    inside
+        .split('|')
+        .map(|cell| cell.trim().trim_matches(['`', '*']).trim())
 }
 
 /// The field that a column holds.
@@ -72,13 +77,17 @@ fn field(title: &str) -> Option<&'static str> {
 
 /// The arguments in a cell: JSON, or `name=value, name: value`.
 fn arguments(cell: &str) -> Option<Value> {
-    if let Some(found) = Value::from_json(cell).ok().filter(|value| value.as_object().is_some()) {
+    if let Some(found) = Value::from_json(cell)
+        .ok()
+        .filter(|value| value.as_object().is_some())
+    {
         return Some(found);
     }
     let parts = split(cell)?.into_iter().map(|part| {
         let (name, value) = named(part, &['=', ':'])?;
         let value = value.trim().trim_matches('`');
-        let value = Value::from_json(value).unwrap_or_else(|_| Value::text(value.trim_matches('\'')));
+        let value =
+            Value::from_json(value).unwrap_or_else(|_| Value::text(value.trim_matches('\'')));
         Some((Arc::from(name), value))
     });
     Some(Value::object(parts.collect::<Option<Vec<_>>>()?))

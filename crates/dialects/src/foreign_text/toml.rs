@@ -40,7 +40,9 @@ pub(super) fn value(text: &str) -> Option<Value> {
 /// path cannot be read.
 fn header(line: &str) -> Option<Option<(Vec<String>, bool)>> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
-    let item = inside.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
+    let item = inside
+        .strip_prefix('[')
+        .and_then(|inside| inside.strip_suffix(']'));
     Some(keys(item.unwrap_or(inside)).map(|path| (path, item.is_some())))
 }
 
@@ -80,7 +82,9 @@ fn scalar(written: &str) -> Option<Value> {
         }
         '[' if closing(written) == Some(written.len() - 1) => {
             let items = split(&written[1..written.len() - 1])?;
-            Some(Value::list(items.into_iter().map(scalar).collect::<Option<Vec<_>>>()?))
+            Some(Value::list(
+                items.into_iter().map(scalar).collect::<Option<Vec<_>>>()?,
+            ))
         }
         '{' if closing(written) == Some(written.len() - 1) => {
             let mut table = Table::default();
@@ -130,7 +134,10 @@ impl Table {
     fn set(&mut self, path: &[String], value: Value) -> Option<()> {
         let (last, parents) = path.split_last()?;
         let table = self.descend(parents)?;
-        table.entry(last).is_none().then(|| table.0.push((last.clone(), Entry::Value(value))))
+        table
+            .entry(last)
+            .is_none()
+            .then(|| table.0.push((last.clone(), Entry::Value(value))))
     }
 
     /// The table at `path`, of a list its last item; those that do not exist are made.
@@ -183,7 +190,10 @@ mod tests {
                 r##"{"name":"x","steps":[{"id":"a","args":{"n":1000,"t":"#"}},{"id":"b","after":["a"],"args":{"ok":true}}]}"##,
             ),
         );
-        check("[steps.a]\ntool = \"f\"\nargs.n = 1", Some(r#"{"steps":{"a":{"tool":"f","args":{"n":1}}}}"#));
+        check(
+            "[steps.a]\ntool = \"f\"\nargs.n = 1",
+            Some(r#"{"steps":{"a":{"tool":"f","args":{"n":1}}}}"#),
+        );
         check("a = f(x=1)", None);
         check("[a]\nb = 1\nb = 2", None);
         check("[a]\nb = \"\"\"\nx\"\"\"", None);

@@ -12,7 +12,10 @@ pub(super) fn value(text: &str) -> Option<Value> {
     while !rest.is_empty() {
         let end = closing(rest).filter(|_| rest.starts_with('{'))? + 1;
         values.push(Value::from_json(&rest[..end]).ok()?);
-        rest = rest[end..].trim_start().trim_start_matches([',', ';']).trim_start();
+        rest = rest[end..]
+            .trim_start()
+            .trim_start_matches([',', ';'])
+            .trim_start();
     }
     // Several plans are no list of steps.
     let is_plan = |value: &Value| value.get("steps").is_some() || value.get("StartAt").is_some();

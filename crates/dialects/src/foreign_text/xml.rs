@@ -37,7 +37,10 @@ struct Element {
 
 impl Element {
     fn attribute(&self, names: &[&str]) -> Option<&str> {
-        let mut found = self.attributes.iter().filter(|(name, _)| names.contains(&&**name));
+        let mut found = self
+            .attributes
+            .iter()
+            .filter(|(name, _)| names.contains(&&**name));
         Some(&found.next()?.1)
     }
 
@@ -91,7 +94,11 @@ impl Reader<'_> {
             }
             let name = self.name()?;
             self.rest = self.rest.trim_start().strip_prefix('=')?.trim_start();
-            let quote = self.rest.chars().next().filter(|sign| "\"'".contains(*sign))?;
+            let quote = self
+                .rest
+                .chars()
+                .next()
+                .filter(|sign| "\"'".contains(*sign))?;
             let (value, rest) = self.rest[1..].split_once(quote)?;
             self.rest = rest;
             element.attributes.push((name, decoded(value)));
@@ -102,7 +109,10 @@ impl Reader<'_> {
                 element.text.push_str(text);
                 self.rest = rest;
             } else if let Some(rest) = self.rest.strip_prefix("</") {
-                self.rest = rest.strip_prefix(&*element.name)?.trim_start().strip_prefix('>')?;
+                self.rest = rest
+                    .strip_prefix(&*element.name)?
+                    .trim_start()
+                    .strip_prefix('>')?;
                 self.depth -= 1;
                 return Some(element);
             } else if self.rest.starts_with("<!--") {
@@ -119,7 +129,10 @@ impl Reader<'_> {
 
     fn name(&mut self) -> Option<String> {
         let is_of_name = |sign: char| sign.is_alphanumeric() || "_-.:".contains(sign);
-        let end = self.rest.find(|sign| !is_of_name(sign)).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|sign| !is_of_name(sign))
+            .unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
@@ -146,21 +159,52 @@ fn decoded(text: &str) -> String {
 
 /// The elements around steps.
 const CONTAINERS: [&str; 9] = [
-    "plan", "steps", "workflow", "tasks", "calls", "function_calls", "tool_calls", "actions", "root",
+    "plan",
+    "steps",
+    "workflow",
+    "tasks",
+    "calls",
+    "function_calls",
+    "tool_calls",
+    "actions",
+    "root",
 ];
 
 /// The elements of steps, which name their tool inside.
 const STEPS: [&str; 10] = [
-    "step", "task", "call", "invoke", "action", "tool_call", "toolcall", "node", "tool_use", "tool",
+    "step",
+    "task",
+    "call",
+    "invoke",
+    "action",
+    "tool_call",
+    "toolcall",
+    "node",
+    "tool_use",
+    "tool",
 ];
 
 /// The elements with arguments.
 const ARGS: [&str; 8] = [
-    "args", "arguments", "params", "parameters", "input", "inputs", "with", "tool_input",
+    "args",
+    "arguments",
+    "params",
+    "parameters",
+    "input",
+    "inputs",
+    "with",
+    "tool_input",
 ];
 
 /// The elements and attributes that are lists of ids.
-const LISTS: [&str; 6] = ["after", "depends_on", "dependsOn", "depends-on", "needs", "dependencies"];
+const LISTS: [&str; 6] = [
+    "after",
+    "depends_on",
+    "dependsOn",
+    "depends-on",
+    "needs",
+    "dependencies",
+];
 
 /// The fields of a step that are attributes of an element named after its tool.
 const FIELDS: [&str; 11] = [
@@ -192,13 +236,20 @@ fn step(element: &Element) -> Option<Value> {
     for (name, value) in &element.attributes {
         let is_field = names_tool || FIELDS.contains(&&**name) || LISTS.contains(&&**name);
         let part = (Arc::from(&**name), field(name, value));
-        if is_field { fields.push(part) } else { args.push(part) };
+        if is_field {
+            fields.push(part)
+        } else {
+            args.push(part)
+        };
     }
     for child in &element.children {
         let lower = child.name.to_lowercase();
         if let Some(name) = child.attribute(&["name", "key"]) {
             let written = child.attribute(&["value"]);
-            args.push((Arc::from(name), written.map_or_else(|| inside(child), scalar)));
+            args.push((
+                Arc::from(name),
+                written.map_or_else(|| inside(child), scalar),
+            ));
         } else if ARGS.contains(&&*lower) {
             match inside(child) {
                 Value::Object(object) => {
@@ -243,7 +294,11 @@ fn field(name: &str, written: &str) -> Value {
 fn inside(element: &Element) -> Value {
     if element.is_leaf() {
         let is_empty = element.attributes.is_empty() && element.text.trim().is_empty();
-        return if is_empty { Value::Null } else { scalar(element.text.trim()) };
+        return if is_empty {
+            Value::Null
+        } else {
+            scalar(element.text.trim())
+        };
     }
     let is_item = |child: &Element| ["item", "value", "element"].contains(&&*child.name);
     if element.children.iter().all(is_item) {
@@ -252,7 +307,10 @@ fn inside(element: &Element) -> Value {
     let fields = element.children.iter().map(|child| {
         let name = child.attribute(&["name", "key"]).unwrap_or(&child.name);
         let written = child.attribute(&["value"]);
-        (Arc::from(name), written.map_or_else(|| inside(child), scalar))
+        (
+            Arc::from(name),
+            written.map_or_else(|| inside(child), scalar),
+        )
     });
     Value::object::<Arc<str>>(fields)
 }

@@ -43,7 +43,9 @@ fn lines(text: &str) -> Vec<(usize, String)> {
             }
             let written = block.iter().filter(|inner| !inner.trim().is_empty());
             let margin = written.map(|inner| indentation(inner)).min().unwrap_or(0);
-            let block = block.iter().map(|inner| inner.get(margin..).unwrap_or_default());
+            let block = block
+                .iter()
+                .map(|inner| inner.get(margin..).unwrap_or_default());
             let separator = if sign.starts_with('>') { " " } else { "\n" };
             let block = block.collect::<Vec<_>>().join(separator);
             let end = if sign.ends_with('-') { "" } else { "\n" };

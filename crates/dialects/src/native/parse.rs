@@ -514,7 +514,10 @@ pub(super) fn time(
         let message = format!("`{name}` cannot be {}", quote(&written));
         let meant = keywords::guessed_duration(&written).and_then(keywords::write);
         let help = meant.map_or_else(
-            || "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds".to_owned(),
+            || {
+                "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds"
+                    .to_owned()
+            },
             |meant| format!("write `\"{meant}\"`"),
         );
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);

@@ -21,6 +21,28 @@ impl<'t> Parser<'t> {
             .help(format!("write `{here}`"))
     }
 
+    /// Returns the form of this language for the whole text, if it is a path such as `a?.b` and perhaps a default behind `||` or `??`.
+    pub(super) fn optional_chain(&self) -> Option<String> {
+        let (path, default) = match self.cursor.text.split_once("||") {
+            Some((path, default)) => (path, Some(default)),
+            None => match self.cursor.text.split_once("??") {
+                Some((path, default)) => (path, Some(default)),
+                None => (self.cursor.text, None),
+            },
+        };
+        let path = path.trim().replace("?.[", "[").replace("?.", ".");
+        let is_of_path = |letter: char| letter.is_alphanumeric() || "_-.[]'\"".contains(letter);
+        if !path.chars().all(is_of_path) {
+            return None;
+        }
+        let form = match default {
+            Some(default) if default.contains(['|', '?']) => return None,
+            Some(default) => format!("{path} ?? {}", default.trim()),
+            None => format!("{path}?"),
+        };
+        (form.chars().count() <= MAX_SHOWN).then_some(form)
+    }
+
     /// Returns the error about `=>`.
     pub(super) fn arrow(&self) -> ExpressionError {
         let error = ExpressionError::new("`=>` is no operator", self.cursor.at);

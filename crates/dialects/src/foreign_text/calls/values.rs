@@ -214,13 +214,15 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
 fn with_references(text: &str, ids: &HashSet<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
+    // A template beside one with a path can hardly be plain text.
+    let has_path = ids.iter().any(|id| text.contains(&format!("{{{id}.")));
     while let Some(open) = rest.find('{') {
         let inside = rest[open..].trim_start_matches('{');
         let braces = rest.len() - open - inside.len();
         let signs = "}".repeat(braces);
         let path = inside.find(&signs).map(|end| &inside[..end]);
         let is_path = |path: &&str| {
-            path.contains('.')
+            (path.contains('.') || has_path)
                 && path
                     .trim()
                     .chars()

@@ -32,7 +32,134 @@ pub(super) struct After {
     pub(super) returns: bool,
 }
 
-/// Reads the words before a call: `const a =`, `Step 1:`, `Then call`.
+/// Returns true if `line` makes names of a program known.
+pub(super) fn is_import(line: &str) -> bool {
+    line.starts_with("import ")
+        || (line.starts_with("from ") && line.contains(" import "))
+        || (line.contains("require(") && !line.contains('{'))
+        || line == "\"use strict\";"
+}
+
+/// The name of the function without parameters that `line` begins, and whether a brace opens its body.
+pub(super) fn function_head(line: &str) -> Option<(String, bool)> {
+    let mut rest = line;
+    for word in [
+        "export ",
+        "default ",
+        "async ",
+        "def ",
+        "function ",
+        "const ",
+    ] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    if rest.len() == line.len() {
+        return None;
+    }
+    let end = rest.find(|sign: char| !(sign.is_alphanumeric() || sign == '_'))?;
+    let (name, after) = rest.split_at(end);
+    // `const main = async () => {`
+    let arrow = after
+        .trim_start()
+        .strip_prefix('=')
+        .map(|after| after.trim_start().trim_start_matches("async").trim_start());
+    let after = arrow.unwrap_or(after).strip_prefix("()")?;
+    let has_brace = after.ends_with('{');
+    let is_head = has_brace || (after.ends_with(':') && line.contains("def "));
+    let is_arrow = after.contains("=>");
+    (is_head && is_arrow == arrow.is_some() && !name.is_empty())
+        .then(|| (name.to_owned(), has_brace))
+}
+
+/// Words of a label that may say whether, when or how often a call is made.
+const CONDITIONS: [&str; 26] = [
+    "if",
+    "when",
+    "unless",
+    "until",
+    "while",
+    "each",
+    "every",
+    "for",
+    "only",
+    "optional",
+    "optionally",
+    "otherwise",
+    "else",
+    "not",
+    "never",
+    "don't",
+    "skip",
+    "after",
+    "before",
+    "repeat",
+    "retry",
+    "try",
+    "maybe",
+    "all",
+    "case",
+    "or",
+];
+
+/// `line` without a label in bold before it, `**Get the time** –`, which says nothing of when the call is made.
+pub(super) fn without_label(line: &str) -> &str {
+    let Some((label, rest)) = line
+        .strip_prefix("**")
+        .and_then(|line| line.split_once("**"))
+    else {
+        return line;
+    };
+    let lower = label.to_lowercase();
+    let mut words = lower.split(|sign: char| !(sign.is_alphanumeric() || sign == '\''));
+    let is_condition = words.any(|word| CONDITIONS.contains(&word));
+    let separators = [':', '-', '–', '—', ' '];
+    let is_separated = rest.trim_start().starts_with(separators) || label.ends_with(':');
+    if is_condition || !is_separated || label.contains(['(', '=']) {
+        return line;
+    }
+    rest.trim_start_matches(separators)
+}
+
+/// The objects of programs whose methods are tools.
+const CLIENTS: [&str; 12] = [
+    "activities",
+    "tools",
+    "tool",
+    "client",
+    "session",
+    "mcp",
+    "self",
+    "this",
+    "ctx",
+    "context",
+    "api",
+    "agent",
+];
+
+/// `tool` without the object of a program before it, `activities.f`.
+pub(super) fn without_client(tool: &str) -> &str {
+    match tool.split_once('.') {
+        Some((client, name)) if CLIENTS.contains(&client) => without_client(name),
+        Some(_) | None => tool,
+    }
+}
+
+/// Returns true if `tool` is a function that calls the tool that its first argument names.
+pub(super) fn calls_tool(tool: &str) -> bool {
+    let functions = [
+        "call_tool",
+        "callTool",
+        "execute_tool",
+        "executeTool",
+        "run_tool",
+        "use_tool",
+        "invoke_tool",
+        "invokeTool",
+    ];
+    functions.contains(&tool)
+}
+
+/// Reads the words before a call: `const a =, `Step 1:`, `Then call`.
 pub(super) fn before(words: &str) -> Option<Before> {
     let words = words.trim().trim_matches(['*', '`']).trim();
     let mut words = words.strip_suffix("await").unwrap_or(words).trim();

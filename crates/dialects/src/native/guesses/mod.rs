@@ -198,7 +198,15 @@ impl Guesses<'_> {
 
     /// Removes the fields that say when a plan starts, which is not its own affair.
     fn remove_triggers(&mut self, entries: &mut Vec<ItemEntry>) {
-        for word in ["trigger", "triggers", "on", "schedule", "cron", "start", "entrypoint"] {
+        for word in [
+            "trigger",
+            "triggers",
+            "on",
+            "schedule",
+            "cron",
+            "start",
+            "entrypoint",
+        ] {
             let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
                 continue;
             };

@@ -28,7 +28,8 @@ impl Guesses<'_> {
                 let Some(Some(id)) = index.and_then(|index| ids.get(index)) else {
                     continue;
                 };
-                let message = format!("`after` has ids of steps, not positions such as `{position}`");
+                let message =
+                    format!("`after` has ids of steps, not positions such as `{position}`");
                 let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
                 let edit = self.source.span(waits_for.place);
                 let edit = edit.map(|span| TextEdit::new(span, json(id)));

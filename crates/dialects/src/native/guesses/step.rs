@@ -63,7 +63,9 @@ impl Guesses<'_> {
             self.people(entries, "note", is_step_field);
             self.units(entries);
             self.uses(entries);
-            self.name(entries);
+            if let (Some(title), Some(id)) = (self.name(entries), get(entries, "id")) {
+                names.add_title(&title, &id.to_value().to_inserted_text());
+            }
             self.expressions(entries);
             self.after_text(entries);
             self.rename(entries, "the step", STEP, is_step_field);
@@ -190,7 +192,9 @@ impl Guesses<'_> {
 
     /// Reads `name`, which is the tool of a step without one, the id of a step without one, or else a title; and `type`,
     /// which is the tool of a step that has no other.
-    fn name(&mut self, entries: &mut [ItemEntry]) {
+    ///
+    /// Returns the title, if it is one.
+    fn name(&mut self, entries: &mut [ItemEntry]) -> Option<Arc<str>> {
         let is_call = |word: &&str| {
             get(entries, word)
                 .is_some_and(|item| item.as_text().is_some_and(|text| !text.is_empty()))
@@ -216,12 +220,12 @@ impl Guesses<'_> {
         } else if !has(entries, "title") {
             "title"
         } else {
-            return;
+            return None;
         };
         let mut named = entries.iter_mut().filter(|entry| &*entry.key == "name");
-        if let Some(entry) = named.find(|entry| entry.item.as_text().is_some()) {
-            self.rename_entry(entry, "the step", target);
-        }
+        let entry = named.find(|entry| entry.item.as_text().is_some())?;
+        self.rename_entry(entry, "the step", target);
+        entry.item.as_text().filter(|_| target == "title").cloned()
     }
 
     /// Reads conditions and lists of loops that are written without `${…}`.
@@ -521,7 +525,8 @@ impl Guesses<'_> {
                 let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
                 let help = format!("write `\"args\": {}`", quote(&json).trim_matches('`'));
                 let edits = field_edits(self.source, entry, "args", Some(json));
-                self.sink.push_at_key(entry, diagnostic.help(help).fixes(edits));
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
                 entry.item.kind = written.kind;
             }
             ItemKind::List(_) if !has_positional => {

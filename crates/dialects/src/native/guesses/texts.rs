@@ -17,6 +17,11 @@ pub(crate) fn expression_of(text: &str) -> Option<String> {
     if is_readable(text) {
         return Some(text.to_owned());
     }
+    let by_words = with_methods(text);
+    let text = by_words.as_deref().unwrap_or(text);
+    if is_readable(text) {
+        return Some(text.to_owned());
+    }
     let words = text.split_whitespace().map(|word| match word {
         "and" | "AND" => "&&",
         "or" | "OR" => "||",
@@ -30,6 +35,53 @@ pub(crate) fn expression_of(text: &str) -> Option<String> {
     let translated = words.collect::<Vec<_>>().join(" ");
     let translated = translated.replace("not ", "!").replace("is not", "!=");
     is_readable(&translated).then_some(translated)
+}
+
+/// Words between two values that stand for a method of the first one.
+const METHODS: [(&str, &str); 9] = [
+    (" does not contain ", "!contains"),
+    (" not contains ", "!contains"),
+    (" contains ", "contains"),
+    (" includes ", "contains"),
+    (" starts with ", "startsWith"),
+    (" startswith ", "startsWith"),
+    (" startsWith ", "startsWith"),
+    (" ends with ", "endsWith"),
+    (" matches ", "matches"),
+];
+
+/// Words after a value that say something about it.
+const STATES: [(&str, &str); 9] = [
+    (" is not empty", ".size() > 0"),
+    (" is empty", ".size() == 0"),
+    (" is not null", " != null"),
+    (" is not None", " != null"),
+    (" is defined", " != null"),
+    (" exists", " != null"),
+    (" is null", " == null"),
+    (" is None", " == null"),
+    (" is true", " == true"),
+];
+
+/// The expression that a sentence such as `a contains 'b'` or `a is not empty` is meant as.
+fn with_methods(text: &str) -> Option<String> {
+    let is_value = |text: &str| crate::native::reference::is_expression(text);
+    for (words, method) in METHODS {
+        if let Some((value, other)) = text.split_once(words)
+            && is_value(value)
+            && is_value(other)
+        {
+            let (value, other) = (value.trim(), other.trim());
+            return Some(match method.strip_prefix('!') {
+                Some(method) => format!("!{value}.{method}({other})"),
+                None => format!("{value}.{method}({other})"),
+            });
+        }
+    }
+    STATES.iter().find_map(|(words, after)| {
+        let value = text.strip_suffix(words)?;
+        is_value(value).then(|| format!("{value}{after}"))
+    })
 }
 
 /// The name in a text such as `now`, `$now` or `${now}`.

@@ -73,7 +73,8 @@ impl Guesses<'_> {
                 let written = json(&format!("{number}{unit}"));
                 let help = format!("write `\"delay\": {written}`");
                 let edits = field_edits(self.source, entry, "delay", Some(written));
-                self.sink.push_at_key(entry, diagnostic.help(help).fixes(edits));
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
                 entry.key = "delay".into();
                 entry.item.kind = ItemKind::Text(format!("{number}{unit}").into());
                 return true;
@@ -81,7 +82,8 @@ impl Guesses<'_> {
             if !GROWTH.contains(&&*entry.key) || entry.key.contains("backoff") && is_time(entry) {
                 return true;
             }
-            let help = "leave it out: the delay before each further attempt is twice the one before";
+            let help =
+                "leave it out: the delay before each further attempt is twice the one before";
             self.sink.push_at_key(entry, diagnostic.help(help));
             false
         });

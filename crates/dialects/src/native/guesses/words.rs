@@ -382,6 +382,14 @@ pub(super) const STEP: &[Synonyms] = &[
         fits: is_any,
     },
     Synonyms {
+        field: "after",
+        words: &["context"],
+        fits: |item| {
+            let items = item.as_list();
+            items.is_some_and(|items| items.iter().all(is_text_or_number))
+        },
+    },
+    Synonyms {
         field: "when",
         words: &[
             "if",
@@ -587,7 +595,9 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
             "position" | "ui" => match &item.kind {
                 ItemKind::List(items) => items.iter().all(is_number),
                 ItemKind::Object(entries) => entries.iter().all(|entry| is_number(&entry.item)),
-                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
+                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {
+                    false
+                }
             },
             _ => false,
         };
