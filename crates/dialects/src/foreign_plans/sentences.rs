@@ -16,7 +16,12 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let sentences = sentences.filter(|sentences| !sentences.is_empty())?;
     let form = "a list of sentences";
     let text = sentences.join("\n");
-    if let Some(plan) = calls::plan(&text) {
+    // A sentence without a call would get lost.
+    let has_all = |plan: &Value| {
+        let steps = plan.get("steps").and_then(Value::as_list);
+        steps.is_some_and(|steps| steps.len() >= sentences.len())
+    };
+    if let Some(plan) = calls::plan(&text).filter(has_all) {
         return Some(Translation {
             form,
             plan,

@@ -61,9 +61,12 @@ pub(super) fn read(json: &str) -> ParseResult {
 fn native_json(value: &Value) -> (String, Diagnostics) {
     let json = value.to_json();
     let found = read(&json);
-    // An error with a fix is read as the fix says, and so is a certain reference of another system.
+    // An error with a fix is read as the fix says, and so are a guess with the words to write and a certain reference of another system.
     let is_certain = |found: &Diagnostic| {
+        let help = found.help.as_deref().unwrap_or_default();
         !found.is_error()
+            || help.starts_with("write `\"")
+            || help.starts_with("did you mean `")
             || !found.fixes.is_empty()
             || found.fix.is_some()
             || (found.code == Code::MalformedReference && found.message.contains("other systems"))

@@ -242,9 +242,7 @@ mod tests {
         );
         check(
             "[[steps]]\nid = \"a\"",
-            Some(
-                "write it as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
-            ),
+            Some("write it as JSON: `{\"steps\":[{\"id\":\"a\"}]}`"),
         );
         check("[1, 2]", None);
         check(

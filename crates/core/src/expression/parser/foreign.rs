@@ -17,8 +17,19 @@ impl<'t> Parser<'t> {
 
     /// Returns the error about `===` and `!==`.
     pub(super) fn strict_operator(&self, sign: &str, here: &str) -> ExpressionError {
-        ExpressionError::new(format!("`{sign}` is no operator"), self.cursor.at)
-            .help(format!("write `{here}`"))
+        let error = ExpressionError::new(format!("`{sign}` is no operator"), self.cursor.at);
+        // Other forms of JavaScript in the same expression are translated as well.
+        let text = self.cursor.text;
+        let others = ["undefined", ".length"];
+        let has_others = others.iter().any(|other| text.contains(other));
+        let exact = (has_others && !text.contains(['\'', '"'])).then(|| {
+            let text = text.replace("!==", "!=").replace("===", "==");
+            let text = text
+                .replace("undefined", "null")
+                .replace(".length", ".size()");
+            shown(text.trim().to_owned())
+        });
+        error.or_help(exact.flatten().or_else(|| Some(format!("write `{here}`"))))
     }
 
     /// Returns the form of this language for the whole text, if it is a path such as `a?.b` and perhaps a default behind `||` or `??`.

@@ -331,7 +331,8 @@ fn named_call(inside: &str, ids: &HashSet<String>) -> Option<(String, String)> {
         };
         match name {
             "name" | "tool" | "tool_name" => {
-                let text = part.trim().trim_matches(['"', '\'', '`']);
+                let quotes: [char; 3] = ['"', '\'', '`'];
+                let text = part.trim().strip_prefix(quotes)?.strip_suffix(quotes)?;
                 tool = Some(text.to_owned()).filter(|text| tool_name_length(text) == text.len());
             }
             "arguments" | "args" | "input" | "params" if part.trim().starts_with('{') => {

@@ -103,6 +103,17 @@ const CONDITIONS: [&str; 26] = [
 
 /// `line` without a label in bold before it, `**Get the time** –`, which says nothing of when the call is made.
 pub(super) fn without_label(line: &str) -> &str {
+    // `Step 2:`
+    let number = line
+        .strip_prefix("Step ")
+        .or_else(|| line.strip_prefix("STEP "));
+    let rest = number.map(|number| number.trim_start_matches(|sign: char| sign.is_ascii_digit()));
+    if let (Some(number), Some(rest)) = (number, rest)
+        && rest.len() < number.len()
+        && let Some(rest) = rest.strip_prefix([':', '.', ')'])
+    {
+        return rest.trim_start();
+    }
     let Some((label, rest)) = line
         .strip_prefix("**")
         .and_then(|line| line.split_once("**"))

@@ -68,19 +68,19 @@ fn with_methods(text: &str) -> Option<String> {
     let is_value = |text: &str| crate::native::reference::is_expression(text);
     for (words, method) in METHODS {
         if let Some((value, other)) = text.split_once(words)
-            && is_value(value)
-            && is_value(other)
+            && !value.trim().contains(' ')
         {
             let (value, other) = (value.trim(), other.trim());
-            return Some(match method.strip_prefix('!') {
+            let expression = match method.strip_prefix('!') {
                 Some(method) => format!("!{value}.{method}({other})"),
                 None => format!("{value}.{method}({other})"),
-            });
+            };
+            return is_value(&expression).then_some(expression);
         }
     }
     STATES.iter().find_map(|(words, after)| {
         let value = text.strip_suffix(words)?;
-        is_value(value).then(|| format!("{value}{after}"))
+        (is_value(value) && !value.contains(' ')).then(|| format!("{value}{after}"))
     })
 }
 
