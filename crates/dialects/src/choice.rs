@@ -263,7 +263,8 @@ fn start_of(document: &Document) -> Span {
 const PLAN_TOOLS: [&str; 4] = ["execute_plan", "run_plan", "plan", "create_plan"];
 
 /// Fields that hold a plan and nothing else.
-const WRAPPERS: [&str; 10] = [
+const WRAPPERS: [&str; 11] = [
+    "definition",
     "plan",
     "workflow",
     "execution_plan",

@@ -145,7 +145,7 @@ fn read_plan(
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
         && let Some(found) =
-            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_tables(&source))
+            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_markup(&source))
     {
         return ParseResult {
             plan: None,
@@ -257,6 +257,13 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
 
 /// Says in one diagnostic what a text is that is neither JSON nor lines of calls.
 fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
+    let markup = std::str::from_utf8(text)
+        .ok()
+        .and_then(foreign_text::of_markup);
+    if let Some(found) = markup {
+        *diagnostics = found;
+        return;
+    }
     let is_json = |text: &str| {
         text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
     };

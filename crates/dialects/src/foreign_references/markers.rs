@@ -72,8 +72,13 @@ const HTML_ELEMENTS: [&str; 24] = [
     "h2", "div", "code", "table", "title", "body", "summary",
 ];
 
+/// The functions of other systems that give the output of a step.
+const OUTPUT_CALLS: [&str; 4] = ["body('", "outputs('", "activity('", "actions('"];
+
 /// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
-const OUTPUT_FIELDS: [&str; 5] = [".outputs", ".output", ".result", ".data", ".json"];
+const OUTPUT_FIELDS: [&str; 6] = [
+    ".outputs", ".output", ".results", ".result", ".data", ".json",
+];
 
 /// The members of [`OUTPUT_FIELDS`] that are hardly fields of an answer: they may follow an id without a prefix.
 const PLAIN_OUTPUT_FIELDS: [&str; 2] = [".outputs", ".output"];
@@ -474,6 +479,14 @@ impl<'a> ReferenceNames<'a> {
     /// certain.
     fn expression(&self, written: &str) -> Option<(String, bool)> {
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
+        // `body('a')?['field']` of Logic Apps
+        let called = OUTPUT_CALLS
+            .iter()
+            .find_map(|call| written.trim().strip_prefix(call)?.split_once("')"));
+        let called = called.map(|(name, rest)| format!("{name}{}", rest.replace('?', "")));
+        if let Some(meaning) = called.and_then(|path| self.path(&path)) {
+            return Some((meaning, true));
+        }
         if let Some(meaning) = self.path(written.trim_matches(signs)) {
             return Some((meaning, true));
         }
@@ -499,6 +512,16 @@ impl<'a> ReferenceNames<'a> {
     /// The path in this dialect of a path in another system, if it names a step or an input.
     fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
+        // `{{ Get time.field }}`
+        let ids = self.order.iter().filter(|id| id.contains(' '));
+        let named = ids.filter_map(|id| Some((*id, written.strip_prefix(*id)?)));
+        if let Some((id, rest)) = named
+            .filter(|(_, rest)| rest.is_empty() || rest.starts_with(['.', '[']))
+            .max_by_key(|(id, _)| id.len())
+            && !rest.contains([' ', '|'])
+        {
+            return Some(format!("{}{rest}", self.steps.get(id)?));
+        }
         // `{{ x | filter }}`
         let written = written.split([' ', '|']).next().unwrap_or_default();
         // `steps['x']`

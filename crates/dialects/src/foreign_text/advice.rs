@@ -67,6 +67,7 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
         !found.is_error()
             || help.starts_with("write `\"")
             || help.starts_with("did you mean `")
+            || help.starts_with("arguments stand in `args`: write `\"")
             || !found.fixes.is_empty()
             || found.fix.is_some()
             || (found.code == Code::MalformedReference && found.message.contains("other systems"))

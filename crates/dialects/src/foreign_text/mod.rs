@@ -18,6 +18,9 @@ use crate::lowering::lines::tool_name_length;
 
 /// The diagnostics about `text`, which is neither JSON nor lines of calls; `None` if its kind is not known.
 pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
+    if let Some(found) = of_markup(text) {
+        return Some(found);
+    }
     let code = fenced(text).unwrap_or(text);
     if let Some((kind, plan)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
@@ -35,19 +38,19 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     diagnostic(text, code).map(|found| [found].into_iter().collect())
 }
 
-/// The diagnostics about `text`, whose lines were read as those of a plan, if they are tables of TOML.
-pub(crate) fn of_tables(text: &str) -> Option<Diagnostics> {
-    let plan = toml::value(fenced(text).unwrap_or(text))?;
-    let message = "the text is TOML, and a plan is JSON or lines of calls";
-    Some(advice(Code::NotJson, message, &plan, true, text))
+/// The diagnostics about `text`, if it is TOML or XML; parts of such a text may look like JSON or like lines of a plan.
+pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
+    let code = fenced(text).unwrap_or(text);
+    let toml = toml::value(code).map(|plan| ("TOML", plan));
+    let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
+    let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
+    Some(advice(Code::NotJson, &message, &plan, true, text))
 }
 
 /// The plan in `code` with the name of its syntax, if that is not JSON.
 fn plan_in(code: &str) -> Option<(&'static str, Value)> {
     values::value(code)
         .map(|plan| ("a list of JSON values", plan))
-        .or_else(|| Some(("TOML", toml::value(code)?)))
-        .or_else(|| Some(("XML", xml::plan(code)?)))
         .or_else(|| Some(("a table", table::plan(code)?)))
         .or_else(|| Some(("YAML", yaml::value(code).filter(|plan| is_plan(plan))?)))
 }
@@ -162,7 +165,10 @@ pub(crate) fn only_looks_like_json(text: &str) -> bool {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    of_toml(&lines).is_some() || listed_calls(text).is_some() || values::value(text).is_some()
+    of_toml(&lines).is_some()
+        || listed_calls(text).is_some()
+        || values::value(text).is_some()
+        || toml::value(text).is_some()
 }
 
 /// Calls without ids: `tool(name=value)`.

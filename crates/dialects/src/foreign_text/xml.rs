@@ -9,6 +9,7 @@ const MAX_DEPTH: usize = 16;
 
 /// The plan in `text`; `None` if it is no XML, or has no steps.
 pub(super) fn plan(text: &str) -> Option<Value> {
+    let text = elements(text)?;
     let mut reader = Reader {
         rest: text.trim(),
         depth: 0,
@@ -25,6 +26,21 @@ pub(super) fn plan(text: &str) -> Option<Value> {
         calls => calls.iter().map(step).collect::<Option<_>>()?,
     };
     (!steps.is_empty()).then(|| Value::object([("steps", Value::list(steps))]))
+}
+
+/// The part of `text` from its first element to its last one, if the lines around them are words.
+fn elements(text: &str) -> Option<&str> {
+    let is_element = |at: usize| {
+        let inside = &text[at + 1..];
+        let is_line = text[..at].ends_with('\n') || text[..at].trim().is_empty();
+        is_line
+            && inside.starts_with(|sign: char| sign.is_ascii_alphabetic() || "?!".contains(sign))
+    };
+    let mut starts = text.match_indices('<').map(|(at, _)| at);
+    let start = starts.find(|at| is_element(*at))?;
+    let end = text.rfind('>')? + 1;
+    // Words may say under which condition the calls are made; what is behind them is left to the reader.
+    (start < end && !text[..start].contains(['{', '(', '='])).then(|| &text[start..end])
 }
 
 #[derive(Debug, Default)]
@@ -228,6 +244,10 @@ fn steps_of(root: &Element) -> Option<Vec<Value>> {
 /// The step in an element.
 fn step(element: &Element) -> Option<Value> {
     let names_tool = STEPS.contains(&&*element.name.to_lowercase());
+    // `<tool_call>{"name": …, "arguments": …}</tool_call>`
+    if names_tool && element.is_leaf() && element.text.trim_start().starts_with('{') {
+        return Value::from_json(element.text.trim()).ok();
+    }
     let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
     let mut args: Vec<(Arc<str>, Value)> = Vec::new();
     if !names_tool {
@@ -356,6 +376,11 @@ mod tests {
                 r#"{"steps":[{"tool":"get_time","id":"t","args":{"zone":"UTC"}},{"tool":"say","args":{"text":"<b>"}}]}"#,
             ),
         );
+        check(
+            "I look:\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": 1}}\n</tool_call>\n<tool_call>{\"name\": \"g\"}</tool_call>",
+            Some(r#"{"steps":[{"name":"f","arguments":{"n":1}},{"name":"g"}]}"#),
+        );
+        check("f(x=1)\n<a>b</a>", None);
         check("<plan> is a word", None);
         check("<plan><step>", None);
         check("<plan></step></plan>", None);

@@ -8,6 +8,7 @@ use super::calls::values::{closing, named, split};
 pub(super) fn value(text: &str) -> Option<Value> {
     let mut reader = Reader {
         lines: lines(text),
+        anchors: Vec::new(),
         at: 0,
         depth: 0,
     };
@@ -66,6 +67,8 @@ struct Reader {
     lines: Vec<(usize, String)>,
     at: usize,
     depth: usize,
+    /// The values with names, `&name`.
+    anchors: Vec<(String, Value)>,
 }
 
 impl Reader {
@@ -103,7 +106,7 @@ impl Reader {
                 items.push(self.block(column)?);
             } else {
                 self.at += 1;
-                items.push(scalar(&inside)?);
+                items.push(self.value(&inside, indentation)?);
             }
         }
         Some(Value::list(items))
@@ -117,14 +120,41 @@ impl Reader {
             };
             let (name, value) = (name.to_owned(), value.to_owned());
             self.at += 1;
-            let value = if value.is_empty() {
-                self.nested(indentation)?
-            } else {
-                scalar(&value)?
-            };
-            fields.push((name, value));
+            let is_anchored = value.starts_with('&');
+            let value = self.value(&value, indentation)?;
+            // A value at the top that has a name is only there for others.
+            let is_definition = self.depth == 1 && is_anchored && name != "steps";
+            match &value {
+                _ if is_definition => {}
+                // `<<: *name` has the fields of another object.
+                Value::Object(merged) if name == "<<" => {
+                    let merged = merged.iter();
+                    fields.extend(merged.map(|(key, value)| (key.to_string(), value.clone())));
+                }
+                _ => fields.push((name, value)),
+            }
         }
         (!fields.is_empty()).then(|| Value::object(fields))
+    }
+
+    /// The value behind a key or a dash, which may have a name or be one, `&name` and `*name`.
+    fn value(&mut self, written: &str, indentation: usize) -> Option<Value> {
+        if let Some(name) = written.strip_prefix('*') {
+            let found = self.anchors.iter().rfind(|(anchor, _)| anchor == name);
+            return found.map(|(_, value)| value.clone());
+        }
+        let Some(anchor) = written.strip_prefix('&') else {
+            return if written.is_empty() {
+                self.nested(indentation)
+            } else {
+                scalar(written)
+            };
+        };
+        let (name, rest) = anchor.split_once(' ').unwrap_or((anchor, ""));
+        let name = name.to_owned();
+        let value = self.value(rest.trim(), indentation)?;
+        self.anchors.push((name, value.clone()));
+        Some(value)
     }
 
     /// The block under a line: lists may stand in the column of their key.
@@ -146,7 +176,7 @@ fn key(line: &str) -> Option<(&str, &str)> {
     let is_key = !key.is_empty()
         && key
             .chars()
-            .all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+            .all(|c| c.is_alphanumeric() || "_-.$<".contains(c));
     (is_key && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
 }
 
@@ -212,6 +242,11 @@ mod tests {
             "a: |\n  x\n\n    # y\nb:\n  - >-\n    c\n    d\n  - e",
             Some(r##"{"a":"x\n\n  # y\n","b":["c d","e"]}"##),
         );
+        check(
+            "d: &d\n  x: 1\nl:\n  - *d\nm:\n  <<: *d\n  y: 2\nn: *d",
+            Some(r#"{"l":[{"x":1}],"m":{"x":1,"y":2},"n":{"x":1}}"#),
+        );
+        check("a: *b", None);
         check("a: |2\n  x", None);
         check("a: 1\n   b: 2", None);
         check("words", None);

@@ -144,7 +144,7 @@ impl Statement {
                 };
                 (inside, &written[end + 1..])
             }
-            _ => (&written[open..], ""),
+            _ => written[open..].split_at(loose_end(&written[open..])),
         };
         // The last line of LLMCompiler.
         if tool == "join" {
@@ -309,10 +309,44 @@ fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
             None if fields.is_some() => {
                 written.push(format!("{part}=${{{}}}", expression(part, ids)?));
             }
-            None => written.push(value(part, ids)?),
+            None => match part.split_once(' ') {
+                // `city "Oslo"`
+                Some((name, text))
+                    if tool_name_length(name) == name.len() && text.starts_with('"') =>
+                {
+                    written.push(format!("{name}={}", value(text, ids)?));
+                }
+                Some(_) | None => written.push(value(part, ids)?),
+            },
         }
     }
     Some(written.join(", "))
+}
+
+/// The end of arguments without brackets, `city "Oslo", days = 3 and keep it`.
+fn loose_end(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start();
+        let name = tool_name_length(rest);
+        let signs = rest[name..].trim_start_matches([' ', '=', ':']);
+        let length = match signs
+            .chars()
+            .next()
+            .filter(|sign| matches!(sign, '"' | '\''))
+        {
+            Some(quote) => signs[1..].find(quote).map(|end| end + 2),
+            None => Some(signs.find([' ', ',']).unwrap_or(signs.len())),
+        };
+        let Some(length) = length.filter(|_| name > 0) else {
+            return text.len();
+        };
+        at = text.len() - signs.len() + length;
+        match text[at..].trim_start().strip_prefix(',') {
+            Some(rest) => at = text.len() - rest.len(),
+            None => return at,
+        }
+    }
 }
 
 /// The tool and the arguments of `call_tool("tool", {…})` and of `callTool({name: "tool", arguments: {…}})`.

@@ -35,6 +35,10 @@ fn calls_of_other_languages() {
             "1. Call `f(a=1)` and keep it as `x`.\n2. Then call `g(b=x.c)` and return the summary.",
             "x = f(a=1)\ng = g(b=${x.c})\nreturn [\"g\"]",
         ),
+        (
+            "1) Use f with a \"A\", b = 2 and save the result as x.\n2) Use g with t \"${x.t}\".",
+            "x = f(a=\"A\", b=2)\ng = g(t=\"${x.t}\")",
+        ),
         ("- `x`: f with a = \"A\", b = 2", "x = f(a=\"A\", b=2)"),
         (
             "Step 1: f {\"a\": 2} => x\nStep 2: g {\"b\": \"${x.c}\"}",
@@ -78,6 +82,10 @@ fn calls_of_other_languages() {
         (
             "import asyncio\n\nasync def main():\n    x = await f(a=1)\n    return x\n\nasyncio.run(main())",
             "\n\n\nx = f(a=1)\nreturn ${x}\n\n",
+        ),
+        (
+            "@flow\ndef main(session: ClientSession):\n    x = session.call_tool('f')",
+            "\n\nx = f()",
         ),
         (
             "export async function main(): Promise<void> {\n  const x = await tools.f({ a: 1 });\n}",

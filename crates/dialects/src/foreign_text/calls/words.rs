@@ -38,6 +38,8 @@ pub(super) fn is_import(line: &str) -> bool {
         || (line.starts_with("from ") && line.contains(" import "))
         || (line.contains("require(") && !line.contains('{'))
         || line == "\"use strict\";"
+        // A decorator
+        || (line.starts_with('@') && !line.contains(' '))
 }
 
 /// The name of the function without parameters that `line` begins, and whether a brace opens its body.
@@ -63,7 +65,19 @@ pub(super) fn function_head(line: &str) -> Option<(String, bool)> {
         .trim_start()
         .strip_prefix('=')
         .map(|after| after.trim_start().trim_start_matches("async").trim_start());
-    let after = arrow.unwrap_or(after).strip_prefix("()")?;
+    let (parameters, after) = arrow.unwrap_or(after).strip_prefix('(')?.split_once(')')?;
+    // Other parameters would be inputs of the plan.
+    let is_client = |parameter: &str| {
+        let name = parameter
+            .split([':', '='])
+            .next()
+            .unwrap_or_default()
+            .trim();
+        name.is_empty() || CLIENTS.contains(&name)
+    };
+    if !parameters.split(',').all(is_client) {
+        return None;
+    }
     let has_brace = after.ends_with('{');
     let is_head = has_brace || (after.ends_with(':') && line.contains("def "));
     let is_arrow = after.contains("=>");
@@ -247,6 +261,7 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
     let tokens: Vec<&str> = words.split_whitespace().collect();
     let mut tokens = tokens.as_slice();
     let mut names_follow = false;
+    let mut is_named = false;
     while let Some((word, rest)) = tokens.split_first() {
         tokens = rest;
         let lower = word.to_lowercase();
@@ -265,7 +280,17 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
             }
             return (!found.waits_for.is_empty()).then_some(found);
         }
-        if is_harmless(word) {
+        // A name may be a word such as `now`.
+        let is_name = is_named
+            && found.id.is_none()
+            && !matches!(
+                &*lower,
+                "a" | "an" | "the" | "result" | "output" | "value" | "it"
+            );
+        is_named = matches!(&*lower, "as" | "named");
+        if is_name {
+            found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);
+        } else if is_harmless(word) {
             names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
         } else if names_follow && found.id.is_none() {
             found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);

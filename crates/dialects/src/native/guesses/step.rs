@@ -61,6 +61,7 @@ impl Guesses<'_> {
             self.after_text(entries);
         } else {
             self.people(entries, "note", is_step_field);
+            self.handlers(entries);
             self.units(entries);
             self.uses(entries);
             if let (Some(title), Some(id)) = (self.name(entries), get(entries, "id")) {
@@ -288,18 +289,28 @@ impl Guesses<'_> {
         let (Some(entry), None) = (found.next(), found.next()) else {
             return;
         };
-        let Some(step) = entry.item.as_text() else {
-            return;
+        // The ids of Logic Apps are keys.
+        let ids: Vec<Arc<str>> = match &entry.item.kind {
+            ItemKind::Text(id) => vec![Arc::clone(id)],
+            ItemKind::Object(keys) => keys.iter().map(|entry| Arc::clone(&entry.key)).collect(),
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::List(_) => return,
         };
-        let help = format!("write `\"after\": [\"{step}\"]`");
-        let item = Item {
-            kind: ItemKind::Text(Arc::clone(step)),
+        let found = if entry.item.as_text().is_some() {
+            "text"
+        } else {
+            "an object"
+        };
+        let written: Vec<String> = ids.iter().map(|id| json(id)).collect();
+        let value = format!("[{}]", written.join(", "));
+        let help = format!("write `\"after\": {value}`");
+        let items = ids.into_iter().map(|id| Item {
+            kind: ItemKind::Text(id),
             place: entry.item.place,
-        };
-        let value = format!("[{}]", json(step));
+        });
+        let items: Vec<Item> = items.collect();
         let edits = field_edits(self.source, entry, "after", Some(value));
         if &*entry.key == "after" {
-            let message = "expected a list in `after`, found text";
+            let message = format!("expected a list in `after`, found {found}");
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
             let diagnostic = diagnostic.help(help).fixes(edits);
             self.sink.push(entry.item.place, diagnostic);
@@ -307,7 +318,7 @@ impl Guesses<'_> {
             self.unknown_with(entry, &help, edits);
         }
         entry.key = "after".into();
-        entry.item.kind = ItemKind::List(vec![item]);
+        entry.item.kind = ItemKind::List(items);
     }
 
     /// Reads the server of a tool, which belongs to the tool's name.
@@ -660,6 +671,10 @@ fn numbers_as_ids(entries: &mut [ItemEntry]) {
     let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind) else {
         return;
     };
+    // HuggingGPT waits for `-1` if there is nothing to wait for.
+    items.retain(
+        |item| !matches!(&item.kind, ItemKind::Number(number) if number.as_i64() == Some(-1)),
+    );
     for item in items {
         if let ItemKind::Number(number) = &item.kind {
             let text = number.to_string();

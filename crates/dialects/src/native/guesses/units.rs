@@ -2,14 +2,40 @@
 
 use planwright_core::{Code, Diagnostic, Value};
 
-use super::{Guesses, field, has};
+use super::texts::bare_name;
+use super::{Guesses, field, get, has};
 use crate::document::edits::{field_edits, json, removal};
-use crate::document::{ItemEntry, ItemKind, quote};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// Words of fields that are left out, because steps run in parallel anyway.
 const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
 
 impl Guesses<'_> {
+    /// Removes the names of steps that run after a success or a failure, and reports the condition that these steps need.
+    pub(super) fn handlers(&mut self, entries: &mut Vec<ItemEntry>) {
+        let id = get(entries, "id").and_then(Item::as_text).cloned();
+        let Some(id) = id.filter(|id| bare_name(id).as_deref() == Some(&**id)) else {
+            return;
+        };
+        entries.retain(|entry| {
+            let Some(target) = entry.item.as_text().filter(|text| on_error_word(text).is_none())
+            else {
+                return true;
+            };
+            let help = match &*entry.key {
+                "on_success" | "onSuccess" => format!(
+                    "leave it out, and write `\"when\": \"${{results.{id}.success}}\"` in the step `{target}`"
+                ),
+                "on_failure" | "onFailure" | "onError" | "catch" => format!(
+                    "leave it out, write `\"on_error\": \"continue\"` here, and `\"when\": \"${{!results.{id}.success}}\"` in the step `{target}`"
+                ),
+                _ => return true,
+            };
+            self.unknown(entry, &help);
+            false
+        });
+    }
+
     /// Reads fields that have another unit or another meaning than those of this dialect.
     pub(super) fn units(&mut self, entries: &mut Vec<ItemEntry>) {
         let mut remaining = Vec::with_capacity(entries.len());

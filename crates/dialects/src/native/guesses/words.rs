@@ -120,6 +120,13 @@ pub(super) fn is_step(item: &Item) -> bool {
         || switches
         || is_named_call
         || (item.has("type") && has(ARGS))
+        || (item.has("id") && item.get("type").is_some_and(is_tool_name))
+}
+
+/// Returns true for a word with a sign that only names of tools have, `time.get_current_time`.
+fn is_tool_name(item: &Item) -> bool {
+    let text = item.as_text();
+    is_word(item) && text.is_some_and(|text| text.contains(['_', '.', '/']))
 }
 
 /// Returns true if `entry` is the single step of a `then`.
@@ -196,6 +203,12 @@ pub(super) const ARGS: &[&str] = &[
     "config",
     "op_kwargs",
     "action_params",
+    "action_args",
+    "toolParameters",
+    "tool_parameters",
+    "toolArguments",
+    "function_args",
+    "functionArguments",
 ];
 
 /// Words for the tool of a call, besides `name` and `type`.
@@ -228,6 +241,7 @@ pub(super) const TOOL: &[&str] = &[
     "skill",
     "action_name",
     "actionName",
+    "task",
 ];
 
 /// Words for a list of steps inside of a step.
@@ -268,6 +282,12 @@ pub(super) const PLAN: &[Synonyms] = &[
             "flow",
             "dag",
             "subtasks",
+            "stepList",
+            "step_list",
+            "taskList",
+            "task_list",
+            "plan_steps",
+            "workflow_steps",
             "commands",
             "execution_plan",
         ],
@@ -313,7 +333,15 @@ pub(super) const PLAN: &[Synonyms] = &[
     },
     Synonyms {
         field: "name",
-        words: &["id", "plan_name", "plan_id", "planId", "planName"],
+        words: &[
+            "id",
+            "plan_name",
+            "plan_id",
+            "planId",
+            "planName",
+            "workflow_name",
+            "workflowName",
+        ],
         fits: is_text,
     },
 ];
@@ -590,7 +618,7 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
     let is_number = |item: &Item| matches!(item.kind, ItemKind::Number(_));
     let Some(text) = item.as_text() else {
         return match key {
-            "version" | "typeVersion" => is_number(item),
+            "version" | "typeVersion" | "schemaVersion" | "schema_version" => is_number(item),
             // The place of a node in an editor.
             "position" | "ui" => match &item.kind {
                 ItemKind::List(items) => items.iter().all(is_number),
@@ -603,7 +631,8 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
         };
     };
     match key {
-        "$schema" | "version" | "apiVersion" => true,
+        "$schema" | "version" | "apiVersion" | "schemaVersion" | "schema_version"
+        | "specVersion" | "namespace" => true,
         "type" | "kind" => matches!(
             &*text.to_lowercase(),
             "tool"
@@ -616,6 +645,7 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
                 | "action"
                 | "step"
                 | "task"
+                | "simple"
                 | "call"
                 | "function"
                 | "node"
