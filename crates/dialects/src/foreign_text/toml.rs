@@ -6,6 +6,9 @@ use planwright_core::Value;
 
 use super::calls::values::{closing, is_open, split, split_at};
 
+/// The maximum length of a value over several lines, in bytes.
+const MAX_STATEMENT_BYTES: usize = 4096;
+
 /// The value of the TOML in `text`; `None` if it has no table, or more than this.
 pub(super) fn value(text: &str) -> Option<Value> {
     let mut root = Table::default();
@@ -25,6 +28,9 @@ pub(super) fn value(text: &str) -> Option<Value> {
             continue;
         }
         while is_open(&statement) {
+            if statement.len() > MAX_STATEMENT_BYTES {
+                return None;
+            }
             statement.push(' ');
             statement.push_str(without_comment(lines.next()?).trim());
         }

@@ -36,8 +36,8 @@ fn calls_of_other_languages() {
             "x = f(a=1)\ng = g(b=${x.c})\nreturn [\"g\"]",
         ),
         (
-            "1) Use f with a \"A\", b = 2 and save the result as x.\n2) Use g with t \"${x.t}\".",
-            "x = f(a=\"A\", b=2)\ng = g(t=\"${x.t}\")",
+            "1) Use f with a \"A\", b = 2 and save the result as now.\n2) Use g with t \"${now.t}\".",
+            "now = f(a=\"A\", b=2)\ng = g(t=\"${now.t}\")",
         ),
         ("- `x`: f with a = \"A\", b = 2", "x = f(a=\"A\", b=2)"),
         (
