@@ -259,7 +259,10 @@ fn with_item(text: &str) -> String {
     while let Some(letter) = rest.chars().next() {
         let length = name_length(rest);
         let is_word = |word: &str| matches!(word, "true" | "false" | "null" | "and" | "or" | "in");
-        let begins = quote.is_none() && length > 0 && !(before.is_alphanumeric() || before == '.');
+        let begins = !letter.is_ascii_digit()
+            && quote.is_none()
+            && length > 0
+            && !(before.is_alphanumeric() || before == '.');
         if begins && let Some((word, after)) = rest.split_at_checked(length) {
             if !is_word(word) && !after.starts_with('(') {
                 written.push_str("x.");
