@@ -35,7 +35,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
 /// The state of a translation.
 struct Machine {
     steps: Vec<Value>,
-    /// What the states have put at which path, the newest last; `None` if no reference reads it.
+    /// The outputs of states by the paths at which they are put, the newest last; `None` if no reference reads it.
     paths: Vec<(String, Option<String>)>,
 }
 
