@@ -13,15 +13,29 @@ impl Guesses<'_> {
             .iter()
             .map(|item| item.get("id")?.as_text().map(ToString::to_string))
             .collect();
-        let Some(base) = base(items, &ids) else {
-            return;
-        };
+        // HuggingGPT waits for `-1` if there is nothing to wait for.
+        let is_none = |item: &Item| matches!(&item.kind, ItemKind::Number(number) if number.as_i64() == Some(-1));
+        for list in items.iter_mut().filter_map(after_of) {
+            list.retain(|item| !is_none(item));
+        }
+        if let Some(base) = base(items, &ids) {
+            self.replace_positions(items, &ids, base);
+        }
+        // Ids that are numbers are texts, too.
+        for item in items.iter_mut().filter_map(after_of).flatten() {
+            if let ItemKind::Number(number) = &item.kind {
+                item.kind = ItemKind::Text(number.to_string().into());
+            }
+        }
+    }
+
+    fn replace_positions(&mut self, items: &mut [Item], ids: &[Option<String>], base: usize) {
         for item in items {
             let Some(list) = after_of(item) else {
                 continue;
             };
             for waits_for in list {
-                let Some(position) = position(waits_for, &ids) else {
+                let Some(position) = position(waits_for, ids) else {
                     continue;
                 };
                 let index = position.checked_sub(base);
@@ -80,7 +94,10 @@ fn after_of(item: &mut Item) -> Option<&mut Vec<Item>> {
 
 /// The number that `item` is, if no step has it as its id.
 fn position(item: &Item, ids: &[Option<String>]) -> Option<usize> {
-    let text = item.as_text()?;
-    let is_id = ids.iter().any(|id| id.as_deref() == Some(text));
-    text.parse().ok().filter(|_| !is_id)
+    let ItemKind::Number(number) = &item.kind else {
+        return None;
+    };
+    let written = number.to_string();
+    let is_id = ids.iter().any(|id| id.as_deref() == Some(&*written));
+    written.parse().ok().filter(|_| !is_id)
 }

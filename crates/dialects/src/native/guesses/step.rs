@@ -668,17 +668,4 @@ fn numbers_as_ids(entries: &mut [ItemEntry]) {
     {
         id.kind = ItemKind::Text(number.to_string().into());
     }
-    let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind) else {
-        return;
-    };
-    // HuggingGPT waits for `-1` if there is nothing to wait for.
-    items.retain(
-        |item| !matches!(&item.kind, ItemKind::Number(number) if number.as_i64() == Some(-1)),
-    );
-    for item in items {
-        if let ItemKind::Number(number) = &item.kind {
-            let text = number.to_string();
-            item.kind = ItemKind::Text(text.into());
-        }
-    }
 }
