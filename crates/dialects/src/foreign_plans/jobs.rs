@@ -13,7 +13,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut last: Vec<(&str, Value)> = Vec::new();
     let mut steps = Vec::new();
     let mut is_complete = true;
-    for (name, job) in jobs.iter() {
+    for (name, job) in jobs {
         let known = [
             "steps",
             "needs",

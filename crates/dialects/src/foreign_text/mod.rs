@@ -52,7 +52,7 @@ fn plan_in(code: &str) -> Option<(&'static str, Value)> {
     values::value(code)
         .map(|plan| ("a list of JSON values", plan))
         .or_else(|| Some(("a table", table::plan(code)?)))
-        .or_else(|| Some(("YAML", yaml::value(code).filter(|plan| is_plan(plan))?)))
+        .or_else(|| Some(("YAML", yaml::value(code).filter(is_plan)?)))
 }
 
 /// Returns true if the value of YAML may be a plan: blocks of keys occur in other texts as well.

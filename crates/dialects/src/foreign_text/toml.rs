@@ -20,8 +20,8 @@ pub(super) fn value(text: &str) -> Option<Value> {
         if statement.is_empty() {
             continue;
         }
-        if let Some(header) = header(&statement) {
-            let (path, is_item) = header?;
+        if statement.starts_with('[') {
+            let (path, is_item) = header(&statement)?;
             has_table = true;
             root.open(&path, is_item)?;
             at = path;
@@ -42,14 +42,13 @@ pub(super) fn value(text: &str) -> Option<Value> {
     has_table.then(|| root.into_value())
 }
 
-/// The path of a table's header, and whether the table is an item of a list; `None` if `line` is no header, and nothing inside if its
-/// path cannot be read.
-fn header(line: &str) -> Option<Option<(Vec<String>, bool)>> {
+/// The path of a table's header, and whether the table is an item of a list; `None` if `line` is no header.
+fn header(line: &str) -> Option<(Vec<String>, bool)> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let item = inside
         .strip_prefix('[')
         .and_then(|inside| inside.strip_suffix(']'));
-    Some(keys(item.unwrap_or(inside)).map(|path| (path, item.is_some())))
+    Some((keys(item.unwrap_or(inside))?, item.is_some()))
 }
 
 /// The keys of a dotted key.

@@ -257,10 +257,10 @@ fn step(element: &Element) -> Option<Value> {
         let is_field = names_tool || FIELDS.contains(&&**name) || LISTS.contains(&&**name);
         let part = (Arc::from(&**name), field(name, value));
         if is_field {
-            fields.push(part)
+            fields.push(part);
         } else {
-            args.push(part)
-        };
+            args.push(part);
+        }
     }
     for child in &element.children {
         let lower = child.name.to_lowercase();

@@ -653,8 +653,8 @@ fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {
         let [_, _] = item.as_object()? else {
             return None;
         };
-        let names = ["name", "key", "parameter"].iter();
-        let name = names.filter_map(|word| item.get(word)).next()?.as_text()?;
+        let mut names = ["name", "key", "parameter"].iter();
+        let name = names.find_map(|word| item.get(word))?.as_text()?;
         let value = item.get("value")?;
         Some(field(name, value.kind.clone(), value.place))
     });
