@@ -37,7 +37,6 @@ fn markers_of_other_systems() {
             "${{ steps.o.outputs.temp }} is o.temp",
         ),
         ("{{ o.temp | round }}", "{{ o.temp | round }} is o.temp"),
-        ("={{ $json.o }}{{ o.x }}", "{{ o.x }} is o.x"),
         ("={{ o.x }}", "={{ o.x }} is o.x"),
         ("{{o__temp}}", "{{o__temp}} is o.temp"),
         (

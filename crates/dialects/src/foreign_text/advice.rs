@@ -65,7 +65,7 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
     let is_certain = |found: &Diagnostic| {
         let help = found.help.as_deref().unwrap_or_default();
         !found.is_error()
-            || help.starts_with("write `\"")
+            || (help.starts_with("write `\"") && help.contains("\":"))
             || help.starts_with("did you mean `")
             || help.starts_with("arguments stand in `args`: write `\"")
             || !found.fixes.is_empty()

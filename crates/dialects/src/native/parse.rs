@@ -512,7 +512,8 @@ pub(super) fn time(
     }
     if found.is_none() {
         let message = format!("`{name}` cannot be {}", quote(&written));
-        let meant = keywords::guessed_duration(&written).and_then(keywords::write);
+        let guessed = keywords::guessed_duration(&written);
+        let meant = guessed.and_then(keywords::write);
         let help = meant.map_or_else(
             || {
                 "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds"
@@ -522,6 +523,8 @@ pub(super) fn time(
         );
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
         sink.push(item.place, diagnostic.help(help));
+        // It is read as what was meant.
+        return guessed;
     }
     found
 }
