@@ -9,7 +9,9 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span, TextEdit
 
 use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
+use crate::foreign_plans::translated;
 use crate::foreign_references::{ReferenceForm, check_plan};
+use crate::foreign_text::advice::advice;
 use crate::native::{
     has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
 };
@@ -33,6 +35,19 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
         Ok(found) => return found,
         Err(document) => *document,
     };
+    if document.syntax == Syntax::Json
+        && let Some(found) = translated(&document.root.to_value())
+    {
+        let message = format!("the text is {}, and no plan of a dialect", found.form);
+        let text = document.source.text();
+        return Err(advice(
+            Code::UnknownDialect,
+            &message,
+            &found.plan,
+            found.is_complete,
+            text,
+        ));
+    }
     if let Some((inner, note)) = unwrapped(&document.root) {
         let note = Diagnostic::note(Code::ReadAs, note)
             .at_span("", start_of(&document))
@@ -248,7 +263,8 @@ fn start_of(document: &Document) -> Span {
 const PLAN_TOOLS: [&str; 4] = ["execute_plan", "run_plan", "plan", "create_plan"];
 
 /// Fields that hold a plan and nothing else.
-const WRAPPERS: [&str; 10] = [
+const WRAPPERS: [&str; 11] = [
+    "definition",
     "plan",
     "workflow",
     "execution_plan",

@@ -31,6 +31,9 @@ mod external;
 /// The table of all dialects, and the choice of one by name or by form.
 mod registry;
 
+/// Plans of other systems as values, for advice.
+mod foreign_plans;
+
 /// The choice of a dialect for a text that does not name one.
 mod choice;
 

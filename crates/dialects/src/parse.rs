@@ -144,7 +144,8 @@ fn read_plan(
         && !diagnostics
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
-        && let Some(found) = foreign_text::calls::diagnostics(&source)
+        && let Some(found) =
+            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_markup(&source))
     {
         return ParseResult {
             plan: None,
@@ -256,6 +257,13 @@ fn several_plans(text: &[u8], parts: &[EnclosedPart]) -> Diagnostics {
 
 /// Says in one diagnostic what a text is that is neither JSON nor lines of calls.
 fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
+    let markup = std::str::from_utf8(text)
+        .ok()
+        .and_then(foreign_text::of_markup);
+    if let Some(found) = markup {
+        *diagnostics = found;
+        return;
+    }
     let is_json = |text: &str| {
         text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
     };
@@ -265,9 +273,9 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
         *diagnostics = found;
         return;
     }
-    match known.and_then(foreign_text::diagnostic) {
-        Some(diagnostic) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
-            *diagnostics = [diagnostic].into_iter().collect();
+    match known.and_then(foreign_text::diagnostics) {
+        Some(found) if diagnostics.iter().all(|found| found.code == Code::NotJson) => {
+            *diagnostics = found;
         }
         _ => mention_lines(diagnostics),
     }

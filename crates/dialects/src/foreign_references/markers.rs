@@ -8,6 +8,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
+use super::phrases::phrase;
 use crate::document::template::{self, QUOTES};
 use crate::native::path_of;
 
@@ -72,8 +73,13 @@ const HTML_ELEMENTS: [&str; 24] = [
     "h2", "div", "code", "table", "title", "body", "summary",
 ];
 
+/// The functions of other systems that give the output of a step.
+const OUTPUT_CALLS: [&str; 4] = ["body('", "outputs('", "activity('", "actions('"];
+
 /// The fields that other systems put between the id and the path, if one of [`PREFIXES`] precedes the id.
-const OUTPUT_FIELDS: [&str; 5] = [".outputs", ".output", ".result", ".data", ".json"];
+const OUTPUT_FIELDS: [&str; 6] = [
+    ".outputs", ".output", ".results", ".result", ".data", ".json",
+];
 
 /// The members of [`OUTPUT_FIELDS`] that are hardly fields of an answer: they may follow an id without a prefix.
 const PLAIN_OUTPUT_FIELDS: [&str; 2] = [".outputs", ".output"];
@@ -362,7 +368,9 @@ impl<'a> ReferenceNames<'a> {
                     if text[end..].starts_with('}') && text[inside..].starts_with('{') {
                         end += 1;
                     }
-                    let range = start - usize::from(is_dollar_form)..end;
+                    // n8n marks an expression by `=` at the start of the text.
+                    let is_marked = is_dollar_form || &text[..start] == "=";
+                    let range = start - usize::from(is_marked)..end;
                     if is_foreign(&range) {
                         return Some(Marker::new(range, meaning, is_certain));
                     }
@@ -411,7 +419,22 @@ impl<'a> ReferenceNames<'a> {
             }
         }
         self.dollar_marker(text, is_apart)
+            .or_else(|| self.phrase_marker(text, is_apart))
             .or_else(|| self.unknown_marker(text, is_apart))
+    }
+
+    /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
+    fn phrase_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
+        let (range, name) = phrase(text).filter(|_| self.is_native)?;
+        let meaning = match self.steps.get(name) {
+            Some(output) => output.to_string(),
+            None => {
+                let position = name.parse::<usize>().ok()?.checked_sub(1)?;
+                self.steps.get(self.order.get(position)?)?.to_string()
+            }
+        };
+        let is_certain = range == (0..text.len());
+        is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 
     /// The first template in `text` that has the form of a reference, but no step and no input as its root: a typing error, or
@@ -473,6 +496,14 @@ impl<'a> ReferenceNames<'a> {
     /// certain.
     fn expression(&self, written: &str) -> Option<(String, bool)> {
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
+        // `body('a')?['field']` of Logic Apps
+        let called = OUTPUT_CALLS
+            .iter()
+            .find_map(|call| written.trim().strip_prefix(call)?.split_once("')"));
+        let called = called.map(|(name, rest)| format!("{name}{}", rest.replace('?', "")));
+        if let Some(meaning) = called.and_then(|path| self.path(&path)) {
+            return Some((meaning, true));
+        }
         if let Some(meaning) = self.path(written.trim_matches(signs)) {
             return Some((meaning, true));
         }
@@ -498,6 +529,16 @@ impl<'a> ReferenceNames<'a> {
     /// The path in this dialect of a path in another system, if it names a step or an input.
     fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
+        // `{{ Get time.field }}`
+        let ids = self.order.iter().filter(|id| id.contains(' '));
+        let named = ids.filter_map(|id| Some((*id, written.strip_prefix(*id)?)));
+        if let Some((id, rest)) = named
+            .filter(|(_, rest)| rest.is_empty() || rest.starts_with(['.', '[']))
+            .max_by_key(|(id, _)| id.len())
+            && !rest.contains([' ', '|'])
+        {
+            return Some(format!("{}{rest}", self.steps.get(id)?));
+        }
         // `{{ x | filter }}`
         let written = written.split([' ', '|']).next().unwrap_or_default();
         // `steps['x']`
@@ -527,7 +568,15 @@ impl<'a> ReferenceNames<'a> {
         {
             return Some(meaning);
         }
-        self.step(written, false).or_else(|| self.input(written))
+        self.step(written, false)
+            .or_else(|| self.input(written))
+            // `a__field` of Zapier
+            .or_else(|| {
+                self.step(
+                    &written.split_once("__").map(|(a, b)| format!("{a}.{b}"))?,
+                    true,
+                )
+            })
     }
 
     /// The path of a reference to the output of the step before, `json.x` or `previous.x`.
@@ -578,6 +627,9 @@ impl<'a> ReferenceNames<'a> {
         let rest = shorter
             .find(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             .unwrap_or(rest);
+        // `outputs.result` is the whole output, as well.
+        let is_whole = rest == ".result" && path.contains(".outputs.");
+        let rest = if is_whole { "" } else { rest };
         Some(format!("{output}{rest}"))
     }
 

@@ -5,6 +5,7 @@
 //! remain literal.
 
 mod markers;
+mod phrases;
 mod search;
 
 pub use markers::ReferenceForm;

@@ -1,35 +1,77 @@
-//! Texts that are no plan in any syntax: YAML, words, calls without ids. Each gets one diagnostic with the form of a plan.
+//! Texts that are no plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
+//! JSON, or at least with the form of a plan.
 
+pub(crate) mod advice;
 pub(crate) mod calls;
+mod table;
+mod toml;
+mod values;
+mod xml;
 mod yaml;
 
-use planwright_core::{Code, Diagnostic, Value};
+use planwright_core::{Code, Diagnostic, Diagnostics, Value};
 
-use crate::dialect::Dialect;
+use self::advice::{JSON_FORM, advice};
 use crate::document::quote;
+use crate::foreign_plans::translated;
 use crate::lowering::lines::tool_name_length;
-use crate::native::Native;
-use crate::parse::{ReadOptions, parse};
 
-/// The form of a plan in JSON.
-const JSON_FORM: &str =
-    "`{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`";
-
-/// The maximum length of the JSON in advice, in bytes.
-const MAX_SHOWN_JSON: usize = 2000;
-
-/// The diagnostic about `text`, which is neither JSON nor lines of calls; `None` if its kind is not known.
-pub(crate) fn diagnostic(text: &str) -> Option<Diagnostic> {
+/// The diagnostics about `text`, which is neither JSON nor lines of calls; `None` if its kind is not known.
+pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
+    if let Some(found) = of_markup(text) {
+        return Some(found);
+    }
     let code = fenced(text).unwrap_or(text);
+    if let Some((kind, plan)) = plan_in(code) {
+        let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
+        return Some(match translated(&plan) {
+            Some(found) => advice(
+                Code::NotJson,
+                &message,
+                &found.plan,
+                found.is_complete,
+                text,
+            ),
+            None => advice(Code::NotJson, &message, &plan, true, text),
+        });
+    }
+    diagnostic(text, code).map(|found| [found].into_iter().collect())
+}
+
+/// The diagnostics about `text`, if it is TOML or XML; parts of such a text may look like JSON or like lines of a plan.
+pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
+    let code = fenced(text).unwrap_or(text);
+    let toml = toml::value(code).map(|plan| ("TOML", plan));
+    let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
+    let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
+    Some(advice(Code::NotJson, &message, &plan, true, text))
+}
+
+/// The plan in `code` with the name of its syntax, if that is not JSON.
+fn plan_in(code: &str) -> Option<(&'static str, Value)> {
+    values::value(code)
+        .map(|plan| ("a list of JSON values", plan))
+        .or_else(|| Some(("a table", table::plan(code)?)))
+        .or_else(|| Some(("YAML", yaml::value(code).filter(is_plan)?)))
+}
+
+/// Returns true if the value of YAML may be a plan: blocks of keys occur in other texts as well.
+fn is_plan(value: &Value) -> bool {
+    let read = advice::read(&value.to_json());
+    read.dialect.is_some() || translated(value).is_some()
+}
+
+/// The diagnostic about the text `code`, whose value is not known.
+fn diagnostic(text: &str, code: &str) -> Option<Diagnostic> {
     let lines: Vec<&str> = code
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
         .collect();
-    let (message, help) = toml(&lines)
-        .or_else(|| xml(&lines))
+    let (message, help) = of_toml(&lines)
+        .or_else(|| of_xml(&lines))
         .or_else(|| listed_calls(code))
-        .or_else(|| of_yaml(code, &lines))
+        .or_else(|| of_yaml(&lines))
         .or_else(|| call(&lines))
         .or_else(|| list(&lines))?;
     let start = text.len() - text.trim_start().len();
@@ -48,7 +90,7 @@ fn fenced(text: &str) -> Option<&str> {
 }
 
 /// Fields of YAML: `key:` and `- key: value`.
-fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
+fn of_yaml(lines: &[&str]) -> Option<(String, String)> {
     let key = |line: &str| {
         let line = line.trim_start_matches("- ");
         let (key, value) = line.split_once(':')?;
@@ -68,46 +110,14 @@ fn of_yaml(text: &str, lines: &[&str]) -> Option<(String, String)> {
     if !is_plan || keys.len() * 2 < lines.len() {
         return None;
     }
-    let json = yaml::value(text).map(|value| value.to_json());
-    let json = json.map(|json| native_json(&json).unwrap_or(json));
-    let help = match json {
-        Some(json) if json.len() <= MAX_SHOWN_JSON && !json.contains('`') => {
-            format!("write it as JSON: `{json}`")
-        }
-        _ => format!("write it as JSON, {JSON_FORM}"),
-    };
     Some((
         "the text is YAML, and a plan is JSON or lines of calls".to_owned(),
-        help,
+        format!("write it as JSON, {JSON_FORM}"),
     ))
 }
 
-/// The plan in `json` with the fields of the native dialect in place of guesses; `None` if it has none, or one whose meaning is not
-/// certain.
-fn native_json(json: &str) -> Option<String> {
-    let read = parse(json.as_bytes(), &ReadOptions::new("plan"));
-    // An error with a fix is read as the fix says, and so is a certain reference of another system.
-    let is_certain = |found: &Diagnostic| {
-        !found.is_error()
-            || !found.fixes.is_empty()
-            || found.fix.is_some()
-            || (found.code == Code::MalformedReference && found.message.contains("other systems"))
-    };
-    let mut errors = read.diagnostics.iter();
-    if !read.diagnostics.has_errors() || !errors.all(is_certain) {
-        return None;
-    }
-    let (written, found) = Native.print(&read.plan?);
-    let written = Value::from_json(&written?).ok()?.to_json();
-    let again = parse(
-        written.as_bytes(),
-        &ReadOptions::new("plan").in_dialect("native"),
-    );
-    (!found.has_errors() && !again.diagnostics.has_errors()).then_some(written)
-}
-
 /// Tables of TOML: `[[steps]]`.
-fn toml(lines: &[&str]) -> Option<(String, String)> {
+fn of_toml(lines: &[&str]) -> Option<(String, String)> {
     let (first, others) = lines.split_first()?;
     let is_table = first.starts_with("[[")
         && first.ends_with("]]")
@@ -120,7 +130,7 @@ fn toml(lines: &[&str]) -> Option<(String, String)> {
 }
 
 /// Elements of XML: `<plan>`.
-fn xml(lines: &[&str]) -> Option<(String, String)> {
+fn of_xml(lines: &[&str]) -> Option<(String, String)> {
     let (first, last) = (lines.first()?, lines.last()?);
     let is_element = first.starts_with("<?xml")
         || first
@@ -155,7 +165,10 @@ pub(crate) fn only_looks_like_json(text: &str) -> bool {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    toml(&lines).is_some() || listed_calls(text).is_some()
+    of_toml(&lines).is_some()
+        || listed_calls(text).is_some()
+        || values::value(text).is_some()
+        || toml::value(text).is_some()
 }
 
 /// Calls without ids: `tool(name=value)`.
@@ -210,7 +223,8 @@ mod tests {
     #[test]
     fn texts_that_are_no_plans() {
         let check = |text: &str, expected: Option<&str>| {
-            let found = diagnostic(text).and_then(|found| found.help);
+            let found = diagnostics(text);
+            let found = found.and_then(|found| found.iter().next()?.help.clone());
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check(
@@ -234,9 +248,7 @@ mod tests {
         );
         check(
             "[[steps]]\nid = \"a\"",
-            Some(
-                "write it as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
-            ),
+            Some("write it as JSON: `{\"steps\":[{\"id\":\"a\"}]}`"),
         );
         check("[1, 2]", None);
         check(

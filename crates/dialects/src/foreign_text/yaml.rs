@@ -6,21 +6,57 @@ use super::calls::values::{closing, named, split};
 
 /// The value of the YAML in `text`; `None` if it is more than blocks and scalars.
 pub(super) fn value(text: &str) -> Option<Value> {
-    let lines = text.lines().filter_map(|line| {
-        let content = line.trim();
-        let is_left_out = content.is_empty()
-            || content.starts_with('#')
-            || content.starts_with("```")
-            || content == "---";
-        (!is_left_out).then(|| (line.len() - line.trim_start().len(), content.to_owned()))
-    });
     let mut reader = Reader {
-        lines: lines.collect(),
+        lines: lines(text),
+        anchors: Vec::new(),
         at: 0,
         depth: 0,
     };
     let value = reader.block(reader.lines.first()?.0)?;
     (reader.at == reader.lines.len()).then_some(value)
+}
+
+/// The indentation and the content of each line; a block of text, `key: |`, is a text in quotes.
+fn lines(text: &str) -> Vec<(usize, String)> {
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let mut lines = Vec::new();
+    let mut rest = text.lines().peekable();
+    while let Some(line) = rest.next() {
+        let mut content = line.trim().to_owned();
+        let is_left_out = content.is_empty()
+            || content.starts_with('#')
+            || content.starts_with("```")
+            || content == "---";
+        if is_left_out {
+            continue;
+        }
+        let signs = ["|", "|-", ">", ">-"];
+        let sign = signs.iter().find(|sign| {
+            let before = content.strip_suffix(**sign);
+            before.is_some_and(|before| before.ends_with(": ") || before == "- ")
+        });
+        if let Some(sign) = sign {
+            let mut block: Vec<&str> = Vec::new();
+            while let Some(inner) = rest
+                .next_if(|inner| inner.trim().is_empty() || indentation(inner) > indentation(line))
+            {
+                block.push(inner);
+            }
+            let written = block.iter().filter(|inner| !inner.trim().is_empty());
+            let margin = written.map(|inner| indentation(inner)).min().unwrap_or(0);
+            let block = block
+                .iter()
+                .map(|inner| inner.get(margin..).unwrap_or_default());
+            let separator = if sign.starts_with('>') { " " } else { "\n" };
+            let block = block.collect::<Vec<_>>().join(separator);
+            let end = if sign.ends_with('-') { "" } else { "\n" };
+            let block = format!("{}{end}", block.trim_end());
+            content.truncate(content.len() - sign.len());
+            content.push_str(&Value::text(block).to_json());
+        }
+        lines.push((indentation(line), content));
+    }
+    lines
 }
 
 /// The maximum nesting of blocks.
@@ -31,6 +67,8 @@ struct Reader {
     lines: Vec<(usize, String)>,
     at: usize,
     depth: usize,
+    /// The values with names, `&name`.
+    anchors: Vec<(String, Value)>,
 }
 
 impl Reader {
@@ -68,7 +106,7 @@ impl Reader {
                 items.push(self.block(column)?);
             } else {
                 self.at += 1;
-                items.push(scalar(&inside)?);
+                items.push(self.value(&inside, indentation)?);
             }
         }
         Some(Value::list(items))
@@ -82,14 +120,41 @@ impl Reader {
             };
             let (name, value) = (name.to_owned(), value.to_owned());
             self.at += 1;
-            let value = if value.is_empty() {
-                self.nested(indentation)?
-            } else {
-                scalar(&value)?
-            };
-            fields.push((name, value));
+            let is_anchored = value.starts_with('&');
+            let value = self.value(&value, indentation)?;
+            // A value at the top that has a name is only there for others.
+            let is_definition = self.depth == 1 && is_anchored && name != "steps";
+            match &value {
+                _ if is_definition => {}
+                // `<<: *name` has the fields of another object.
+                Value::Object(merged) if name == "<<" => {
+                    let merged = merged.iter();
+                    fields.extend(merged.map(|(key, value)| (key.to_string(), value.clone())));
+                }
+                _ => fields.push((name, value)),
+            }
         }
         (!fields.is_empty()).then(|| Value::object(fields))
+    }
+
+    /// The value behind a key or a dash, which may have a name or be one, `&name` and `*name`.
+    fn value(&mut self, written: &str, indentation: usize) -> Option<Value> {
+        if let Some(name) = written.strip_prefix('*') {
+            let found = self.anchors.iter().rfind(|(anchor, _)| anchor == name);
+            return found.map(|(_, value)| value.clone());
+        }
+        let Some(anchor) = written.strip_prefix('&') else {
+            return if written.is_empty() {
+                self.nested(indentation)
+            } else {
+                scalar(written)
+            };
+        };
+        let (name, rest) = anchor.split_once(' ').unwrap_or((anchor, ""));
+        let name = name.to_owned();
+        let value = self.value(rest.trim(), indentation)?;
+        self.anchors.push((name, value.clone()));
+        Some(value)
     }
 
     /// The block under a line: lists may stand in the column of their key.
@@ -111,7 +176,7 @@ fn key(line: &str) -> Option<(&str, &str)> {
     let is_key = !key.is_empty()
         && key
             .chars()
-            .all(|c| c.is_alphanumeric() || "_-.$".contains(c));
+            .all(|c| c.is_alphanumeric() || "_-.$<".contains(c));
     (is_key && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
 }
 
@@ -173,7 +238,16 @@ mod tests {
             Some(r#"[{"f":{"path":"/a","n":[1,"b"]},"register":"x"}]"#),
         );
         check("a: {b: [}", None);
-        check("a: |\n  x", None);
+        check(
+            "a: |\n  x\n\n    # y\nb:\n  - >-\n    c\n    d\n  - e",
+            Some(r##"{"a":"x\n\n  # y\n","b":["c d","e"]}"##),
+        );
+        check(
+            "d: &d\n  x: 1\nl:\n  - *d\nm:\n  <<: *d\n  y: 2\nn: *d",
+            Some(r#"{"l":[{"x":1}],"m":{"x":1,"y":2},"n":{"x":1}}"#),
+        );
+        check("a: *b", None);
+        check("a: |2\n  x", None);
         check("a: 1\n   b: 2", None);
         check("words", None);
         check("", None);

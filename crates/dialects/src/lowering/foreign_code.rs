@@ -71,6 +71,10 @@ fn block_advice(code: &str, word: &str) -> Option<String> {
             "a plan has no blocks: put `{\"when\": ${!(…)}}` with the condition behind each step of this one, without indentation"
                 .to_owned(),
         ),
+        "while" | "until" | "repeat" => Some(
+            "a plan has no blocks: put `{\"repeat\": {\"until\": ${…}}}`, with the condition that ends the loop, behind the step that it repeats, without indentation"
+                .to_owned(),
+        ),
         "for" | "foreach" => {
             let (name, list) = rest.split_once(" in ").or_else(|| rest.split_once(" of "))?;
             let name = name.trim_start_matches("const ").trim_start_matches("let ").trim();

@@ -94,6 +94,34 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
 }
 
+/// The duration that `text` is meant as: `2 minutes`, `1h30m`, `PT1M30S`; `None` if it is none.
+pub(super) fn guessed_duration(text: &str) -> Option<Duration> {
+    let lower = text.trim().to_lowercase();
+    let iso = lower.strip_prefix("pt");
+    let mut rest = iso.unwrap_or(&lower).trim_start();
+    let mut total = Duration::ZERO;
+    let mut is_found = false;
+    while !rest.is_empty() {
+        let split = rest.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
+        let (number, after) = rest.split_at(split);
+        let after = after.trim_start();
+        let end = after.find(|letter: char| !letter.is_alphabetic());
+        let (word, after) = after.split_at(end.unwrap_or(after.len()));
+        let unit = match word {
+            "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => "ms",
+            "s" | "sec" | "secs" | "second" | "seconds" => "s",
+            "m" | "min" | "mins" | "minute" | "minutes" => "m",
+            "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+            _ => return None,
+        };
+        total = total.checked_add(read(&format!("{number}{unit}"))?)?;
+        is_found = true;
+        rest = after.trim_start().trim_start_matches(',').trim_start();
+        rest = rest.strip_prefix("and ").unwrap_or(rest);
+    }
+    is_found.then_some(total)
+}
+
 /// A number of milliseconds as a duration, if it is within bounds.
 pub(super) fn from_milliseconds(milliseconds: f64) -> Option<Duration> {
     let nanoseconds = (milliseconds * 1e6).round();
@@ -138,6 +166,23 @@ pub(super) fn write(duration: Duration) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_that_are_meant() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = guessed_duration(text).and_then(write);
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        check("2 minutes", Some("2m"));
+        check("1h30m", Some("90m"));
+        check("PT1M30S", Some("90s"));
+        check("1 hour and 5 sec", Some("3605s"));
+        check("500 millis", Some("500ms"));
+        check("soon", None);
+        check("5", None);
+        check("5 apples", None);
+        check("", None);
+    }
 
     #[test]
     fn durations_read_and_written() {

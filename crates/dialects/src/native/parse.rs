@@ -512,9 +512,19 @@ pub(super) fn time(
     }
     if found.is_none() {
         let message = format!("`{name}` cannot be {}", quote(&written));
-        let help = "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds";
+        let guessed = keywords::guessed_duration(&written);
+        let meant = guessed.and_then(keywords::write);
+        let help = meant.map_or_else(
+            || {
+                "write a duration such as `\"250ms\"`, `\"30s\"` or `\"2m\"`, or milliseconds"
+                    .to_owned()
+            },
+            |meant| format!("write `\"{meant}\"`"),
+        );
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
         sink.push(item.place, diagnostic.help(help));
+        // It is read as what was meant.
+        return guessed;
     }
     found
 }

@@ -135,7 +135,7 @@ fn words_are_neither_json_nor_lines_of_calls() {
         check(text, "PW0001");
     }
     check("1. Search the web (twice)", "PW0001");
-    check("import os\na = f(1)\nprint(a)", "PW0001");
+    check("import os\na = f(1)\nprint(a)", "PW0110 PW0110");
     check("plan {\"name\": \"n\"}\nreturn 1", "PW0001");
 }
 

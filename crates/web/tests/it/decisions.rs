@@ -259,8 +259,7 @@ fn a_whole_plan_is_approved_by_its_digest() {
     );
     // It counts once, like any other.
     assert_eq!(world.post("decisions", &whole).0, 409);
-    let stream = world.read("events?run=r1").header("cookie", world.cookie());
-    let mut stream = stream.send();
+    let mut stream = world.events("events?run=r1");
     assert_eq!(world.post("runs/r1/resume", &json!({})).0, 200);
     loop {
         let event = stream.message().expect("the stream lasts");

@@ -14,6 +14,7 @@ use crate::catalog::extraction_schema;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
+use crate::expression::print_form;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
 use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, TemplateValue, Type};
 use crate::{
@@ -225,7 +226,10 @@ impl ArgumentPass<'_> {
                 self.step.id
             );
             let diagnostic = reporter.error(Code::WrongReferenceType, for_each.over.place, message);
-            reporter.push(diagnostic);
+            reporter.push(match list_advice(&for_each.over, &found) {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            });
         }
     }
 
@@ -479,4 +483,28 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
         let diagnostic = reporter.error(Code::InvalidSchema, place, fault.0);
         reporter.push(diagnostic.help(fault.1));
     }
+}
+
+/// The advice how the reference `over`, whose type `found` is no list, leads to a list: its lines, or its only field that is one.
+fn list_advice(over: &Node, found: &Type) -> Option<String> {
+    let NodeKind::Reference(reference) = &over.kind else {
+        return None;
+    };
+    let form = print_form(&reference.form)?;
+    if *found == Type::Text {
+        return Some(format!(
+            "write `${{{form}.split('\\n')}}` for its lines, or `${{json({form})}}` if it is the JSON of a list"
+        ));
+    }
+    let fields = properties(found);
+    let is_list = |name: &&Arc<str>| {
+        let field = found.property(name);
+        field.is_some_and(|field| Type::any_list().accepts(&field) == Compatibility::Yes)
+    };
+    let lists: Vec<String> = fields
+        .iter()
+        .filter(is_list)
+        .map(|name| format!("`${{{form}.{name}}}`"))
+        .collect();
+    (!lists.is_empty()).then(|| format!("write {}", lists.join(" or ")))
 }

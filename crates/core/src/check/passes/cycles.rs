@@ -115,7 +115,12 @@ fn report_cycle(resolved: &ResolvedPlan<'_>, cycle: &[u32], reporter: &mut Repor
         )
     };
     let help = if rest.is_empty() {
-        "remove its reference to itself".to_owned()
+        let loops = |step: &Step| step.for_each.is_some();
+        if resolved.step(first).is_some_and(loops) {
+            "the item of the loop is `${item}`, or what `as` names".to_owned()
+        } else {
+            "remove its reference to itself".to_owned()
+        }
     } else {
         format!(
             "here {} waits for {}: remove one of the references of the cycle",

@@ -239,6 +239,12 @@ fn suggest_tools(
     };
     let known = bare.chain(qualified.iter().map(ToolName::as_str));
     let Some((distance, near)) = reporter.nearest_with_distance(&name.text, known) else {
+        let similar = same_words(&name.text, catalog, candidates());
+        if !similar.is_empty() {
+            let one_of = if similar.len() == 1 { "" } else { "one of " };
+            let similar = similar.join("`, `");
+            return diagnostic.help(format!("did you mean {one_of}`{similar}`?"));
+        }
         let names: Vec<String> = candidates()
             .map(|tool| catalog.shortest_name(tool))
             .collect();
@@ -327,4 +333,52 @@ fn check_step_name(
     );
     diagnostic.help = step_advice(resolved, &name.text, reporter);
     reporter.push(diagnostic);
+}
+
+/// Maximum number of tools with the words of an unknown name that are suggested.
+const MAX_SIMILAR: usize = 3;
+
+/// The shortest names of the tools whose names have all words of `name` besides those of their server, if they are few.
+fn same_words<'t>(
+    name: &str,
+    catalog: &Catalog,
+    tools: impl Iterator<Item = &'t Arc<Tool>>,
+) -> Vec<String> {
+    let wanted = words(name);
+    let similar = tools.filter(|tool| {
+        let (own, of_server) = (words(&tool.name), words(&tool.server));
+        let mut wanted = wanted
+            .iter()
+            .filter(|word| own.contains(word) || !of_server.contains(word));
+        let count = wanted.clone().count();
+        count > 1 && wanted.all(|word| own.contains(word))
+    });
+    let similar: Vec<String> = similar
+        .map(|tool| catalog.shortest_name(tool))
+        .take(MAX_SIMILAR + 1)
+        .collect();
+    if similar.len() > MAX_SIMILAR {
+        return Vec::new();
+    }
+    similar
+}
+
+/// The words of a name such as `get_current_time` or `getCurrentTime`, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        let begins = !letter.is_alphanumeric() || (letter.is_uppercase() && was_lower);
+        if begins {
+            words.push(String::new());
+        }
+        if letter.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }

@@ -117,6 +117,18 @@ fn types_of_references() {
 }
 
 #[test]
+fn texts_and_objects_lead_to_lists() {
+    let fixture = CheckFixture::with_tools(TOOLS);
+    fixture.expect(
+        r#"{"steps": [{"id": "u", "tool": "u"}, {"id": "a", "tool": "plain", "for_each": "${u.name}"}, {"id": "b", "tool": "plain", "for_each": "${u}"}]}"#,
+        &[
+            r"PW0504 at /steps/1/for_each: `for_each` of `a` goes over a list, not over text (write `${u.name.split('\n')}` for its lines, or `${json(u.name)}` if it is the JSON of a list)",
+            "PW0504 at /steps/2/for_each: `for_each` of `b` goes over a list, not over an object (write `${u.rows}`)",
+        ],
+    );
+}
+
+#[test]
 fn lists_to_go_over() {
     let fixture = CheckFixture::with_tools(TOOLS);
     fixture.expect(

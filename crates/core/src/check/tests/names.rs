@@ -34,6 +34,10 @@ fn tools() {
     };
     check("get_weather", &[]);
     check("test.get_weather", &[]);
+    check(
+        "WeatherGet",
+        &["PW0201 at /steps/0/tool: there is no tool `WeatherGet` (did you mean `get_weather`?)"],
+    );
     check("two.search", &[]);
     check(
         "get_wether",

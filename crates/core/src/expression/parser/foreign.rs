@@ -17,8 +17,41 @@ impl<'t> Parser<'t> {
 
     /// Returns the error about `===` and `!==`.
     pub(super) fn strict_operator(&self, sign: &str, here: &str) -> ExpressionError {
-        ExpressionError::new(format!("`{sign}` is no operator"), self.cursor.at)
-            .help(format!("write `{here}`"))
+        let error = ExpressionError::new(format!("`{sign}` is no operator"), self.cursor.at);
+        // Other forms of JavaScript in the same expression are translated as well.
+        let text = self.cursor.text;
+        let others = ["undefined", ".length"];
+        let has_others = others.iter().any(|other| text.contains(other));
+        let exact = (has_others && !text.contains(['\'', '"'])).then(|| {
+            let text = text.replace("!==", "!=").replace("===", "==");
+            let text = text
+                .replace("undefined", "null")
+                .replace(".length", ".size()");
+            shown(text.trim().to_owned())
+        });
+        error.or_help(exact.flatten().or_else(|| Some(format!("write `{here}`"))))
+    }
+
+    /// Returns the form of this language for the whole text, if it is a path such as `a?.b` and perhaps a default behind `||` or `??`.
+    pub(super) fn optional_chain(&self) -> Option<String> {
+        let (path, default) = match self.cursor.text.split_once("||") {
+            Some((path, default)) => (path, Some(default)),
+            None => match self.cursor.text.split_once("??") {
+                Some((path, default)) => (path, Some(default)),
+                None => (self.cursor.text, None),
+            },
+        };
+        let path = path.trim().replace("?.[", "[").replace("?.", ".");
+        let is_of_path = |letter: char| letter.is_alphanumeric() || "_-.[]'\"".contains(letter);
+        if !path.chars().all(is_of_path) {
+            return None;
+        }
+        let form = match default {
+            Some(default) if default.contains(['|', '?']) => return None,
+            Some(default) => format!("{path} ?? {}", default.trim()),
+            None => format!("{path}?"),
+        };
+        (form.chars().count() <= MAX_SHOWN).then_some(form)
     }
 
     /// Returns the error about `=>`.

@@ -293,8 +293,10 @@ impl Parser<'_> {
                         && self.cursor.rest().starts_with("?.")
                         && !self.is_choice_of_fraction() =>
                 {
-                    return Err(ExpressionError::reference("`?.` is no operator", at)
-                        .help("one `?` at the end covers the whole path, as in `a.b?`"));
+                    let error = ExpressionError::reference("`?.` is no operator", at);
+                    let general = "one `?` at the end covers the whole path, as in `a.b?`";
+                    let exact = self.optional_chain().map(|form| format!("write `{form}`"));
+                    return Err(error.or_help(exact.or_else(|| Some(general.to_owned()))));
                 }
                 _ => {
                     self.cursor.at = end;

@@ -126,7 +126,14 @@ impl Stream {
                     .strip_prefix('(')
                     .and_then(|inside| inside.strip_suffix(')'))
                     .filter(|inside| is_closed(inside));
-                let condition = words(&inside.unwrap_or(condition).replace('@', "x"));
+                let condition = inside.unwrap_or(condition);
+                // JMESPath names the fields of the item alone, and marks literals.
+                let condition = if condition.contains('@') {
+                    condition.replace('@', "x")
+                } else {
+                    with_item(&condition.replace('`', ""))
+                };
+                let condition = words(&condition);
                 self.each(|list| format!("{list}.filter(x, {condition})"))?;
                 rest = after.get(end + 1..)?;
             } else if rest.starts_with('[') {
@@ -160,6 +167,18 @@ impl Stream {
     /// Applies a stage of a pipe: a path or a filter.
     fn stage(&mut self, stage: &str) -> Option<()> {
         if stage == "." {
+            return Some(());
+        }
+        // In JMESPath a position behind a pipe is one of all values so far.
+        let position = stage
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'));
+        if position.is_some_and(|position| position.parse::<u32>().is_ok()) && self.list.is_some() {
+            let all = Self {
+                list: self.list.take(),
+                value: std::mem::take(&mut self.value),
+            };
+            self.value = format!("{}{stage}", all.form());
             return Some(());
         }
         if stage.starts_with(['.', '[']) {
@@ -229,6 +248,40 @@ fn of_item(text: &str) -> String {
         before = letter;
     }
     words(&written)
+}
+
+/// The condition `text` of JMESPath, in which names are fields of the item, about the item `x`.
+fn with_item(text: &str) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    let mut before = ' ';
+    let mut quote = None;
+    while let Some(letter) = rest.chars().next() {
+        let length = name_length(rest);
+        let is_word = |word: &str| matches!(word, "true" | "false" | "null" | "and" | "or" | "in");
+        let begins = !letter.is_ascii_digit()
+            && quote.is_none()
+            && length > 0
+            && !(before.is_alphanumeric() || before == '.');
+        if begins && let Some((word, after)) = rest.split_at_checked(length) {
+            if !is_word(word) && !after.starts_with('(') {
+                written.push_str("x.");
+            }
+            written.push_str(word);
+            rest = after;
+            before = 'x';
+            continue;
+        }
+        match quote {
+            Some(open) if open == letter => quote = None,
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            Some(_) | None => {}
+        }
+        written.push(letter);
+        before = letter;
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    written
 }
 
 /// `text` with operators in place of the words of jq.
@@ -310,6 +363,10 @@ mod tests {
         check("[a.items[] | .name]", Some("a.items[*].name"));
         check("a.items | map(.name)", Some("a.items[*].name"));
         check("a.items | length", Some("a.items.size()"));
+        check(
+            "a.items[?kind=='b' && n > `1`].name | [0]",
+            Some("a.items.filter(x, x.kind=='b' && x.n > 1).map(x, x.name)[0]"),
+        );
         check("a.items | map(.n) | add", Some("a.items[*].n.sum()"));
         check(
             "a.items[] | select(.n > 1 and .ok)",

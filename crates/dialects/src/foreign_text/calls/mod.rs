@@ -12,7 +12,7 @@ mod words;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit};
+use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use self::block::Blocks;
 use self::statement::{Statement, list_of_calls, pipeline};
@@ -60,6 +60,14 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     Some(found.collect())
 }
 
+/// The plan in `text`, which is lines of a plan or stands for such; `None` if a part has no meaning.
+pub(crate) fn plan(text: &str) -> Option<Value> {
+    match rewrites(text) {
+        Some(found) => to_json(&rewritten(text, &found)),
+        None => to_json(text).filter(|_| is_plan(text)),
+    }
+}
+
 fn shown(line: &str) -> String {
     if line.len() > MAX_SHOWN_LINE || line.contains(['\n', '`']) {
         return quote(line);
@@ -79,11 +87,16 @@ fn rewrites(text: &str) -> Option<Vec<Rewrite>> {
         }],
         None => Rewriter::new(text).read()?,
     };
+    (!found.is_empty() && is_plan(&rewritten(text, &found))).then_some(found)
+}
+
+/// `text` with the lines of `rewrites` in place of their parts.
+fn rewritten(text: &str, rewrites: &[Rewrite]) -> String {
     let mut rewritten = text.to_owned();
-    for rewrite in found.iter().rev() {
+    for rewrite in rewrites.iter().rev() {
         rewritten.replace_range(rewrite.range.clone(), &rewrite.lines.join("\n"));
     }
-    (!found.is_empty() && is_plan(&rewritten)).then_some(found)
+    rewritten
 }
 
 /// Returns true if `text` is a plan in lines without faults.
@@ -103,6 +116,15 @@ struct Rewriter<'a> {
     found: Vec<Rewrite>,
     /// The tool of an `Action:` whose input follows, and the start of its line.
     action: Option<(String, usize)>,
+    /// The name of the function around the calls.
+    function: Option<Function>,
+}
+
+/// A function without parameters around the calls, such as `async def main():`.
+struct Function {
+    name: String,
+    /// True while a brace has to be closed.
+    has_brace: bool,
 }
 
 impl<'a> Rewriter<'a> {
@@ -113,6 +135,7 @@ impl<'a> Rewriter<'a> {
             blocks: Blocks::default(),
             found: Vec::new(),
             action: None,
+            function: None,
         }
     }
 
@@ -120,7 +143,8 @@ impl<'a> Rewriter<'a> {
         for range in statements(self.text) {
             self.statement(range)?;
         }
-        (self.action.is_none() && self.blocks.are_closed()).then_some(self.found)
+        let is_open = self.function.is_some_and(|function| function.has_brace);
+        (self.action.is_none() && self.blocks.are_closed() && !is_open).then_some(self.found)
     }
 
     fn statement(&mut self, range: Range<usize>) -> Option<()> {
@@ -152,6 +176,13 @@ impl<'a> Rewriter<'a> {
         // The rewritten lines replace all between `Action:` and its input.
         if self.action.is_some() {
             return None;
+        }
+        if self.surroundings(inside)? {
+            self.found.push(Rewrite {
+                range,
+                lines: Vec::new(),
+            });
+            return Some(());
         }
         let indentation = written.len() - written.trim_start().len();
         if self.blocks.line(inside, indentation, &self.ids)? {
@@ -186,6 +217,35 @@ impl<'a> Rewriter<'a> {
             statement.fields.push(field);
         }
         self.push(range, &statement)
+    }
+
+    /// Returns true if `line` belongs to the program around the calls: an import, the head or the end of a function without parameters,
+    /// the call of that function. `None` if it begins a second function.
+    fn surroundings(&mut self, line: &str) -> Option<bool> {
+        if words::is_import(line) || line == "if __name__ == \"__main__\":" {
+            return Some(true);
+        }
+        if let Some((name, has_brace)) = words::function_head(line) {
+            if self.function.is_some() {
+                return None;
+            }
+            self.function = Some(Function { name, has_brace });
+            return Some(true);
+        }
+        let Some(function) = &mut self.function else {
+            return Some(false);
+        };
+        if function.has_brace && line == "}" && !self.blocks.are_open() {
+            function.has_brace = false;
+            return Some(true);
+        }
+        let call = line.trim_end_matches(';');
+        let call = call.strip_prefix("await ").unwrap_or(call);
+        let inside = call
+            .strip_prefix("asyncio.run(")
+            .and_then(|call| call.strip_suffix(')'));
+        let call = inside.unwrap_or(call);
+        Some(call.strip_prefix(&*function.name) == Some("()"))
     }
 
     /// Adds the lines of `statement`; `None` if it assigns a name again, which no plan can.

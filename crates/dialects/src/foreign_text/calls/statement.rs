@@ -52,14 +52,41 @@ impl Statement {
                 ..call
             });
         }
-        Self::call(written, ids)
-            .filter(|_| !written.contains(" for "))
+        let written = words::without_label(written);
+        Self::inline_block(written, ids)
+            .or_else(|| Self::call(written, ids))
+            .filter(|_| written.starts_with("for ") || !written.contains(" for "))
             .or_else(|| Self::assignment(written, ids))
             // Inline code of Markdown.
             .or_else(|| {
                 let code = written.contains('`').then(|| written.replace('`', ""))?;
                 Self::call(&code, ids)
             })
+    }
+
+    /// Reads `for each x in list: f(x)` and `if condition: f()`.
+    fn inline_block(written: &str, ids: &HashSet<String>) -> Option<Self> {
+        let starts = ["for each ", "for every ", "foreach ", "For each ", "for "];
+        let loops = starts.iter().find_map(|start| written.strip_prefix(start));
+        let (head, call) = loops
+            .or_else(|| written.strip_prefix("if "))?
+            .split_once(": ")?;
+        let mut inner = ids.clone();
+        let field = match loops {
+            Some(_) => {
+                let (name, list) = head
+                    .split_once(" in ")
+                    .or_else(|| head.split_once(" of "))?;
+                let name = name.trim();
+                let list = expression(list, ids)?;
+                inner.insert(name.to_owned());
+                format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\"")
+            }
+            None => format!("\"when\": ${{{}}}", expression(head, ids)?),
+        };
+        let mut statement = Self::call(call, &inner).filter(Self::is_single_call)?;
+        statement.fields.push(field);
+        Some(statement)
     }
 
     /// Reads `id = value`.
@@ -117,7 +144,7 @@ impl Statement {
                 };
                 (inside, &written[end + 1..])
             }
-            _ => (&written[open..], ""),
+            _ => written[open..].split_at(loose_end(&written[open..])),
         };
         // The last line of LLMCompiler.
         if tool == "join" {
@@ -168,10 +195,16 @@ impl Statement {
             return names.next().is_none().then_some(statement);
         }
         let mut names = names.into_iter();
+        let tool = words::without_client(tool);
+        let (tool, arguments) = if words::calls_tool(tool) {
+            named_call(inside, ids)?
+        } else {
+            (tool.to_owned(), arguments(inside, ids)?)
+        };
         let call = Call {
             id: names.next(),
-            tool: tool.to_owned(),
-            arguments: arguments(inside, ids)?,
+            tool,
+            arguments,
         };
         if names.next().is_some() {
             return None;
@@ -276,10 +309,73 @@ fn arguments(inside: &str, ids: &HashSet<String>) -> Option<String> {
             None if fields.is_some() => {
                 written.push(format!("{part}=${{{}}}", expression(part, ids)?));
             }
-            None => written.push(value(part, ids)?),
+            None => match part.split_once(' ') {
+                // `city "Oslo"`
+                Some((name, text))
+                    if tool_name_length(name) == name.len() && text.starts_with('"') =>
+                {
+                    written.push(format!("{name}={}", value(text, ids)?));
+                }
+                Some(_) | None => written.push(value(part, ids)?),
+            },
         }
     }
     Some(written.join(", "))
+}
+
+/// The end of arguments without brackets, `city "Oslo", days = 3 and keep it`.
+fn loose_end(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start();
+        let name = tool_name_length(rest);
+        let signs = rest[name..].trim_start_matches([' ', '=', ':']);
+        let length = match signs
+            .chars()
+            .next()
+            .filter(|sign| matches!(sign, '"' | '\''))
+        {
+            Some(quote) => signs[1..].find(quote).map(|end| end + 2),
+            None => Some(signs.find([' ', ',']).unwrap_or(signs.len())),
+        };
+        let Some(length) = length.filter(|_| name > 0) else {
+            return text.len();
+        };
+        at = text.len() - signs.len() + length;
+        match text[at..].trim_start().strip_prefix(',') {
+            Some(rest) => at = text.len() - rest.len(),
+            None => return at,
+        }
+    }
+}
+
+/// The tool and the arguments of `call_tool("tool", {…})` and of `callTool({name: "tool", arguments: {…}})`.
+fn named_call(inside: &str, ids: &HashSet<String>) -> Option<(String, String)> {
+    let inside = inside.trim();
+    let fields = inside
+        .strip_prefix('{')
+        .and_then(|rest| rest.strip_suffix('}'));
+    let mut tool = None;
+    let mut given = None;
+    for part in split(fields.unwrap_or(inside))? {
+        let (name, part) = match named(part, if fields.is_some() { &[':'] } else { &['='] }) {
+            Some((name, part)) => (name, part),
+            None if tool.is_none() => ("name", part),
+            None => ("arguments", part),
+        };
+        match name {
+            "name" | "tool" | "tool_name" => {
+                let quotes: [char; 3] = ['"', '\'', '`'];
+                let text = part.trim().strip_prefix(quotes)?.strip_suffix(quotes)?;
+                tool = Some(text.to_owned()).filter(|text| tool_name_length(text) == text.len());
+            }
+            "arguments" | "args" | "input" | "params" if part.trim().starts_with('{') => {
+                given = Some(arguments(part, ids)?);
+            }
+            _ => return None,
+        }
+    }
+    Some((tool?, given.unwrap_or_default()))
 }
 
 /// `written` without the marks of a list and the words of a declaration.

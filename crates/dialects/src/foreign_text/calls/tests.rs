@@ -35,6 +35,10 @@ fn calls_of_other_languages() {
             "1. Call `f(a=1)` and keep it as `x`.\n2. Then call `g(b=x.c)` and return the summary.",
             "x = f(a=1)\ng = g(b=${x.c})\nreturn [\"g\"]",
         ),
+        (
+            "1) Use f with a \"A\", b = 2 and save the result as now.\n2) Use g with t \"${now.t}\".",
+            "now = f(a=\"A\", b=2)\ng = g(t=\"${now.t}\")",
+        ),
         ("- `x`: f with a = \"A\", b = 2", "x = f(a=\"A\", b=2)"),
         (
             "Step 1: f {\"a\": 2} => x\nStep 2: g {\"b\": \"${x.c}\"}",
@@ -76,6 +80,30 @@ fn calls_of_other_languages() {
             "f = f(1)\ng = g(${f})\nh = h(${g}, c=2)",
         ),
         (
+            "import asyncio\n\nasync def main():\n    x = await f(a=1)\n    return x\n\nasyncio.run(main())",
+            "\n\n\nx = f(a=1)\nreturn ${x}\n\n",
+        ),
+        (
+            "@flow\ndef main(session: ClientSession):\n    x = session.call_tool('f')",
+            "\n\nx = f()",
+        ),
+        (
+            "export async function main(): Promise<void> {\n  const x = await tools.f({ a: 1 });\n}",
+            "\nx = f(a=1)\n",
+        ),
+        (
+            "x = await session.call_tool(\"f\", {\"a\": 1})\ny = client.callTool({name: \"g\", arguments: {b: x.c}})",
+            "x = f(a=1)\ny = g(b=${x.c})",
+        ),
+        (
+            "1. **Look** – `f(a=1)` → `x`\n2. **Say:** `g(t=\"{x.t} of {x}\")`",
+            "x = f(a=1)\ng = g(t=\"${x.t} of ${x}\")",
+        ),
+        (
+            "x = f()\nfor each r in x.rows: g(a=r.id) -> y\nif x.ok: h()",
+            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\nh = h() {\"when\": ${x.ok}}",
+        ),
+        (
             "x = f()\ny = [g(a=r[\"id\"]) for r in x[\"rows\"]]",
             "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}",
         ),
@@ -102,7 +130,12 @@ fn texts_with_another_meaning_are_left() {
         "x = f()\nfor r in x.rows:\n    a = g(r.id)\n    h(a.b)",
         "x = f()\nif x.t:\n    if x.u:\n        g()",
         "x = f()\nt = f\"{x.t:.2f}\"",
-        "def main():\n    x = f()",
+        "def main(a):\n    x = f()",
+        "def main():\n    x = f()\ndef other():\n    y = g()",
+        "export async function main() {\n  const x = await f();",
+        "**If it rains**: f(a=1)",
+        "x = f()\nfor each r in x.rows: g(a=r) and h()",
+        "await session.call_tool(name, {\"a\": 1})",
         "x = f(g(1))",
         "x = f()\nx += g()",
         "x = f()\nif x.t:\n    return g()\nh()",

@@ -8,7 +8,7 @@ use planwright_core::expression::is_item_name;
 use crate::native::{Language, expression_in, quoted_length};
 
 /// Returns true if a bracket of `text` is not closed.
-pub(super) fn is_open(text: &str) -> bool {
+pub(in crate::foreign_text) fn is_open(text: &str) -> bool {
     let mut depth = 0_usize;
     for (_, sign, is_text) in signs(text) {
         match sign {
@@ -220,13 +220,15 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
 fn with_references(text: &str, ids: &HashSet<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
+    // A template beside one with a path can hardly be plain text.
+    let has_path = ids.iter().any(|id| text.contains(&format!("{{{id}.")));
     while let Some(open) = rest.find('{') {
         let inside = rest[open..].trim_start_matches('{');
         let braces = rest.len() - open - inside.len();
         let signs = "}".repeat(braces);
         let path = inside.find(&signs).map(|end| &inside[..end]);
         let is_path = |path: &&str| {
-            path.contains('.')
+            (path.contains('.') || has_path)
                 && path
                     .trim()
                     .chars()

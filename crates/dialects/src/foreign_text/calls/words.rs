@@ -91,7 +91,159 @@ pub(super) struct After {
     pub(super) returns: bool,
 }
 
-/// Reads the words before a call: `const a =`, `Step 1:`, `Then call`.
+/// Returns true if `line` makes names of a program known.
+pub(super) fn is_import(line: &str) -> bool {
+    line.starts_with("import ")
+        || (line.starts_with("from ") && line.contains(" import "))
+        || (line.contains("require(") && !line.contains('{'))
+        || line == "\"use strict\";"
+        // A decorator
+        || (line.starts_with('@') && !line.contains(' '))
+}
+
+/// The name of the function without parameters that `line` begins, and whether a brace opens its body.
+pub(super) fn function_head(line: &str) -> Option<(String, bool)> {
+    let mut rest = line;
+    for word in [
+        "export ",
+        "default ",
+        "async ",
+        "def ",
+        "function ",
+        "const ",
+    ] {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    if rest.len() == line.len() {
+        return None;
+    }
+    let end = rest.find(|sign: char| !(sign.is_alphanumeric() || sign == '_'))?;
+    let (name, after) = rest.split_at(end);
+    // `const main = async () => {`
+    let arrow = after
+        .trim_start()
+        .strip_prefix('=')
+        .map(|after| after.trim_start().trim_start_matches("async").trim_start());
+    let (parameters, after) = arrow.unwrap_or(after).strip_prefix('(')?.split_once(')')?;
+    // Other parameters would be inputs of the plan.
+    let is_client = |parameter: &str| {
+        let name = parameter
+            .split([':', '='])
+            .next()
+            .unwrap_or_default()
+            .trim();
+        name.is_empty() || CLIENTS.contains(&name)
+    };
+    if !parameters.split(',').all(is_client) {
+        return None;
+    }
+    let has_brace = after.ends_with('{');
+    let is_head = has_brace || (after.ends_with(':') && line.contains("def "));
+    let is_arrow = after.contains("=>");
+    (is_head && is_arrow == arrow.is_some() && !name.is_empty())
+        .then(|| (name.to_owned(), has_brace))
+}
+
+/// Words of a label that may say whether, when or how often a call is made.
+const CONDITIONS: [&str; 26] = [
+    "if",
+    "when",
+    "unless",
+    "until",
+    "while",
+    "each",
+    "every",
+    "for",
+    "only",
+    "optional",
+    "optionally",
+    "otherwise",
+    "else",
+    "not",
+    "never",
+    "don't",
+    "skip",
+    "after",
+    "before",
+    "repeat",
+    "retry",
+    "try",
+    "maybe",
+    "all",
+    "case",
+    "or",
+];
+
+/// `line` without a label in bold before it, `**Get the time** –`, which says nothing of when the call is made.
+pub(super) fn without_label(line: &str) -> &str {
+    // `Step 2:`
+    let number = line
+        .strip_prefix("Step ")
+        .or_else(|| line.strip_prefix("STEP "));
+    let rest = number.map(|number| number.trim_start_matches(|sign: char| sign.is_ascii_digit()));
+    if let (Some(number), Some(rest)) = (number, rest)
+        && rest.len() < number.len()
+        && let Some(rest) = rest.strip_prefix([':', '.', ')'])
+    {
+        return rest.trim_start();
+    }
+    let Some((label, rest)) = line
+        .strip_prefix("**")
+        .and_then(|line| line.split_once("**"))
+    else {
+        return line;
+    };
+    let lower = label.to_lowercase();
+    let mut words = lower.split(|sign: char| !(sign.is_alphanumeric() || sign == '\''));
+    let is_condition = words.any(|word| CONDITIONS.contains(&word));
+    let separators = [':', '-', '–', '—', ' '];
+    let is_separated = rest.trim_start().starts_with(separators) || label.ends_with(':');
+    if is_condition || !is_separated || label.contains(['(', '=']) {
+        return line;
+    }
+    rest.trim_start_matches(separators)
+}
+
+/// The objects of programs whose methods are tools.
+const CLIENTS: [&str; 12] = [
+    "activities",
+    "tools",
+    "tool",
+    "client",
+    "session",
+    "mcp",
+    "self",
+    "this",
+    "ctx",
+    "context",
+    "api",
+    "agent",
+];
+
+/// `tool` without the object of a program before it, `activities.f`.
+pub(super) fn without_client(tool: &str) -> &str {
+    match tool.split_once('.') {
+        Some((client, name)) if CLIENTS.contains(&client) => without_client(name),
+        Some(_) | None => tool,
+    }
+}
+
+/// Returns true if `tool` is a function that calls the tool that its first argument names.
+pub(super) fn calls_tool(tool: &str) -> bool {
+    let functions = [
+        "call_tool",
+        "callTool",
+        "execute_tool",
+        "executeTool",
+        "run_tool",
+        "use_tool",
+        "invoke_tool",
+        "invokeTool",
+    ];
+    functions.contains(&tool)
+}
+
+/// Reads the words before a call: `const a =, `Step 1:`, `Then call`.
 pub(super) fn before(words: &str) -> Option<Before> {
     let words = words.trim().trim_matches(['*', '`']).trim();
     let mut words = words.strip_suffix("await").unwrap_or(words).trim();
@@ -175,6 +327,7 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
     let tokens: Vec<&str> = words.split_whitespace().collect();
     let mut tokens = tokens.as_slice();
     let mut names_follow = false;
+    let mut is_named = false;
     while let Some((word, rest)) = tokens.split_first() {
         tokens = rest;
         let lower = word.to_lowercase();
@@ -193,10 +346,19 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
             }
             return (!found.waits_for.is_empty()).then_some(found);
         }
-        if is_in(word, &PARTS) {
+        // A name may be a word such as `now`.
+        let is_name = is_named
+            && found.id.is_none()
+            && !matches!(
+                &*lower,
+                "a" | "an" | "the" | "result" | "output" | "value" | "it"
+            );
+        is_named = matches!(&*lower, "as" | "named");
+        if is_name {
+            found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);
+        } else if is_in(word, &PARTS) {
             return None;
-        }
-        if is_harmless(word) {
+        } else if is_harmless(word) {
             names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
         } else if names_follow && found.id.is_none() {
             found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);

@@ -5,6 +5,7 @@
 
 mod groups;
 mod names;
+mod positions;
 mod step;
 mod texts;
 mod translation;
@@ -15,9 +16,9 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
-use self::names::Names;
+use self::names::{DollarName, Names};
 pub(super) use self::texts::is_own_expression;
-pub(crate) use self::texts::{expression_in, free_id, path_of};
+pub(crate) use self::texts::{expression_in, expression_of, free_id, path_of};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
@@ -101,6 +102,7 @@ impl Guesses<'_> {
         if !entries.iter().all(|entry| is_plan_field(&entry.key)) {
             self.people(entries, "description", is_plan_field);
             self.remove_edges(entries);
+            self.remove_triggers(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
         }
         if let Some(inputs) = get_mut(entries, "inputs") {
@@ -114,7 +116,20 @@ impl Guesses<'_> {
             }
         }
         if !names.is_empty() {
-            names.replace_in(entries);
+            let mut found = Vec::new();
+            names.replace_in(entries, &mut found);
+            for DollarName {
+                place,
+                written,
+                meaning,
+            } in found
+            {
+                let message =
+                    format!("`{written}` is a reference in other systems, and only text here");
+                let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                let help = format!("write `${{{meaning}}}`");
+                self.sink.push(place, diagnostic.help(help));
+            }
         }
     }
 
@@ -179,6 +194,28 @@ impl Guesses<'_> {
             let entry = entries.remove(at);
             let message = format!("the plan has an unknown field `{word}`");
             let help = "leave it out: a step waits for the steps that it refers to, and for those in its `after`";
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink.push_at_key(&entry, diagnostic.help(help));
+        }
+    }
+
+    /// Removes the fields that say when a plan starts, which is not its own affair.
+    fn remove_triggers(&mut self, entries: &mut Vec<ItemEntry>) {
+        for word in [
+            "trigger",
+            "triggers",
+            "on",
+            "schedule",
+            "cron",
+            "start",
+            "entrypoint",
+        ] {
+            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
+                continue;
+            };
+            let entry = entries.remove(at);
+            let message = format!("the plan has an unknown field `{word}`");
+            let help = "leave it out: a plan does not say when it runs, `planwright run` does";
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             self.sink.push_at_key(&entry, diagnostic.help(help));
         }

@@ -2,26 +2,49 @@
 
 use std::sync::Arc;
 
+use planwright_core::Place;
+
 use crate::document::template::{QUOTES, end_of_marker};
 use crate::document::{Item, ItemEntry, ItemKind};
 
 /// The paths that stand for names in references.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<(Arc<str>, String)>);
+pub(super) struct Names {
+    /// The names, and the paths of the outputs.
+    names: Vec<(Arc<str>, String)>,
+    /// The titles of steps by which other systems refer to them, and the ids.
+    titles: Vec<(Arc<str>, String)>,
+}
+
+/// A name with a dollar before it in a text, which is no reference here.
+#[derive(Debug)]
+pub(super) struct DollarName {
+    pub(super) place: Place,
+    pub(super) written: String,
+    /// The path of the output that it names.
+    pub(super) meaning: String,
+}
 
 impl Names {
     pub(super) fn add(&mut self, name: Arc<str>, path: String) {
-        self.0.push((name, path));
+        self.names.push((name, path));
+    }
+
+    /// Adds the title of the step `id`: `$node["Title"]` and `$('Title')` of n8n.
+    pub(super) fn add_title(&mut self, title: &str, id: &str) {
+        if !id.contains(['\'', '"', '\\']) {
+            self.titles.push((title.into(), format!("steps['{id}']")));
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.names.is_empty() && self.titles.is_empty()
     }
 
-    /// Replaces the names in the references of all texts of `entries`.
-    pub(super) fn replace_in(&self, entries: &mut [ItemEntry]) {
+    /// Replaces the names in the references of all texts of `entries`; those with a dollar alone are added to `found`.
+    pub(super) fn replace_in(&self, entries: &mut [ItemEntry], found: &mut Vec<DollarName>) {
         for entry in entries {
-            self.replace(&mut entry.item);
+            self.replace(&mut entry.item, found);
         }
     }
 
@@ -32,7 +55,8 @@ impl Names {
                 let Some(replaced) = self.replaced(text) else {
                     return false;
                 };
-                *text = with_own_signs(&replaced, self.0.iter().map(|(_, path)| &**path)).into();
+                *text =
+                    with_own_signs(&replaced, self.names.iter().map(|(_, path)| &**path)).into();
                 true
             }
             ItemKind::List(items) => {
@@ -49,17 +73,83 @@ impl Names {
         }
     }
 
-    fn replace(&self, item: &mut Item) {
+    fn replace(&self, item: &mut Item, found: &mut Vec<DollarName>) {
         match &mut item.kind {
-            ItemKind::Text(text) if text.contains("${") || text.contains("{{") => {
+            ItemKind::Text(text) if text.contains('$') || text.contains("{{") => {
                 if let Some(replaced) = self.replaced(text) {
                     *text = replaced.into();
                 }
+                if let Some(replaced) = self.without_titles(text) {
+                    *text = replaced.into();
+                }
+                if let Some(replaced) = self.without_dollar_names(text, item.place, found) {
+                    *text = replaced.into();
+                }
             }
-            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace(item)),
-            ItemKind::Object(entries) => self.replace_in(entries),
+            ItemKind::List(items) => items.iter_mut().for_each(|item| self.replace(item, found)),
+            ItemKind::Object(entries) => self.replace_in(entries, found),
             ItemKind::Text(_) | ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
         }
+    }
+
+    /// `text` with the ids of steps in place of their titles; `None` if it has none of them.
+    fn without_titles(&self, text: &str) -> Option<String> {
+        let mut replaced = text.to_owned();
+        for (title, path) in &self.titles {
+            for quote in ['"', '\''] {
+                for (open, close) in [
+                    ("$node[", "]"),
+                    ("$(", ")"),
+                    ("nodes[", "]"),
+                    ("steps[", "]"),
+                ] {
+                    let written = format!("{open}{quote}{title}{quote}{close}");
+                    // The item of a node is its only output.
+                    for selection in [".first()", ".last()", ".item", ""] {
+                        replaced = replaced.replace(&format!("{written}{selection}"), path);
+                    }
+                }
+            }
+        }
+        (replaced != text).then_some(replaced)
+    }
+
+    /// `text` with references in place of names such as `$name.field`, which are added to `found`; `None` if it has none.
+    fn without_dollar_names(
+        &self,
+        text: &str,
+        place: Place,
+        found: &mut Vec<DollarName>,
+    ) -> Option<String> {
+        let mut replaced = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            let is_escaped = rest[..at].ends_with('$') || replaced.ends_with('$');
+            let inside = &rest[at + 1..];
+            let length = inside.find(|c: char| !(c.is_alphanumeric() || "_-.[]".contains(c)));
+            let path = inside[..length.unwrap_or(inside.len())].trim_end_matches(['.', '-']);
+            let end = path.find(['.', '[']).unwrap_or(path.len());
+            let mut names = self.names.iter();
+            let meant = names
+                .find(|(name, _)| **name == path[..end])
+                .filter(|_| !is_escaped);
+            replaced.push_str(&rest[..at]);
+            if let Some((_, root)) = meant {
+                let meaning = format!("{root}{}", &path[end..]);
+                replaced.extend(["${", &meaning, "}"]);
+                found.push(DollarName {
+                    place,
+                    written: format!("${path}"),
+                    meaning,
+                });
+                rest = &inside[path.len()..];
+            } else {
+                replaced.push('$');
+                rest = inside;
+            }
+        }
+        replaced.push_str(rest);
+        (replaced != text).then_some(replaced)
     }
 
     /// `text` with the paths in place of the names; `None` if it has none of them.
@@ -84,7 +174,7 @@ impl Names {
             };
             replaced.push_str(&rest[..open + 2]);
             let mut inside = rest[open + 2..close].to_owned();
-            for (name, path) in &self.0 {
+            for (name, path) in &self.names {
                 if let Some(changed) = replace_root(&inside, name, path) {
                     inside = changed;
                     is_changed = true;

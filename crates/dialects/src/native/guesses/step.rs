@@ -24,6 +24,10 @@ const SERVERS: &[&str] = &[
     "serverName",
     "mcp_server",
     "mcpServer",
+    "app",
+    "connector",
+    "integration",
+    "toolset",
 ];
 
 impl Guesses<'_> {
@@ -36,6 +40,7 @@ impl Guesses<'_> {
             self.step(item, names);
         }
         self.add_ids(items);
+        self.positions(items);
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -56,9 +61,12 @@ impl Guesses<'_> {
             self.after_text(entries);
         } else {
             self.people(entries, "note", is_step_field);
+            self.handlers(entries);
             self.units(entries);
             self.uses(entries);
-            self.name(entries);
+            if let (Some(title), Some(id)) = (self.name(entries), get(entries, "id")) {
+                names.add_title(&title, &id.to_value().to_inserted_text());
+            }
             self.negation(entries);
             self.expressions(entries);
             self.after_text(entries);
@@ -70,6 +78,7 @@ impl Guesses<'_> {
         if let Some(ItemKind::Object(inner)) = get_mut(entries, "retry").map(|item| &mut item.kind)
         {
             let is_known = |key: &str| RETRY_FIELDS.iter().any(|field| field.name == key);
+            self.retry_units(inner);
             self.rename(inner, "`retry`", RETRY, is_known);
         }
         self.filter(entries);
@@ -185,7 +194,9 @@ impl Guesses<'_> {
 
     /// Reads `name`, which is the tool of a step without one, the id of a step without one, or else a title; and `type`,
     /// which is the tool of a step that has no other.
-    fn name(&mut self, entries: &mut [ItemEntry]) {
+    ///
+    /// Returns the title, if it is one.
+    fn name(&mut self, entries: &mut [ItemEntry]) -> Option<Arc<str>> {
         let is_call = |word: &&str| {
             get(entries, word)
                 .is_some_and(|item| item.as_text().is_some_and(|text| !text.is_empty()))
@@ -211,12 +222,12 @@ impl Guesses<'_> {
         } else if !has(entries, "title") {
             "title"
         } else {
-            return;
+            return None;
         };
         let mut named = entries.iter_mut().filter(|entry| &*entry.key == "name");
-        if let Some(entry) = named.find(|entry| entry.item.as_text().is_some()) {
-            self.rename_entry(entry, "the step", target);
-        }
+        let entry = named.find(|entry| entry.item.as_text().is_some())?;
+        self.rename_entry(entry, "the step", target);
+        entry.item.as_text().filter(|_| target == "title").cloned()
     }
 
     /// Leaves out an `unless` that is no expression: as `when`, it would mean the opposite.
@@ -292,18 +303,28 @@ impl Guesses<'_> {
         let (Some(entry), None) = (found.next(), found.next()) else {
             return;
         };
-        let Some(step) = entry.item.as_text() else {
-            return;
+        // The ids of Logic Apps are keys.
+        let ids: Vec<Arc<str>> = match &entry.item.kind {
+            ItemKind::Text(id) => vec![Arc::clone(id)],
+            ItemKind::Object(keys) => keys.iter().map(|entry| Arc::clone(&entry.key)).collect(),
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::List(_) => return,
         };
-        let help = format!("write `\"after\": [\"{step}\"]`");
-        let item = Item {
-            kind: ItemKind::Text(Arc::clone(step)),
+        let found = if entry.item.as_text().is_some() {
+            "text"
+        } else {
+            "an object"
+        };
+        let written: Vec<String> = ids.iter().map(|id| json(id)).collect();
+        let value = format!("[{}]", written.join(", "));
+        let help = format!("write `\"after\": {value}`");
+        let items = ids.into_iter().map(|id| Item {
+            kind: ItemKind::Text(id),
             place: entry.item.place,
-        };
-        let value = format!("[{}]", json(step));
+        });
+        let items: Vec<Item> = items.collect();
         let edits = field_edits(self.source, entry, "after", Some(value));
         if &*entry.key == "after" {
-            let message = "expected a list in `after`, found text";
+            let message = format!("expected a list in `after`, found {found}");
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
             let diagnostic = diagnostic.help(help).fixes(edits);
             self.sink.push(entry.item.place, diagnostic);
@@ -311,7 +332,7 @@ impl Guesses<'_> {
             self.unknown_with(entry, &help, edits);
         }
         entry.key = "after".into();
-        entry.item.kind = ItemKind::List(vec![item]);
+        entry.item.kind = ItemKind::List(items);
     }
 
     /// Reads the server of a tool, which belongs to the tool's name.
@@ -517,6 +538,22 @@ impl Guesses<'_> {
                 }
             }
             ItemKind::List(items) if items.is_empty() => {}
+            ItemKind::List(items) if named_arguments(items).is_some() => {
+                let place = entry.item.place;
+                let named = named_arguments(items).unwrap_or_default();
+                let written = Item {
+                    kind: ItemKind::Object(named),
+                    place,
+                };
+                let json = written.to_value().to_json();
+                let message = "expected an object in `args`, found a list of names and values";
+                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
+                let help = format!("write `\"args\": {}`", quote(&json).trim_matches('`'));
+                let edits = field_edits(self.source, entry, "args", Some(json));
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
+                entry.item.kind = written.kind;
+            }
             ItemKind::List(_) if !has_positional => {
                 let message = "expected an object in `args`, found a list";
                 let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
@@ -624,20 +661,25 @@ fn call_name(item: &Item) -> Option<&Item> {
     names.find(|name| name.as_text().is_some())
 }
 
+/// The arguments in a list of `{"name": …, "value": …}`; `None` if it has anything else.
+fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {
+    let entries = items.iter().map(|item| {
+        let [_, _] = item.as_object()? else {
+            return None;
+        };
+        let mut names = ["name", "key", "parameter"].iter();
+        let name = names.find_map(|word| item.get(word))?.as_text()?;
+        let value = item.get("value")?;
+        Some(field(name, value.kind.clone(), value.place))
+    });
+    entries.collect()
+}
+
 /// Reads ids that are numbers.
 fn numbers_as_ids(entries: &mut [ItemEntry]) {
     if let Some(id) = get_mut(entries, "id")
         && let ItemKind::Number(number) = &id.kind
     {
         id.kind = ItemKind::Text(number.to_string().into());
-    }
-    let Some(ItemKind::List(items)) = get_mut(entries, "after").map(|item| &mut item.kind) else {
-        return;
-    };
-    for item in items {
-        if let ItemKind::Number(number) = &item.kind {
-            let text = number.to_string();
-            item.kind = ItemKind::Text(text.into());
-        }
     }
 }

@@ -20,13 +20,63 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
     if text.contains("${") || (stripped.is_some() && text.contains(':')) {
         return None;
     }
-    let translated = translated(text, language)?;
-    crate::native::reference::is_expression(&translated).then_some(translated)
+    let translate = |text: &str| {
+        let translated = translated(text, language)?;
+        crate::native::reference::is_expression(&translated).then_some(translated)
+    };
+    translate(text).or_else(|| translate(&with_methods(text)?))
 }
 
 /// Returns true if `text` is an expression of this dialect as it stands, by what is readable and by what it can mean.
 pub(in crate::native) fn is_own_expression(text: &str) -> bool {
     translated(text, Language::Own).is_some_and(|translated| translated == text.trim_end())
+}
+
+/// Words between two values that stand for a method of the first one.
+const METHODS: [(&str, &str); 9] = [
+    (" does not contain ", "!contains"),
+    (" not contains ", "!contains"),
+    (" contains ", "contains"),
+    (" includes ", "contains"),
+    (" starts with ", "startsWith"),
+    (" startswith ", "startsWith"),
+    (" startsWith ", "startsWith"),
+    (" ends with ", "endsWith"),
+    (" matches ", "matches"),
+];
+
+/// Words after a value that say something about it.
+const STATES: [(&str, &str); 9] = [
+    (" is not empty", ".size() > 0"),
+    (" is empty", ".size() == 0"),
+    (" is not null", " != null"),
+    (" is not None", " != null"),
+    (" is defined", " != null"),
+    (" exists", " != null"),
+    (" is null", " == null"),
+    (" is None", " == null"),
+    (" is true", " == true"),
+];
+
+/// The expression that a sentence such as `a contains 'b'` or `a is not empty` is meant as.
+fn with_methods(text: &str) -> Option<String> {
+    let is_value = |text: &str| crate::native::reference::is_expression(text);
+    for (words, method) in METHODS {
+        if let Some((value, other)) = text.split_once(words)
+            && !value.trim().contains(' ')
+        {
+            let (value, other) = (value.trim(), other.trim());
+            let expression = match method.strip_prefix('!') {
+                Some(method) => format!("!{value}.{method}({other})"),
+                None => format!("{value}.{method}({other})"),
+            };
+            return is_value(&expression).then_some(expression);
+        }
+    }
+    STATES.iter().find_map(|(words, after)| {
+        let value = text.strip_suffix(words)?;
+        (is_value(value) && !value.contains(' ')).then(|| format!("{value}{after}"))
+    })
 }
 
 /// The name in a text such as `now`, `$now` or `${now}`.

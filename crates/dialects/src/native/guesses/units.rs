@@ -1,15 +1,41 @@
 //! Fields of steps that have another unit or another meaning than those of this dialect.
 
-use planwright_core::Value;
+use planwright_core::{Code, Diagnostic, Value};
 
-use super::{Guesses, field, has};
-use crate::document::edits::{field_edits, removal};
-use crate::document::{ItemEntry, ItemKind};
+use super::texts::bare_name;
+use super::{Guesses, field, get, has};
+use crate::document::edits::{field_edits, json, removal};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// Words of fields that are left out, because steps run in parallel anyway.
 const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
 
 impl Guesses<'_> {
+    /// Removes the names of steps that run after a success or a failure, and reports the condition that these steps need.
+    pub(super) fn handlers(&mut self, entries: &mut Vec<ItemEntry>) {
+        let id = get(entries, "id").and_then(Item::as_text).cloned();
+        let Some(id) = id.filter(|id| bare_name(id).as_deref() == Some(&**id)) else {
+            return;
+        };
+        entries.retain(|entry| {
+            let Some(target) = entry.item.as_text().filter(|text| on_error_word(text).is_none())
+            else {
+                return true;
+            };
+            let help = match &*entry.key {
+                "on_success" | "onSuccess" => format!(
+                    "leave it out, and write `\"when\": \"${{results.{id}.success}}\"` in the step `{target}`"
+                ),
+                "on_failure" | "onFailure" | "onError" | "catch" => format!(
+                    "leave it out, write `\"on_error\": \"continue\"` here, and `\"when\": \"${{!results.{id}.success}}\"` in the step `{target}`"
+                ),
+                _ => return true,
+            };
+            self.unknown(entry, &help);
+            false
+        });
+    }
+
     /// Reads fields that have another unit or another meaning than those of this dialect.
     pub(super) fn units(&mut self, entries: &mut Vec<ItemEntry>) {
         let mut remaining = Vec::with_capacity(entries.len());
@@ -41,6 +67,77 @@ impl Guesses<'_> {
         }
         *entries = remaining;
     }
+}
+
+impl Guesses<'_> {
+    /// Reads the fields of `retry` that have another unit, and leaves out those that say how the delay grows.
+    pub(super) fn retry_units(&mut self, entries: &mut Vec<ItemEntry>) {
+        entries.retain_mut(|entry| {
+            let is_delay = ["delay", "backoff", "interval", "wait", "pause"]
+                .iter()
+                .any(|word| entry.key.to_lowercase().contains(word));
+            let unit = ["_ms", "Ms", "_millis", "Millis"]
+                .iter()
+                .any(|end| entry.key.ends_with(end))
+                .then_some("ms");
+            let seconds = ["_s", "_sec", "_secs", "_seconds", "Seconds", "Secs"];
+            let unit = unit.or_else(|| {
+                let is_seconds = seconds.iter().any(|end| entry.key.ends_with(end));
+                is_seconds.then_some("s")
+            });
+            let number = match &entry.item.kind {
+                ItemKind::Number(number) => Some(number.to_string()),
+                ItemKind::Null
+                | ItemKind::Bool(_)
+                | ItemKind::Text(_)
+                | ItemKind::List(_)
+                | ItemKind::Object(_) => None,
+            };
+            let message = format!("`retry` has an unknown field {}", quote(&entry.key));
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            if let (true, Some(unit), Some(number)) = (is_delay, unit, number) {
+                let written = json(&format!("{number}{unit}"));
+                let help = format!("write `\"delay\": {written}`");
+                let edits = field_edits(self.source, entry, "delay", Some(written));
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
+                entry.key = "delay".into();
+                entry.item.kind = ItemKind::Text(format!("{number}{unit}").into());
+                return true;
+            }
+            if !GROWTH.contains(&&*entry.key) || entry.key.contains("backoff") && is_time(entry) {
+                return true;
+            }
+            let help =
+                "leave it out: the delay before each further attempt is twice the one before";
+            self.sink.push_at_key(entry, diagnostic.help(help));
+            false
+        });
+    }
+}
+
+/// Fields of `retry` in other systems that say how the delay grows.
+const GROWTH: [&str; 14] = [
+    "strategy",
+    "policy",
+    "type",
+    "backoff",
+    "backoff_strategy",
+    "backoff_type",
+    "backoffRate",
+    "backoff_rate",
+    "backoff_factor",
+    "multiplier",
+    "factor",
+    "exponential",
+    "exponential_backoff",
+    "jitter",
+];
+
+/// Returns true if the value is a text with a number, such as `1s`.
+fn is_time(entry: &ItemEntry) -> bool {
+    let text = entry.item.as_text();
+    text.is_some_and(|text| text.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
 /// The value of `on_error` that `word` of another system stands for.

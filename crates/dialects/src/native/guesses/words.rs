@@ -120,6 +120,13 @@ pub(super) fn is_step(item: &Item) -> bool {
         || switches
         || is_named_call
         || (item.has("type") && has(ARGS))
+        || (item.has("id") && item.get("type").is_some_and(is_tool_name))
+}
+
+/// Returns true for a word with a sign that only names of tools have, `time.get_current_time`.
+fn is_tool_name(item: &Item) -> bool {
+    let text = item.as_text();
+    is_word(item) && text.is_some_and(|text| text.contains(['_', '.', '/']))
 }
 
 /// Returns true if `key` is a word for the opposite of a condition.
@@ -194,6 +201,19 @@ pub(super) const ARGS: &[&str] = &[
     "tool_arguments",
     "input_data",
     "payload",
+    "mapper",
+    "fields",
+    "inputParameters",
+    "input_parameters",
+    "config",
+    "op_kwargs",
+    "action_params",
+    "action_args",
+    "toolParameters",
+    "tool_parameters",
+    "toolArguments",
+    "function_args",
+    "functionArguments",
 ];
 
 /// Words for the tool of a call, besides `name` and `type`.
@@ -218,6 +238,15 @@ pub(super) const TOOL: &[&str] = &[
     "tool_id",
     "capability",
     "resource",
+    "module",
+    "operationId",
+    "operation_id",
+    "operator",
+    "activity",
+    "skill",
+    "action_name",
+    "actionName",
+    "task",
 ];
 
 /// Words for a list of steps inside of a step.
@@ -258,6 +287,12 @@ pub(super) const PLAN: &[Synonyms] = &[
             "flow",
             "dag",
             "subtasks",
+            "stepList",
+            "step_list",
+            "taskList",
+            "task_list",
+            "plan_steps",
+            "workflow_steps",
             "commands",
             "execution_plan",
         ],
@@ -303,7 +338,15 @@ pub(super) const PLAN: &[Synonyms] = &[
     },
     Synonyms {
         field: "name",
-        words: &["id", "plan_name", "plan_id", "planId", "planName"],
+        words: &[
+            "id",
+            "plan_name",
+            "plan_id",
+            "planId",
+            "planName",
+            "workflow_name",
+            "workflowName",
+        ],
         fits: is_text,
     },
 ];
@@ -338,6 +381,9 @@ pub(super) const STEP: &[Synonyms] = &[
             "step_number",
             "stepNumber",
             "step_name",
+            "taskReferenceName",
+            "alias",
+            "uid",
         ],
         fits: is_text_or_number,
     },
@@ -359,8 +405,22 @@ pub(super) const STEP: &[Synonyms] = &[
             "runAfter",
             "prerequisites",
             "parents",
+            "deps",
+            "dep",
+            "upstream",
+            "predecessors",
+            "follows",
+            "blocked_by",
         ],
         fits: is_any,
+    },
+    Synonyms {
+        field: "after",
+        words: &["context"],
+        fits: |item| {
+            let items = item.as_list();
+            items.is_some_and(|items| items.iter().all(is_text_or_number))
+        },
     },
     Synonyms {
         field: "when",
@@ -560,11 +620,24 @@ pub(super) const FOR_PEOPLE: &[&str] = &[
 
 /// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
 pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
+    let is_number = |item: &Item| matches!(item.kind, ItemKind::Number(_));
     let Some(text) = item.as_text() else {
-        return key == "version" && matches!(item.kind, ItemKind::Number(_));
+        return match key {
+            "version" | "typeVersion" | "schemaVersion" | "schema_version" => is_number(item),
+            // The place of a node in an editor.
+            "position" | "ui" => match &item.kind {
+                ItemKind::List(items) => items.iter().all(is_number),
+                ItemKind::Object(entries) => entries.iter().all(|entry| is_number(&entry.item)),
+                ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {
+                    false
+                }
+            },
+            _ => false,
+        };
     };
     match key {
-        "$schema" | "version" | "apiVersion" => true,
+        "$schema" | "version" | "apiVersion" | "schemaVersion" | "schema_version"
+        | "specVersion" | "namespace" => true,
         "type" | "kind" => matches!(
             &*text.to_lowercase(),
             "tool"
@@ -577,6 +650,7 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
                 | "action"
                 | "step"
                 | "task"
+                | "simple"
                 | "call"
                 | "function"
                 | "node"

@@ -1,0 +1,119 @@
+//! Requests of MCP, and conversations with a model whose messages call tools.
+
+use planwright_core::Value;
+
+use super::{Translation, escaped, objects, step};
+
+/// The translation of requests `{"method": "tools/call", "params": {"name", "arguments"}}`, one or a list.
+pub(super) fn requests(value: &Value) -> Option<Translation> {
+    let single = std::slice::from_ref(value);
+    let requests = value.as_list().unwrap_or(single);
+    let steps = requests.iter().enumerate().map(|(index, request)| {
+        let is_call = request.get("method")?.as_text()? == "tools/call";
+        let params = request.get("params").filter(|_| is_call)?;
+        call(
+            Value::text(format!("call_{}", index + 1)),
+            params.get("name")?,
+            params.get("arguments"),
+        )
+    });
+    let form = if value.as_list().is_some() {
+        "a list of requests of MCP"
+    } else {
+        "a request of MCP"
+    };
+    Translation::complete(form, steps.collect::<Option<_>>()?)
+}
+
+/// The translation of a conversation: the calls of all its messages, those of a message after those of the message before.
+pub(super) fn conversation(value: &Value) -> Option<Translation> {
+    let fields = ["messages", "contents", "conversation", "history"];
+    let list = fields.iter().find_map(|field| value.get(field));
+    let messages = objects(list.unwrap_or(value))?;
+    if !messages.iter().all(|message| message.get("role").is_some()) {
+        return None;
+    }
+    let mut steps: Vec<Value> = Vec::new();
+    let mut before: Vec<Value> = Vec::new();
+    for message in messages {
+        let mut ids = Vec::new();
+        for (id, name, arguments) in calls(message) {
+            let id = id.unwrap_or_else(|| Value::text(format!("call_{}", steps.len() + 1)));
+            ids.push(id.clone());
+            let mut call = call(id, name, arguments)?;
+            if let Value::Object(fields) = &call
+                && !before.is_empty()
+            {
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| (key.clone(), field.clone()));
+                let after = ("after".into(), Value::list(before.clone()));
+                call = Value::object(fields.chain([after]));
+            }
+            steps.push(call);
+        }
+        if !ids.is_empty() {
+            before = ids;
+        }
+    }
+    let is_answer = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_text);
+        let blocks = message.get("content").and_then(Value::as_list);
+        role == Some("tool")
+            || blocks
+                .into_iter()
+                .flatten()
+                .any(|block| block.get("tool_use_id").is_some())
+    };
+    let form = if messages.iter().any(is_answer) {
+        "a conversation with calls that were made already"
+    } else {
+        "a conversation"
+    };
+    Translation::complete(form, steps)
+}
+
+/// The id, the tool and the arguments of each call of `message`.
+fn calls(message: &Value) -> Vec<(Option<Value>, &Value, Option<&Value>)> {
+    let list = |field: &str| {
+        message
+            .get(field)
+            .and_then(Value::as_list)
+            .into_iter()
+            .flatten()
+    };
+    let of_openai = list("tool_calls").filter_map(|call| {
+        let function = call.get("function").unwrap_or(call);
+        let arguments = function.get("arguments").or_else(|| function.get("args"));
+        Some((call.get("id").cloned(), function.get("name")?, arguments))
+    });
+    let of_anthropic = list("content").filter_map(|block| {
+        let is_call = block.get("type")?.as_text()? == "tool_use";
+        let name = block.get("name").filter(|_| is_call)?;
+        Some((block.get("id").cloned(), name, block.get("input")))
+    });
+    let of_gemini = list("parts").filter_map(|part| {
+        let call = part
+            .get("functionCall")
+            .or_else(|| part.get("function_call"))?;
+        Some((None, call.get("name")?, call.get("args")))
+    });
+    of_openai.chain(of_anthropic).chain(of_gemini).collect()
+}
+
+/// The step that makes a call with literal `arguments`, an object or its JSON.
+fn call(id: Value, name: &Value, arguments: Option<&Value>) -> Option<Value> {
+    name.as_text()?;
+    let arguments = match arguments.map(|arguments| (arguments, arguments.as_text())) {
+        Some((_, Some(text))) if text.trim().is_empty() => None,
+        Some((_, Some(text))) => Some(Value::from_json(text).ok()?),
+        Some((arguments, None)) => Some(arguments.clone()),
+        None => None,
+    };
+    let args = arguments.map(|arguments| escaped(&arguments));
+    Some(step([
+        ("id", Some(id)),
+        ("tool", Some(name.clone())),
+        ("args", args),
+    ]))
+}

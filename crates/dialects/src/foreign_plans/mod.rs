@@ -1,0 +1,69 @@
+//! Plans of other systems as values: state machines, jobs of CI, workflows of Kubernetes, requests and conversations.
+//!
+//! A translation is only advice. It has the steps of the plan with fields that the native dialect knows or guesses.
+
+mod escape;
+mod jobs;
+mod messages;
+mod sentences;
+mod state_machine;
+mod workflows;
+
+use planwright_core::Value;
+
+pub(crate) use self::escape::escaped;
+
+/// A plan of another system in the words of this one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Translation {
+    /// The kind of the text, for messages: `a conversation`.
+    pub(crate) form: &'static str,
+    /// The plan; its fields may still be guesses.
+    pub(crate) plan: Value,
+    /// True if the plan has all that the text says; otherwise it has the first step only.
+    pub(crate) is_complete: bool,
+}
+
+impl Translation {
+    fn complete(form: &'static str, steps: Vec<Value>) -> Option<Self> {
+        (!steps.is_empty()).then(|| Self {
+            form,
+            plan: Value::object([("steps", Value::list(steps))]),
+            is_complete: true,
+        })
+    }
+
+    fn of_first_step(form: &'static str, step: Value) -> Self {
+        Self {
+            form,
+            plan: Value::object([("steps", Value::list([step]))]),
+            is_complete: false,
+        }
+    }
+}
+
+/// The translation of `value`; `None` if it is no plan of a known system.
+pub(crate) fn translated(value: &Value) -> Option<Translation> {
+    state_machine::translation(value)
+        .or_else(|| jobs::translation(value))
+        .or_else(|| workflows::translation(value))
+        .or_else(|| messages::requests(value))
+        .or_else(|| messages::conversation(value))
+        .or_else(|| sentences::translation(value))
+}
+
+/// The fields of a step that are not absent.
+fn step(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
+    let fields = fields.into_iter();
+    Value::object(fields.filter_map(|(name, value)| Some((name, value?))))
+}
+
+/// The objects of the list `value`; `None` if it is none or has other items.
+fn objects(value: &Value) -> Option<&[Value]> {
+    let items = value.as_list()?;
+    let is_object = |item: &Value| item.as_object().is_some();
+    (!items.is_empty() && items.iter().all(is_object)).then_some(items)
+}
+
+#[cfg(test)]
+mod tests;

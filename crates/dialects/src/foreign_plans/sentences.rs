@@ -1,0 +1,36 @@
+//! Plans whose steps are sentences: `{"plan": ["1. Call echo with message='x'"]}`.
+
+use planwright_core::Value;
+
+use super::Translation;
+use crate::foreign_text::calls;
+
+/// The fields that hold the sentences.
+const FIELDS: [&str; 6] = ["steps", "plan", "tasks", "actions", "calls", "workflow"];
+
+/// The translation of a list of sentences that call tools.
+pub(super) fn translation(value: &Value) -> Option<Translation> {
+    let list = FIELDS.iter().find_map(|field| value.get(field));
+    let items = list.unwrap_or(value).as_list()?;
+    let sentences: Option<Vec<&str>> = items.iter().map(Value::as_text).collect();
+    let sentences = sentences.filter(|sentences| !sentences.is_empty())?;
+    let form = "a list of sentences";
+    let text = sentences.join("\n");
+    // A sentence without a call would get lost.
+    let has_all = |plan: &Value| {
+        let steps = plan.get("steps").and_then(Value::as_list);
+        steps.is_some_and(|steps| steps.len() >= sentences.len())
+    };
+    if let Some(plan) = calls::plan(&text).filter(has_all) {
+        return Some(Translation {
+            form,
+            plan,
+            is_complete: true,
+        });
+    }
+    let first = sentences
+        .iter()
+        .find_map(|sentence| calls::plan(sentence))?;
+    let step = first.get("steps")?.as_list()?.first()?;
+    Some(Translation::of_first_step(form, step.clone()))
+}

@@ -1,0 +1,106 @@
+//! Translations of plans of other systems.
+
+use planwright_core::Value;
+
+use super::translated;
+
+#[test]
+fn plans_of_other_systems_have_the_same_steps() {
+    let check = |text: &str, expected: Option<(&str, &str)>| {
+        let found = translated(&Value::from_json(text).unwrap());
+        let found = found.map(|found| (found.form, found.plan.to_json(), found.is_complete));
+        let expected = expected.map(|(form, plan)| (form, plan.to_owned(), true));
+        assert_eq!(found, expected, "{text}");
+    };
+    check(
+        r#"{"StartAt": "A", "States": {
+            "A": {"Type": "Task", "Resource": "arn:aws:lambda:x:1:function:f", "Parameters": {"p.$": "$.p", "q": 1}, "ResultPath": "$.a", "Next": "B"},
+            "B": {"Type": "Task", "Resource": "g", "Parameters": {"x.$": "$.a.b[0]", "y.$": "$.p"}, "Retry": [{"MaxAttempts": 2}], "Next": "C"},
+            "C": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.z", "t": "${no}"}, "TimeoutSeconds": 5, "End": true}}}"#,
+        Some((
+            "a state machine of AWS Step Functions",
+            r#"{"steps":[{"id":"A","tool":"f","args":{"p":"${inputs.p}","q":1}},{"id":"B","tool":"g","args":{"x":"${A.b[0]}","y":"${inputs.p}"},"after":["A"],"retry":3},{"id":"C","tool":"h","args":{"x":"${B.z}","t":"$${no}"},"after":["B"],"timeout":"5s"}]}"#,
+        )),
+    );
+    check(
+        r#"{"StartAt": "P", "States": {
+            "P": {"Type": "Parallel", "Branches": [
+                {"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "f", "End": true}}},
+                {"StartAt": "B", "States": {"B": {"Type": "Task", "Resource": "g", "End": true}}}], "ResultPath": null, "Next": "M"},
+            "M": {"Type": "Map", "ItemsPath": "$.list", "Iterator": {"StartAt": "I", "States": {"I": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.n"}, "End": true}}}, "End": true}}}"#,
+        Some((
+            "a state machine of AWS Step Functions",
+            r#"{"steps":[{"id":"A","tool":"f"},{"id":"B","tool":"g"},{"id":"M","tool":"h","args":{"x":"${item.n}"},"after":["A","B"],"for_each":"${inputs.list}"}]}"#,
+        )),
+    );
+    check(
+        r#"{"on": "push", "jobs": {"a": {"runs-on": "x", "steps": [{"uses": "s/f@v1", "with": {"n": 1}}, {"id": "k", "uses": "s/g"}]}, "b": {"needs": "a", "steps": [{"uses": "s/f"}]}}}"#,
+        Some((
+            "a workflow with jobs",
+            r#"{"steps":[{"id":"f","tool":"s.f","with":{"n":1}},{"id":"k","tool":"s.g","after":["f"]},{"id":"f_2","tool":"s.f","after":["k"]}]}"#,
+        )),
+    );
+    check(
+        r#"{"spec": {"templates": [{"name": "m", "dag": {"tasks": [{"name": "a", "template": "f", "arguments": {"parameters": [{"name": "p", "value": 1}]}}, {"name": "b", "template": "g", "dependencies": ["a"]}]}}]}}"#,
+        Some((
+            "a workflow of Kubernetes",
+            r#"{"steps":[{"id":"a","tool":"f","args":{"p":1}},{"id":"b","tool":"g","dependencies":["a"]}]}"#,
+        )),
+    );
+    check(
+        r#"[{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "f", "arguments": {"t": "${x}"}}}, {"method": "tools/call", "params": {"name": "g"}}]"#,
+        Some((
+            "a list of requests of MCP",
+            r#"{"steps":[{"id":"call_1","tool":"f","args":{"t":"$${x}"}},{"id":"call_2","tool":"g"}]}"#,
+        )),
+    );
+    check(
+        r#"{"messages": [{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"n\": 1}"}}]}, {"role": "tool", "content": "{}"}, {"role": "assistant", "content": [{"type": "text", "text": "so"}, {"type": "tool_use", "id": "b", "name": "g", "input": {}}]}]}"#,
+        Some((
+            "a conversation with calls that were made already",
+            r#"{"steps":[{"id":"a","tool":"f","args":{"n":1}},{"id":"b","tool":"g","args":{},"after":["a"]}]}"#,
+        )),
+    );
+    check(
+        r#"{"do": [{"a": {"call": "f", "with": {"n": 1}}}, {"b": {"call": "g"}}]}"#,
+        Some((
+            "a workflow of calls by name",
+            r#"{"steps":[{"id":"a","tool":"f","with":{"n":1}},{"id":"b","tool":"g","after":["a"]}]}"#,
+        )),
+    );
+    check(
+        r#"{"functions": [{"name": "now", "operation": "f"}], "states": [{"name": "S", "type": "operation", "actions": [{"functionRef": {"refName": "now", "arguments": {"n": 1}}}, {"functionRef": "g"}]}]}"#,
+        Some((
+            "a serverless workflow",
+            r#"{"steps":[{"id":"S","tool":"f","args":{"n":1}},{"id":"S_2","tool":"g","after":["S"]}]}"#,
+        )),
+    );
+    check(r#"{"steps": [{"id": "a", "tool": "f"}]}"#, None);
+    check(r#"{"messages": ["a"]}"#, None);
+    check("[]", None);
+    check("1", None);
+}
+
+#[test]
+fn a_part_that_has_no_counterpart_leaves_the_first_step() {
+    let check = |text: &str, expected: &str| {
+        let found = translated(&Value::from_json(text).unwrap()).unwrap();
+        assert_eq!(
+            (found.plan.to_json(), found.is_complete),
+            (expected.to_owned(), false),
+            "{text}"
+        );
+    };
+    check(
+        r#"{"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "f", "Next": "C"}, "C": {"Type": "Choice", "Choices": [], "Default": "A"}}}"#,
+        r#"{"steps":[{"id":"A","tool":"f"}]}"#,
+    );
+    check(
+        r#"{"jobs": {"a": {"strategy": {}, "steps": [{"uses": "f"}]}}}"#,
+        r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+    );
+    check(
+        r#"{"plan": ["1. Call f(x=1)", "2. Think about the result"]}"#,
+        r#"{"steps":[{"id":"f","tool":"f","args":{"x":1}}]}"#,
+    );
+}

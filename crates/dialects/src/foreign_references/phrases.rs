@@ -1,0 +1,72 @@
+//! Phrases in brackets for the output of a step: `<output of step 1>`, `[result of read]`.
+
+use std::ops::Range;
+
+/// The brackets around a phrase. Longer ones precede their own prefixes.
+const BRACKETS: [(&str, &str); 5] = [("{{", "}}"), ("<", ">"), ("[", "]"), ("{", "}"), ("(", ")")];
+
+/// Words for an output.
+const OUTPUTS: [&str; 9] = [
+    "output", "outputs", "result", "results", "content", "contents", "response", "data", "value",
+];
+
+/// Words before the name of a step that say nothing else.
+const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
+
+/// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.
+pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
+    if let Some(number) = text.strip_prefix("<GENERATED>-") {
+        return Some((0..text.len(), number));
+    }
+    if !text.contains(" of ") && !text.contains(" from ") {
+        return None;
+    }
+    BRACKETS.iter().find_map(|(open, close)| {
+        let start = text.find(open)?;
+        let inside = start + open.len();
+        let length = text[inside..].find(close)?;
+        let step = step_in(&text[inside..inside + length])?;
+        Some((start..inside + length + close.len(), step))
+    })
+}
+
+/// The step that a phrase such as `the output of step 1` names.
+fn step_in(phrase: &str) -> Option<&str> {
+    let mut words = phrase.split_whitespace().peekable();
+    words.next_if(|word| word.eq_ignore_ascii_case("the"));
+    let output = words.next()?;
+    let relation = *words.peek()?;
+    if !OUTPUTS.contains(&&*output.to_lowercase()) || !matches!(relation, "of" | "from") {
+        return None;
+    }
+    while words.next_if(|word| FILLERS.contains(word)).is_some() {}
+    let step = words.next()?;
+    words
+        .next()
+        .is_none()
+        .then(|| step.trim_matches(['`', '\'', '"', '#']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_name_a_step() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let found = phrase(text).map(|(range, step)| (&text[range], step));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("<output of step 1>", Some(("<output of step 1>", "1")));
+        check(
+            "see [the result from read]",
+            Some(("[the result from read]", "read")),
+        );
+        check("{{ Content of 'a' }}", Some(("{{ Content of 'a' }}", "a")));
+        check("<GENERATED>-0", Some(("<GENERATED>-0", "0")));
+        check("the output of step 1", None);
+        check("[list of files]", None);
+        check("<output of the first big step>", None);
+        check("", None);
+    }
+}

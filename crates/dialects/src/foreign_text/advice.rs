@@ -1,0 +1,89 @@
+//! Advice with a whole plan in JSON, in the native dialect.
+
+use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
+
+use crate::dialect::Dialect;
+use crate::native::Native;
+use crate::parse::{ParseResult, ReadOptions, parse};
+
+/// The form of a plan in JSON.
+pub(super) const JSON_FORM: &str =
+    "`{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`";
+
+/// The maximum length of the JSON in advice, in bytes.
+const MAX_SHOWN_JSON: usize = 3000;
+
+/// An error with `message` about all of `text`, whose advice is the plan `value` in JSON; what is not certain in it follows.
+///
+/// A plan that is not `complete` has the first step only, as an example.
+pub(crate) fn advice(
+    code: Code,
+    message: &str,
+    value: &Value,
+    is_complete: bool,
+    text: &str,
+) -> Diagnostics {
+    let (json, open) = native_json(value);
+    let start = text.len() - text.trim_start().len();
+    let end = text[start..]
+        .find('\n')
+        .map_or(text.len(), |end| start + end);
+    let diagnostic = Diagnostic::error(code, message).at_span("", start..end);
+    let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`');
+    let diagnostic = match (is_shown, is_complete) {
+        (true, true) => diagnostic.help(format!("write it as JSON: `{json}`")),
+        (true, false) => diagnostic.help(format!(
+            "write each call as a step of JSON, with `${{ID.FIELD}}` for what another step gives, `\"when\": \"${{…}}\"` for a condition, `\"for_each\": \"${{…}}\"` for a loop; here is the first one: `{json}`"
+        )),
+        (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
+    };
+    let edit = (is_complete && open.is_empty()).then(|| TextEdit::new(0..text.len(), json));
+    let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
+    if is_shown {
+        let of_plan = open.into_iter().filter(Diagnostic::is_error);
+        let of_plan = of_plan.map(|found| Diagnostic {
+            span: None,
+            source: None,
+            fix: None,
+            ..found.fixes([])
+        });
+        diagnostics.extend(of_plan.collect());
+    }
+    diagnostics
+}
+
+/// The plan in `json`, in any dialect.
+pub(super) fn read(json: &str) -> ParseResult {
+    parse(json.as_bytes(), &ReadOptions::new("plan"))
+}
+
+/// The JSON of `value` in the native dialect, with its fields in place of guesses; or as it is, with what is not certain.
+fn native_json(value: &Value) -> (String, Diagnostics) {
+    let json = value.to_json();
+    let found = read(&json);
+    // An error with a fix is read as the fix says, and so are a guess with the words to write and a certain reference of another system.
+    let is_certain = |found: &Diagnostic| {
+        let help = found.help.as_deref().unwrap_or_default();
+        !found.is_error()
+            || (help.starts_with("write `\"") && help.contains("\":"))
+            || help.starts_with("did you mean `")
+            || help.starts_with("arguments stand in `args`: write `\"")
+            || !found.fixes.is_empty()
+            || found.fix.is_some()
+            || (found.code == Code::MalformedReference && found.message.contains("other systems"))
+    };
+    if !found.diagnostics.has_errors() {
+        return (json, Diagnostics::new());
+    }
+    let written = found
+        .plan
+        .as_ref()
+        .filter(|_| found.diagnostics.iter().all(is_certain))
+        .and_then(|plan| Native.print(plan).0)
+        .and_then(|written| Some(Value::from_json(&written).ok()?.to_json()))
+        .filter(|written| !read(written).diagnostics.has_errors());
+    match written {
+        Some(written) => (written, Diagnostics::new()),
+        None => (json, found.diagnostics),
+    }
+}

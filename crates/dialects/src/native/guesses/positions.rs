@@ -1,0 +1,103 @@
+//! Positions of steps in place of their ids: `"after": [0]`.
+
+use planwright_core::{Code, Diagnostic, TextEdit};
+
+use super::Guesses;
+use crate::document::edits::json;
+use crate::document::{Item, ItemKind};
+
+impl Guesses<'_> {
+    /// Replaces positions in the `after` of `items` by the ids of those steps, if they can only count from 0 or only from 1.
+    pub(super) fn positions(&mut self, items: &mut [Item]) {
+        let ids: Vec<Option<String>> = items
+            .iter()
+            .map(|item| item.get("id")?.as_text().map(ToString::to_string))
+            .collect();
+        // HuggingGPT waits for `-1` if there is nothing to wait for.
+        let is_none = |item: &Item| matches!(&item.kind, ItemKind::Number(number) if number.as_i64() == Some(-1));
+        for list in items.iter_mut().filter_map(after_of) {
+            list.retain(|item| !is_none(item));
+        }
+        if let Some(base) = base(items, &ids) {
+            self.replace_positions(items, &ids, base);
+        }
+        // Ids that are numbers are texts, too.
+        for item in items.iter_mut().filter_map(after_of).flatten() {
+            if let ItemKind::Number(number) = &item.kind {
+                item.kind = ItemKind::Text(number.to_string().into());
+            }
+        }
+    }
+
+    fn replace_positions(&mut self, items: &mut [Item], ids: &[Option<String>], base: usize) {
+        for item in items {
+            let Some(list) = after_of(item) else {
+                continue;
+            };
+            for waits_for in list {
+                let Some(position) = position(waits_for, ids) else {
+                    continue;
+                };
+                let index = position.checked_sub(base);
+                let Some(Some(id)) = index.and_then(|index| ids.get(index)) else {
+                    continue;
+                };
+                let message =
+                    format!("`after` has ids of steps, not positions such as `{position}`");
+                let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
+                let edit = self.source.span(waits_for.place);
+                let edit = edit.map(|span| TextEdit::new(span, json(id)));
+                let help = format!("write `{}`", json(id));
+                self.sink
+                    .push(waits_for.place, diagnostic.help(help).fixes(edit));
+                waits_for.kind = ItemKind::Text(id.as_str().into());
+            }
+        }
+    }
+}
+
+/// The position of the first step, 0 or 1; `None` if there are no positions, or if both are possible.
+fn base(items: &mut [Item], ids: &[Option<String>]) -> Option<usize> {
+    let (mut from_zero, mut from_one) = (true, true);
+    let mut is_found = false;
+    for (index, item) in items.iter_mut().enumerate() {
+        for waits_for in after_of(item).into_iter().flatten() {
+            if let Some(position) = position(waits_for, ids) {
+                is_found = true;
+                // A step waits for another one, and for one that exists.
+                from_zero &= position < ids.len() && position != index;
+                from_one &= (1..=ids.len()).contains(&position) && position != index + 1;
+            }
+        }
+    }
+    match (is_found, from_zero, from_one) {
+        (true, true, false) => Some(0),
+        (true, false, true) => Some(1),
+        _ => None,
+    }
+}
+
+fn after_of(item: &mut Item) -> Option<&mut Vec<Item>> {
+    let ItemKind::Object(entries) = &mut item.kind else {
+        return None;
+    };
+    let entry = entries.iter_mut().find(|entry| &*entry.key == "after")?;
+    match &mut entry.item.kind {
+        ItemKind::List(list) => Some(list),
+        ItemKind::Null
+        | ItemKind::Bool(_)
+        | ItemKind::Number(_)
+        | ItemKind::Text(_)
+        | ItemKind::Object(_) => None,
+    }
+}
+
+/// The number that `item` is, if no step has it as its id.
+fn position(item: &Item, ids: &[Option<String>]) -> Option<usize> {
+    let ItemKind::Number(number) = &item.kind else {
+        return None;
+    };
+    let written = number.to_string();
+    let is_id = ids.iter().any(|id| id.as_deref() == Some(&*written));
+    written.parse().ok().filter(|_| !is_id)
+}
