@@ -419,38 +419,51 @@ pub(super) struct GraphSearch<'g> {
     visits_left: usize,
 }
 
-/// Nodes, each with another one. Most searches see a few, which are compared one by one.
-#[derive(Default)]
+/// Nodes, each with another one. Most searches see a few, which are compared one by one and need no list.
 struct SeenNodes {
-    few: Vec<(NodeId, Option<NodeId>)>,
+    few: [(NodeId, Option<NodeId>); MAX_COMPARED],
+    /// The number of nodes among `few`.
+    count: usize,
     others: HashMap<NodeId, Option<NodeId>, Hashing>,
 }
 
 /// Maximum number of seen nodes that are compared one by one.
 const MAX_COMPARED: usize = 16;
 
+impl Default for SeenNodes {
+    fn default() -> Self {
+        Self {
+            few: [(NodeId::at(0), None); MAX_COMPARED],
+            count: 0,
+            others: HashMap::default(),
+        }
+    }
+}
+
 impl SeenNodes {
     fn clear(&mut self) {
-        self.few.clear();
+        self.count = 0;
         self.others.clear();
     }
 
+    fn few(&self) -> &[(NodeId, Option<NodeId>)] {
+        self.few.get(..self.count).unwrap_or_default()
+    }
+
     fn get(&self, node: NodeId) -> Option<NodeId> {
-        let few = self.few.iter().find(|(seen, _)| *seen == node);
+        let few = self.few().iter().find(|(seen, _)| *seen == node);
         let found = few.map(|(_, next)| *next);
         found.or_else(|| self.others.get(&node).copied())?
     }
 
     /// Adds `node`, and returns true if it is new.
     fn insert(&mut self, node: NodeId, next: Option<NodeId>) -> bool {
-        if self.few.iter().any(|(seen, _)| *seen == node) {
+        if self.few().iter().any(|(seen, _)| *seen == node) {
             return false;
         }
-        if self.few.len() < MAX_COMPARED {
-            if self.few.is_empty() {
-                self.few.reserve(MAX_COMPARED);
-            }
-            self.few.push((node, next));
+        if let Some(free) = self.few.get_mut(self.count) {
+            *free = (node, next);
+            self.count += 1;
             return true;
         }
         match self.others.entry(node) {
