@@ -62,6 +62,12 @@ const BYTES_OF_A_VALUE: usize = 32;
 /// Maximum number of places that room is made for before there are any.
 const MAX_EXPECTED_PLACES: usize = 50_000;
 
+/// The number of segments that a pointer usually has.
+const SEGMENTS_OF_A_POINTER: usize = 8;
+
+/// The number of bytes that a pointer usually has.
+const BYTES_OF_A_POINTER: usize = 32;
+
 #[derive(Clone, Debug)]
 struct PlaceEntry {
     parent: Place,
@@ -150,7 +156,7 @@ impl SourceText {
     /// Returns the JSON pointer of `place`. If it has more than `most` bytes, returns a prefix that also has more than
     /// `most` bytes.
     pub(crate) fn start_of_pointer(&self, place: Place, max_bytes: usize) -> Option<String> {
-        let mut segments = Vec::new();
+        let mut segments = Vec::with_capacity(SEGMENTS_OF_A_POINTER);
         let mut at = self.entry(place)?;
         loop {
             segments.push(&at.segment);
@@ -159,7 +165,7 @@ impl SourceText {
                 None => break,
             }
         }
-        let mut pointer = String::new();
+        let mut pointer = String::with_capacity(BYTES_OF_A_POINTER);
         // The segments were collected from the leaf up.
         for segment in segments.into_iter().rev() {
             if pointer.len() > max_bytes {

@@ -14,7 +14,7 @@ use crate::{Diagnostics, Hashing, Object, Plan, PlanDigest, Step, StepId, Tool};
 #[derive(Clone, Debug)]
 pub struct CheckedPlan {
     data: Arc<CheckedData>,
-    warnings: Arc<Diagnostics>,
+    warnings: Diagnostics,
     /// The flow of data, for the main plan under a policy with flow rules.
     flow: Option<Arc<FlowReport>>,
 }
@@ -107,17 +107,14 @@ impl CheckedPlan {
     pub(super) fn new(data: CheckedData) -> Self {
         Self {
             data: Arc::new(data),
-            warnings: Arc::default(),
+            warnings: Diagnostics::new(),
             flow: None,
         }
     }
 
     /// Returns the plan with [`warnings`](Self::warnings) replaced.
     pub fn with_warnings(self, warnings: Diagnostics) -> Self {
-        Self {
-            warnings: Arc::new(warnings),
-            ..self
-        }
+        Self { warnings, ..self }
     }
 
     pub(super) fn with_flow(self, report: FlowReport) -> Self {

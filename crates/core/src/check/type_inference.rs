@@ -130,7 +130,8 @@ impl<'a> TypeInference<'a> {
             return shape.clone();
         }
         drop(known);
-        form_type(&reference.form, &|read| self.look_up(read, step), None)
+        let look_up = |source: &Source, path: &[Segment]| self.look_up(source, path, step);
+        form_type(&reference.form, &look_up, None)
     }
 
     /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
@@ -140,7 +141,7 @@ impl<'a> TypeInference<'a> {
         step: Option<u32>,
     ) -> Vec<TypeFault> {
         let mut faults = Vec::new();
-        let look_up = |read: &Read| self.look_up(read, step);
+        let look_up = |source: &Source, path: &[Segment]| self.look_up(source, path, step);
         let shape = form_type(&reference.form, &look_up, Some(&mut faults));
         // No other step is being inferred here, so the type is complete.
         self.expressions
@@ -149,8 +150,8 @@ impl<'a> TypeInference<'a> {
         faults
     }
 
-    fn look_up(&self, read: &Read, step: Option<u32>) -> PathLookup {
-        match self.resolve_read(read, step) {
+    fn look_up(&self, source: &Source, path: &[Segment], step: Option<u32>) -> PathLookup {
+        match self.resolve(source, path, step) {
             ReadTarget::Path(found) => found,
             ReadTarget::EmptySlot => PathLookup::Unknown,
         }
@@ -158,8 +159,12 @@ impl<'a> TypeInference<'a> {
 
     /// Looks up `read`, which stands in `step`.
     pub(super) fn resolve_read(&self, read: &Read, step: Option<u32>) -> ReadTarget {
-        let full_writers = match &read.source {
-            Source::Slot(kind) => return self.look_up_slot(*kind, &read.path),
+        self.resolve(&read.source, &read.path, step)
+    }
+
+    fn resolve(&self, source: &Source, path: &[Segment], step: Option<u32>) -> ReadTarget {
+        let full_writers = match source {
+            Source::Slot(kind) => return self.look_up_slot(*kind, path),
             Source::Step(id) => match self.resolved.ids.get(id) {
                 // In its own `until`, a step reads the output of one round.
                 Some(index) if Some(*index) == step => self.own_round(*index),
@@ -176,7 +181,7 @@ impl<'a> TypeInference<'a> {
             Source::Last => Type::Any,
             Source::ExternalValue(..) => Type::Text,
         };
-        ReadTarget::Path(full_writers.at(&read.path))
+        ReadTarget::Path(full_writers.at(path))
     }
 
     /// Returns the type of the items of the step's `for_each`.

@@ -243,11 +243,11 @@ impl fmt::Display for Code {
     }
 }
 
-/// A list of diagnostics, in the order in which they were reported.
+/// A list of diagnostics, in the order in which they were reported. Clones share it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 #[must_use = "unread diagnostics are lost"]
-pub struct Diagnostics(Vec<Diagnostic>);
+pub struct Diagnostics(Arc<Vec<Diagnostic>>);
 
 impl Diagnostics {
     /// Creates an empty list.
@@ -258,17 +258,21 @@ impl Diagnostics {
     /// Adds a diagnostic, with its texts truncated.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         // Every way into the list truncates, so that no reader has to.
-        self.0.push(diagnostic.truncated());
+        Arc::make_mut(&mut self.0).push(diagnostic.truncated());
     }
 
     /// Adds all diagnostics of `other`.
     pub fn extend(&mut self, other: Diagnostics) {
-        self.0.extend(other.0);
+        if self.0.is_empty() {
+            *self = other;
+        } else {
+            Arc::make_mut(&mut self.0).extend(other);
+        }
     }
 
     /// Turns all warnings into errors. Notes stay notes.
     pub fn raise(&mut self) {
-        for diagnostic in self.0.iter_mut().filter(|found| !found.is_note()) {
+        for diagnostic in self.iter_mut().filter(|found| !found.is_note()) {
             diagnostic.severity = Severity::Error;
         }
     }
@@ -300,12 +304,12 @@ impl Diagnostics {
 
     /// Iterates over the diagnostics, mutably.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
-        self.0.iter_mut()
+        Arc::make_mut(&mut self.0).iter_mut()
     }
 
     /// Adds to the hint of the last diagnostic that `more` (a number or a phrase) diagnostics were omitted.
     pub fn note_omitted(&mut self, more: impl fmt::Display) {
-        if let Some(last) = self.0.last_mut() {
+        if let Some(last) = Arc::make_mut(&mut self.0).last_mut() {
             let mut more = more.to_string();
             let [several, only] = OMITTED_SUFFIXES;
             more.push_str(if more == "1" { only } else { several });
@@ -324,10 +328,11 @@ impl Diagnostics {
     /// Sorts by place in the text, errors before warnings at the same place. Diagnostics in other texts come last.
     pub fn sort(&mut self) {
         // The sort is stable, so diagnostics at the same place keep the order of the passes.
-        self.0.sort_by(|a, b| {
-            let key = |d: &Diagnostic| (d.source.clone(), d.span.map(|span| span.start));
-            key(a)
-                .cmp(&key(b))
+        Arc::make_mut(&mut self.0).sort_by(|a, b| {
+            let start = |found: &Diagnostic| found.span.map(|span| span.start);
+            a.source
+                .cmp(&b.source)
+                .then_with(|| start(a).cmp(&start(b)))
                 .then_with(|| b.severity.cmp(&a.severity))
         });
     }
@@ -373,7 +378,7 @@ impl IntoIterator for Diagnostics {
     type IntoIter = std::vec::IntoIter<Diagnostic>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
+        Arc::unwrap_or_clone(self.0).into_iter()
     }
 }
 
@@ -382,7 +387,7 @@ impl<'a> IntoIterator for &'a mut Diagnostics {
     type IntoIter = std::slice::IterMut<'a, Diagnostic>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter_mut()
+        self.iter_mut()
     }
 }
 
@@ -397,7 +402,8 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
-        Self(diagnostics.into_iter().map(Diagnostic::truncated).collect())
+        let diagnostics = diagnostics.into_iter().map(Diagnostic::truncated);
+        Self(Arc::new(diagnostics.collect()))
     }
 }
 

@@ -76,8 +76,9 @@ impl Expression {
 }
 
 /// Builds the form of `alternatives`, which were parsed from `text`.
-pub(super) fn form_of(alternatives: Vec<CoalesceOperand>, text: &str) -> Form {
-    let mut flat = Vec::with_capacity(alternatives.len());
+pub(super) fn form_of(alternatives: impl IntoIterator<Item = CoalesceOperand>, text: &str) -> Form {
+    let alternatives = alternatives.into_iter();
+    let mut flat = Vec::with_capacity(alternatives.size_hint().0);
     for alternative in alternatives {
         match alternative.tree {
             // `(a ?? b) ?? c` means the same as `a ?? b ?? c`.
@@ -188,12 +189,10 @@ impl<'t> Binder<'t> {
         );
         // An optional path is resolved as a whole: its step may be missing, too.
         if read.missing == Missing::Null {
-            let form = Form::First(vec![Alternative::Read(read)]);
-            return Tree::Bound(self.binding(form));
+            return Tree::Bound(self.binding_of(read));
         }
         // The path is followed during evaluation, so that it is counted.
-        let root = Form::First(vec![Alternative::Read(Read::whole(read.source))]);
-        let root = Tree::Bound(self.binding(root));
+        let root = Tree::Bound(self.binding_of(Read::whole(read.source)));
         if read.path.is_empty() {
             return root;
         }
@@ -203,11 +202,21 @@ impl<'t> Binder<'t> {
         )
     }
 
-    fn binding(&mut self, form: Form) -> usize {
+    /// Returns the binding of a reference with `read` alone.
+    fn binding_of(&mut self, read: Read) -> usize {
         // The same root is resolved only once.
-        if let Some(index) = self.bindings.iter().position(|bound| *bound == form) {
-            return index;
-        }
+        let known = self.bindings.iter().position(|bound| {
+            matches!(bound, Form::First(only) if matches!(only.as_slice(), [Alternative::Read(bound)] if *bound == read))
+        });
+        known.unwrap_or_else(|| self.add_binding(Form::First(vec![Alternative::Read(read)])))
+    }
+
+    fn binding(&mut self, form: Form) -> usize {
+        let known = self.bindings.iter().position(|bound| *bound == form);
+        known.unwrap_or_else(|| self.add_binding(form))
+    }
+
+    fn add_binding(&mut self, form: Form) -> usize {
         add(&mut self.bindings, form);
         self.bindings.len() - 1
     }

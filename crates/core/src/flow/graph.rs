@@ -5,14 +5,24 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::ops::Range;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::{Hashing, Place};
 
-/// A node of the graph.
+/// A node of the graph, by its position plus one, so that an optional node is as small as a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct NodeId(u32);
+pub(super) struct NodeId(NonZeroU32);
+
+impl NodeId {
+    fn at(index: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(position(index)))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,18 +74,29 @@ pub(super) struct PassageId(u32);
 #[derive(Clone, Debug)]
 struct GraphNode {
     kind: NodeKind,
-    /// The range of the parents that the node was created with, in the list of all parents.
-    parents: Range<u32>,
-    /// The first and the last of the parents that were added later, in the list of those.
-    added: Option<(u32, u32)>,
+    /// The position of the parents that the node was created with, in the list of all parents. They end where those of the next
+    /// node begin.
+    first_parent: u32,
+    /// The parents that were added later, as a position in the list of such parents; [`NONE_ADDED`] for most nodes.
+    added: u32,
     flags: Flags,
 }
+
+/// The position of the added parents of a node without any.
+const NONE_ADDED: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 enum NodeKind {
     Join,
     Origin(u32),
     Passage(PassageId),
+}
+
+/// The parents that were added to an existing node: the positions of the first and of the last one.
+#[derive(Clone, Copy, Debug)]
+struct AddedParents {
+    first: u32,
+    last: u32,
 }
 
 /// A parent that was added to an existing node, and the position of the next one.
@@ -119,7 +140,8 @@ impl Flags {
 pub(super) struct LabelGraph {
     nodes: Vec<GraphNode>,
     parents: Vec<NodeId>,
-    added: Vec<AddedParent>,
+    added: Vec<AddedParents>,
+    added_parents: Vec<AddedParent>,
     origins: Vec<StoredOrigin>,
     /// The calls that sources are outputs of: step and tool.
     calls: Vec<(Arc<str>, Arc<str>)>,
@@ -201,21 +223,28 @@ impl LabelGraph {
         if node == parent {
             return;
         }
-        let Some(node) = self.nodes.get_mut(node.0 as usize) else {
+        let Some(node) = self.nodes.get_mut(node.index()) else {
             return;
         };
-        let new = position(self.added.len());
-        if let Some((_, last)) = node.added
-            && let Some(last) = self.added.get_mut(last as usize)
-        {
-            // A step often reads the same step several times.
-            if last.parent == parent {
-                return;
+        let new = position(self.added_parents.len());
+        match self.added.get_mut(node.added as usize) {
+            Some(added) => {
+                if let Some(last) = self.added_parents.get_mut(added.last as usize) {
+                    // A step often reads the same step several times.
+                    if last.parent == parent {
+                        return;
+                    }
+                    last.next = Some(new);
+                }
+                added.last = new;
             }
-            last.next = Some(new);
+            None => {
+                node.added = position(self.added.len());
+                let (first, last) = (new, new);
+                self.added.push(AddedParents { first, last });
+            }
         }
-        node.added = Some((node.added.map_or(new, |(first, _)| first), new));
-        self.added.push(AddedParent { parent, next: None });
+        self.added_parents.push(AddedParent { parent, next: None });
     }
 
     /// Adds a passage, for any number of nodes.
@@ -238,28 +267,32 @@ impl LabelGraph {
 
     /// Adds a node whose parents are in `new_parents`.
     fn push(&mut self, kind: NodeKind) -> NodeId {
-        let id = NodeId(position(self.nodes.len()));
-        let start = position(self.parents.len());
-        self.parents.append(&mut self.new_parents);
+        let id = NodeId::at(self.nodes.len());
         self.nodes.push(GraphNode {
             kind,
-            parents: start..position(self.parents.len()),
-            added: None,
+            first_parent: position(self.parents.len()),
+            added: NONE_ADDED,
             flags: Flags::default(),
         });
+        self.parents.append(&mut self.new_parents);
         id
     }
 
     /// Returns the parents of a node, in the order in which they were added.
-    fn parents_of(&self, node: &GraphNode) -> impl Iterator<Item = NodeId> {
-        let range = node.parents.start as usize..node.parents.end as usize;
-        let first = self.parents.get(range).unwrap_or_default();
-        let mut next = node.added.map(|(first, _)| first);
+    fn parents_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        let node = self.node(id);
+        let after = self.nodes.get(id.index() + 1);
+        let end = after.map_or(self.parents.len(), |after| after.first_parent as usize);
+        let range = node.map(|node| node.first_parent as usize..end);
+        let first = range.and_then(|range| self.parents.get(range));
+        let first = first.unwrap_or_default();
+        let added = node.and_then(|node| self.added.get(node.added as usize));
+        let mut next = added.map(|added| added.first);
         let added = std::iter::from_fn(move || {
             let AddedParent {
                 parent,
                 next: after,
-            } = *self.added.get(next? as usize)?;
+            } = *self.added_parents.get(next? as usize)?;
             next = after;
             Some(parent)
         });
@@ -275,9 +308,9 @@ impl LabelGraph {
                 continue;
             };
             let mut flags = node.flags;
-            for parent in self.parents_of(node) {
+            for parent in self.parents_of(NodeId::at(index)) {
                 flags.add(self.flags(parent));
-                is_complete &= (parent.0 as usize) < index;
+                is_complete &= parent.index() < index;
             }
             if let Some(node) = self.nodes.get_mut(index) {
                 node.flags = flags;
@@ -291,9 +324,9 @@ impl LabelGraph {
     /// Spreads labels to nodes that were created before their parents, and on from there.
     fn propagate_to_earlier(&mut self) {
         let mut open: Vec<NodeId> = Vec::new();
-        for node in &self.nodes {
+        for (index, node) in self.nodes.iter().enumerate() {
             let mut with_parent = node.flags;
-            for parent in self.parents_of(node) {
+            for parent in self.parents_of(NodeId::at(index)) {
                 with_parent.add(self.flags(parent));
                 if with_parent != node.flags {
                     open.push(parent);
@@ -304,17 +337,17 @@ impl LabelGraph {
             return;
         }
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
-        for (index, node) in (0_u32..).zip(&self.nodes) {
+        for node in (0..self.nodes.len()).map(NodeId::at) {
             for parent in self.parents_of(node) {
-                if let Some(list) = children.get_mut(parent.0 as usize) {
-                    list.push(NodeId(index));
+                if let Some(list) = children.get_mut(parent.index()) {
+                    list.push(node);
                 }
             }
         }
         while let Some(parent) = open.pop() {
             let flags = self.flags(parent);
-            for child in children.get(parent.0 as usize).into_iter().flatten() {
-                let Some(node) = self.nodes.get_mut(child.0 as usize) else {
+            for child in children.get(parent.index()).into_iter().flatten() {
+                let Some(node) = self.nodes.get_mut(child.index()) else {
                     continue;
                 };
                 let before = node.flags;
@@ -342,7 +375,7 @@ impl LabelGraph {
     }
 
     fn node(&self, id: NodeId) -> Option<&GraphNode> {
-        self.nodes.get(id.0 as usize)
+        self.nodes.get(id.index())
     }
 
     fn origin_of(&self, node: &GraphNode) -> Option<LabelOrigin> {
@@ -386,38 +419,51 @@ pub(super) struct GraphSearch<'g> {
     visits_left: usize,
 }
 
-/// Nodes, each with another one. Most searches see a few, which are compared one by one.
-#[derive(Default)]
+/// Nodes, each with another one. Most searches see a few, which are compared one by one and need no list.
 struct SeenNodes {
-    few: Vec<(NodeId, Option<NodeId>)>,
+    few: [(NodeId, Option<NodeId>); MAX_COMPARED],
+    /// The number of nodes among `few`.
+    count: usize,
     others: HashMap<NodeId, Option<NodeId>, Hashing>,
 }
 
 /// Maximum number of seen nodes that are compared one by one.
 const MAX_COMPARED: usize = 16;
 
+impl Default for SeenNodes {
+    fn default() -> Self {
+        Self {
+            few: [(NodeId::at(0), None); MAX_COMPARED],
+            count: 0,
+            others: HashMap::default(),
+        }
+    }
+}
+
 impl SeenNodes {
     fn clear(&mut self) {
-        self.few.clear();
+        self.count = 0;
         self.others.clear();
     }
 
+    fn few(&self) -> &[(NodeId, Option<NodeId>)] {
+        self.few.get(..self.count).unwrap_or_default()
+    }
+
     fn get(&self, node: NodeId) -> Option<NodeId> {
-        let few = self.few.iter().find(|(seen, _)| *seen == node);
+        let few = self.few().iter().find(|(seen, _)| *seen == node);
         let found = few.map(|(_, next)| *next);
         found.or_else(|| self.others.get(&node).copied())?
     }
 
     /// Adds `node`, and returns true if it is new.
     fn insert(&mut self, node: NodeId, next: Option<NodeId>) -> bool {
-        if self.few.iter().any(|(seen, _)| *seen == node) {
+        if self.few().iter().any(|(seen, _)| *seen == node) {
             return false;
         }
-        if self.few.len() < MAX_COMPARED {
-            if self.few.is_empty() {
-                self.few.reserve(MAX_COMPARED);
-            }
-            self.few.push((node, next));
+        if let Some(free) = self.few.get_mut(self.count) {
+            *free = (node, next);
+            self.count += 1;
             return true;
         }
         match self.others.entry(node) {
@@ -447,7 +493,7 @@ impl<'g> GraphSearch<'g> {
             {
                 return Some((origin, self.passages(at)));
             }
-            for parent in self.graph.parents_of(here) {
+            for parent in self.graph.parents_of(at) {
                 if self.graph.flags(parent).has(flag) && self.visit(parent, Some(at))? {
                     queue.push_back(parent);
                 }
@@ -496,7 +542,7 @@ impl<'g> GraphSearch<'g> {
                     break;
                 }
             }
-            open.extend(self.graph.parents_of(here));
+            open.extend(self.graph.parents_of(at));
         }
         origins.sort();
         origins.dedup();

@@ -31,6 +31,9 @@ const VALUES_OF_A_STEP: usize = 48;
 /// The number of nodes of the graph that a step with several expressions usually has.
 const NODES_OF_A_STEP: usize = 32;
 
+/// The number of arguments that a step usually has, with the fields in them.
+const FIELDS_OF_A_STEP: usize = 8;
+
 /// The labels of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelsId(u32);
@@ -210,6 +213,7 @@ impl<'a> LabelStore<'a> {
         let steps = steps.min(MAX_EXPECTED_STEPS);
         self.values.reserve(steps * VALUES_OF_A_STEP);
         self.graph.reserve(steps * NODES_OF_A_STEP);
+        self.object_fields.reserve(steps * FIELDS_OF_A_STEP);
         self.fields.reserve(steps);
         self.first_items.reserve(steps);
         self.lengths.reserve(steps);

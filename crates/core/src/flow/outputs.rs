@@ -140,6 +140,9 @@ pub(super) struct ToolOutputs<'a> {
     fields: HashMap<(PartId, Arc<str>), PartId, Hashing>,
 }
 
+/// The number of parts of a tool's outputs that a plan usually reads.
+const USUAL_PARTS: usize = 4;
+
 /// Maximum number of fields of a part that are compared one by one.
 const MAX_COMPARED: usize = 8;
 
@@ -157,16 +160,18 @@ pub(super) type FieldLabels = (Arc<str>, Flags);
 
 impl<'a> ToolOutputs<'a> {
     pub(super) fn of(policy: &'a FlowPolicy, tool: &'a Tool) -> Self {
+        let mut parts = Vec::with_capacity(USUAL_PARTS);
+        parts.push(Part {
+            path: Vec::new(),
+            shape: tool.output.structure().clone(),
+            labels: OnceCell::new(),
+            few: Vec::new(),
+        });
         Self {
             tool,
             name: tool.qualified_name(),
             rules: OutputRules::of(policy, tool),
-            parts: vec![Part {
-                path: Vec::new(),
-                shape: tool.output.structure().clone(),
-                labels: OnceCell::new(),
-                few: Vec::new(),
-            }],
+            parts,
             fields: HashMap::default(),
         }
     }

@@ -321,7 +321,12 @@ pub(super) fn arguments(
     store.searches_names = false;
     let mut arguments = Vec::with_capacity(found.len());
     for found in found {
-        let labels = store.any_of(found.labels);
+        let labels = if found.others.is_empty() {
+            found.labels
+        } else {
+            let labels = [found.labels].into_iter().chain(found.others);
+            store.any_of(labels.collect())
+        };
         let Some(parameter) = rules.parameters.get_mut(found.parameter.0 as usize) else {
             continue;
         };
@@ -358,7 +363,9 @@ struct Found {
     guard: Option<Arc<str>>,
     leaves: Option<Arc<str>>,
     place: Place,
-    labels: Vec<LabelsId>,
+    labels: LabelsId,
+    /// The labels of the same parameter in other items of a list.
+    others: Vec<LabelsId>,
 }
 
 struct ArgumentWalk<'w, 'a, 'r> {
@@ -688,14 +695,15 @@ impl ArgumentWalk<'_, '_, '_> {
             Some(found) => {
                 found.guard = found.guard.take().or(guard);
                 found.leaves = found.leaves.take().or(leaves);
-                found.labels.push(labels);
+                found.others.push(labels);
             }
             None => self.found.push(Found {
                 parameter: at,
                 guard,
                 leaves,
                 place,
-                labels: vec![labels],
+                labels,
+                others: Vec::new(),
             }),
         }
     }

@@ -1,13 +1,13 @@
 //! Builds the report: violations, their sources and ways, and the diagnostics about them.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
 use super::report::{Confidentiality, FlowOrigin, FlowParameter, FlowWay, Integrity};
-use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces, described};
+use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ParameterWords, ShownTraces, Traces};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
@@ -15,6 +15,9 @@ use crate::{Code, Diagnostic, Diagnostics, Place, Severity, Tool, ToolName};
 
 /// Maximum number of sources that a message names.
 const MAX_NAMED_ORIGINS: usize = 3;
+
+/// The number of bytes in which a message usually names a source.
+const BYTES_OF_AN_ORIGIN: usize = 48;
 
 /// A guarded or leaving parameter of a call, with its labels.
 pub(super) struct StepParameter<'a> {
@@ -44,7 +47,8 @@ impl ReportBuilder<'_> {
         parameters: Vec<StepParameter<'_>>,
     ) -> (Vec<FlowParameter>, Diagnostics) {
         let mut counter = DiagnosticCounter::default();
-        let mut diagnostics = Diagnostics::new();
+        let most = parameters.len().min(DiagnosticCounter::MAX_SHOWN);
+        let mut diagnostics = Vec::with_capacity(most);
         let mut found = Vec::with_capacity(parameters.len());
         let severity = match self.context.policy.violation {
             OnViolation::Deny => Severity::Error,
@@ -84,6 +88,7 @@ impl ReportBuilder<'_> {
             }
             found.push(parameter);
         }
+        let mut diagnostics = Diagnostics::from_iter(diagnostics);
         counter.note_rest_omitted(&mut diagnostics);
         (found, diagnostics)
     }
@@ -146,7 +151,8 @@ impl ReportBuilder<'_> {
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
-        let mut sources = String::new();
+        let named = origins.len().min(MAX_NAMED_ORIGINS);
+        let mut sources = String::with_capacity(named * BYTES_OF_AN_ORIGIN);
         for (position, origin) in origins.iter().take(MAX_NAMED_ORIGINS).enumerate() {
             if position > 0 {
                 sources.push_str(", ");
@@ -160,7 +166,7 @@ impl ReportBuilder<'_> {
         if sources.is_empty() {
             sources.push_str("many sources");
         }
-        let what = described(&parameter.parameter);
+        let what = ParameterWords(&parameter.parameter);
         let message = match violation.code {
             Code::PrivateArgument => format!(
                 "the private value of {sources} leaves through {what} of `{tool}` in `{}`",
@@ -188,17 +194,11 @@ impl ReportBuilder<'_> {
         let rule = origins
             .iter()
             .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty())
-            .map(|origin| {
-                if origin.field.is_empty() {
-                    origin.tool.to_string()
-                } else {
-                    format!("{}:{}", origin.tool, origin.field)
-                }
-            });
+            .map(OriginRule);
         let person = match self.context.policy.violation {
-            OnViolation::Ask => "a person decides the call when the plan runs".to_owned(),
+            OnViolation::Ask => "a person decides the call when the plan runs",
             OnViolation::Deny | OnViolation::Warn => {
-                "let a person decide with `violation = \"ask\"` in `[flow]`".to_owned()
+                "let a person decide with `violation = \"ask\"` in `[flow]`"
             }
         };
         match (violation.code, rule) {
@@ -214,6 +214,21 @@ impl ReportBuilder<'_> {
             ),
             (_, None) => format!("take the value from a trusted source; or {person}"),
         }
+    }
+}
+
+/// The rule that covers an output, as the policy writes it.
+struct OriginRule<'a>(&'a FlowOrigin);
+
+impl fmt::Display for OriginRule<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FlowOrigin { tool, field, .. } = self.0;
+        f.write_str(tool)?;
+        if !field.is_empty() {
+            f.write_str(":")?;
+            f.write_str(field)?;
+        }
+        Ok(())
     }
 }
 

@@ -155,19 +155,22 @@ impl WayEnd {
         match self.code {
             Code::UntrustedDecision => format!("decides whether `{step}` calls `{tool}`"),
             _ => {
-                let parameter = described(&self.parameter);
+                let parameter = ParameterWords(&self.parameter);
                 format!("reaches {parameter} of `{tool}` in `{step}`")
             }
         }
     }
 }
 
-/// Returns the words for a parameter.
-pub(super) fn described(parameter: &str) -> String {
-    if parameter.is_empty() {
-        "the arguments".to_owned()
-    } else {
-        format!("the parameter `{parameter}`")
+/// The words for the parameter at a path.
+pub(super) struct ParameterWords<'a>(pub(super) &'a str);
+
+impl fmt::Display for ParameterWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            "" => f.write_str("the arguments"),
+            parameter => write!(f, "the parameter `{parameter}`"),
+        }
     }
 }
 

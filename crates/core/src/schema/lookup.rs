@@ -106,11 +106,17 @@ enum SegmentLookup {
 impl Type {
     /// Looks up `path`. [`PathLookup::Impossible`] is certain, except for lists that turn out to be empty.
     pub fn at(&self, path: &[Segment]) -> PathLookup {
-        let mut at = self.clone();
-        let mut mapping = false;
-        for (matched, segment) in path.iter().enumerate() {
-            // Behind `[*]` the path applies to each item, and the result is a list.
-            mapping |= *segment == Segment::Each;
+        // Most paths lead through fields and items that the type lists, which need no copies.
+        let mut known = self;
+        let mut matched = 0;
+        while let Some(part) = path.get(matched).and_then(|next| listed(known, next)) {
+            known = part;
+            matched += 1;
+        }
+        let mut at = known.clone();
+        // Behind `[*]` the path applies to each item, and the result is a list.
+        let mapping = path.contains(&Segment::Each);
+        for (matched, segment) in path.iter().enumerate().skip(matched) {
             match step(&at, segment) {
                 Ok(next) => at = next,
                 Err(failure) => return failure.after(matched),
@@ -135,6 +141,18 @@ impl LookupFailure {
             Self::Unknown => PathLookup::Unknown,
         }
     }
+}
+
+/// Returns the part that `segment` selects, if the type lists it and is no union.
+fn listed<'t>(from: &'t Type, segment: &Segment) -> Option<&'t Type> {
+    let part = match (from, segment) {
+        (Type::Object(object), Segment::Key(key)) => &object.properties.get(key)?.shape,
+        (Type::List(list), Segment::Index(0..) | Segment::Each) if list.prefix.is_empty() => {
+            &list.items
+        }
+        _ => return None,
+    };
+    (*part != Type::Never).then_some(part)
 }
 
 /// Follows one segment into a union; it succeeds if any member allows it.

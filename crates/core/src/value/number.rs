@@ -5,6 +5,9 @@ use super::Number;
 /// Minimum number of adjacent digits in a number that 64 bits may not represent: the largest integers have 19 or 20.
 const LONG_RUN: usize = 19;
 
+/// Maximum number of digits of a decimal that a double always represents: writing the double gives the same digits again.
+const SAFE_DIGITS: usize = 15;
+
 /// Returns the number that the JSON number `written` stands for, or `None` if 64 bits cannot represent it.
 pub fn exact_number(written: &str) -> Option<Number> {
     // `-0` has no integer representation that keeps its sign.
@@ -13,6 +16,10 @@ pub fn exact_number(written: &str) -> Option<Number> {
         return unsigned.or_else(|| written.parse::<i64>().ok().map(Number::from));
     }
     let number = written.parse().ok().and_then(Number::from_f64)?;
+    // The usual case, without an exponent.
+    if written.len() <= SAFE_DIGITS && !written.contains(['e', 'E']) {
+        return Some(number);
+    }
     // A double can underflow to zero, and it has some 16 digits: what is written later must be the same number.
     (Decimal::of(written) == Decimal::of(&number.to_string())).then_some(number)
 }

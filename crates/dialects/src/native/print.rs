@@ -300,7 +300,9 @@ fn write_items(node: &Node, writer: NativeWriter<'_>, losses: &mut LossReport<'_
         NodeKind::Object(_) | NodeKind::Literal(Value::Object(_)) => {
             Value::object([("items", written)])
         }
-        _ => written,
+        NodeKind::Literal(_) | NodeKind::Reference(_) | NodeKind::Text(_) | NodeKind::List(_) => {
+            written
+        }
     }
 }
 

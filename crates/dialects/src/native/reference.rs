@@ -69,7 +69,10 @@ fn fold_literals(kind: NodeKind) -> NodeKind {
                 _ => NodeKind::Text(fold_literals),
             }
         }
-        other => other,
+        other @ (NodeKind::Literal(_)
+        | NodeKind::Text(_)
+        | NodeKind::List(_)
+        | NodeKind::Object(_)) => other,
     }
 }
 

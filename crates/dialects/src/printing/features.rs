@@ -227,7 +227,7 @@ fn plan_features(plan: &Plan, report: &mut dyn FnMut(Feature, Place)) {
             InputKind::Variable if input.default.is_some() && input.schema.is_null() => {
                 Feature::Variables
             }
-            _ => Feature::Inputs,
+            InputKind::Variable | InputKind::Input => Feature::Inputs,
         };
         report(feature, input.place);
     }
@@ -301,7 +301,10 @@ pub(crate) fn result_variable(writes: &Writes) -> Option<&Arc<str>> {
             },
             _ => None,
         },
-        _ => None,
+        (
+            Targets::All(_) | Targets::OneOf(_),
+            Method::Set | Method::Merge | Method::Assign | Method::Push | Method::Concat,
+        ) => None,
     }
 }
 

@@ -5,6 +5,7 @@
 pub(super) mod budgets;
 mod calls;
 mod command_queue;
+mod effects;
 mod journaling;
 mod lifecycle;
 mod outcome;
@@ -14,6 +15,7 @@ mod run_machine;
 mod tasks;
 mod values;
 
+pub use effects::{Effect, RunInput};
 pub use journaling::history::{Choice, History, PastCall, PastDecision, PastEnd, StepHistory};
 pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
 pub use outcome::{SkipKind, SkipReason, StepStatus};
@@ -23,4 +25,4 @@ pub use redaction::redactor::{
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::step_times::{StepTime, step_times};
 pub use report::summary::{CallSummary, OutputError, RunStatus, RunSummary, StepSummary};
-pub use run_machine::{Effect, RunInput, RunMachine};
+pub use run_machine::RunMachine;

@@ -16,7 +16,7 @@ pub(crate) use foreign::foreign_word;
 pub(super) use foreign::{advice, foreign_call, foreign_form, foreign_text};
 pub(super) use list::{group_by, sort_by};
 pub(crate) use search::Search;
-pub(crate) use signature::{Kinds, Parameter, SORTABLE, field_type, item_type, numeric, union};
+pub(crate) use signature::{Kinds, Parameter, SORTABLE, field_type, item_type, numeric_of, union};
 pub(crate) use table::BuiltinFunction;
 pub(super) use table::{NAMESPACES, global, method};
 pub(super) use time::{EARLIER, ELAPSED, EPOCH, INSTANT, LATER, moves_time};

@@ -211,14 +211,19 @@ pub(super) fn zipped(arguments: &[Type]) -> Type {
 }
 
 /// Returns [`Type::Integer`] if the numbers of all arguments are integers, else [`Type::Number`].
-pub(crate) fn numeric(arguments: &[Type]) -> Type {
+pub(super) fn numeric(arguments: &[Type]) -> Type {
+    numeric_of(arguments)
+}
+
+/// Returns [`Type::Integer`] if the numbers of all `operands` are integers, else [`Type::Number`].
+pub(crate) fn numeric_of<'t>(operands: impl IntoIterator<Item = &'t Type>) -> Type {
     let is_integer = |member: &Type| match member {
         Type::Any | Type::Never | Type::Number => false,
         Type::Literal(value @ Value::Number(_)) => Type::Integer.admits(value),
         // Members of other kinds are never operands of a successful operation.
         _ => true,
     };
-    if arguments.iter().flat_map(Type::members).all(is_integer) {
+    if operands.into_iter().flat_map(Type::members).all(is_integer) {
         Type::Integer
     } else {
         Type::Number
@@ -227,6 +232,13 @@ pub(crate) fn numeric(arguments: &[Type]) -> Type {
 
 /// Returns the type of the items of lists of `shape`.
 pub(crate) fn item_type(shape: &Type) -> Type {
+    // The usual case, which needs no path.
+    if let Type::List(list) = shape
+        && list.prefix.is_empty()
+        && list.items != Type::Never
+    {
+        return list.items.clone();
+    }
     match shape.at(&[Segment::Each]) {
         PathLookup::Found(Type::List(list)) => match list.any_item() {
             Type::Never => Type::Any,

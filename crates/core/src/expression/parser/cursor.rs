@@ -262,6 +262,14 @@ impl<'t> Cursor<'t> {
         if is_triple {
             self.at += 2;
         }
+        // The usual case: no escape comes before the quote that ends the text.
+        if !is_triple
+            && let Some((plain, _)) = self.rest().split_once(quote)
+            && (is_raw || !plain.contains('\\'))
+        {
+            self.at += plain.len() + quote.len_utf8();
+            return Ok(plain.to_owned());
+        }
         let mut text = String::new();
         loop {
             let at = self.at;

@@ -81,12 +81,16 @@ fn parse(
     if let Some(reads) = parser.all()? {
         return Ok(Form::All(reads));
     }
-    let alternatives = parser.alternatives()?;
-    parser.cursor.skip_space();
-    if parser.cursor.peek().is_some() {
-        return Err(parser.not_an_operator());
+    let first = parser.alternative()?;
+    // The usual case, which needs no list.
+    if parser.cursor.is_spaced("??") {
+        let alternatives = parser.further_alternatives(first)?;
+        parser.end()?;
+        Ok(form_of(alternatives, text))
+    } else {
+        parser.end()?;
+        Ok(form_of([first], text))
     }
-    Ok(form_of(alternatives, text))
 }
 
 /// The state of the parser: its position and the enclosing loops.
@@ -132,12 +136,16 @@ impl Parser<'_> {
         Ok(Some(reads))
     }
 
-    /// Parses `a ?? b ?? c`, each operand with its source range.
-    pub(super) fn alternatives(&mut self) -> Result<Vec<CoalesceOperand>, ExpressionError> {
-        let first = self.alternative()?;
-        self.further_alternatives(first)
+    /// Returns an error if the text continues.
+    fn end(&mut self) -> Result<(), ExpressionError> {
+        self.cursor.skip_space();
+        match self.cursor.peek() {
+            Some(_) => Err(self.not_an_operator()),
+            None => Ok(()),
+        }
     }
 
+    /// Parses an operand of `??`, with its source range.
     fn alternative(&mut self) -> Result<CoalesceOperand, ExpressionError> {
         self.cursor.skip_space();
         let start = self.cursor.at;
@@ -146,6 +154,7 @@ impl Parser<'_> {
         Ok(CoalesceOperand { tree, span })
     }
 
+    /// Parses the rest of `first ?? b ?? c`.
     fn further_alternatives(
         &mut self,
         first: CoalesceOperand,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::computing::resolve;
 use crate::expression::typing::{TypeFaultKind, form_type};
 use crate::expression::{EvaluationLimits, parse_form};
-use crate::plan::{Read, Source};
+use crate::plan::{Segment, Source};
 use crate::schema::PathLookup;
 use crate::{Schema, Severity, Value};
 
@@ -261,9 +261,9 @@ fn types_include_the_values_and_errors_fail() {
         };
         let world = Value::from(world);
         prop_assert!(schema.is_valid(&world), "{} does not fit", world.to_json());
-        let look_up = |read: &Read| match &read.source {
+        let look_up = |source: &Source, path: &[Segment]| match source {
             Source::Step(id) => match schema.property(id.as_str()) {
-                Some(shape) => shape.at(&read.path),
+                Some(shape) => shape.at(path),
                 None => PathLookup::Unknown,
             },
             _ => PathLookup::Unknown,

@@ -17,14 +17,14 @@ impl<'a> Typing<'a, '_> {
         &mut self,
         function: &'static BuiltinFunction,
         types: &[Type],
-        trees: &[Option<&Tree>],
+        trees: impl IntoIterator<Item = Option<&'a Tree>>,
     ) -> Type {
         let last = function.parameters.last();
         for (position, (shape, tree)) in types.iter().zip(trees).enumerate() {
             let Some(&parameter) = function.parameters.get(position).or(last) else {
                 continue;
             };
-            if takes(parameter, shape, *tree) {
+            if takes(parameter, shape, tree) {
                 continue;
             }
             if function::moves_time(function) {
@@ -82,19 +82,18 @@ impl<'a> Typing<'a, '_> {
     }
 
     fn loop_body(&mut self, kind: Loop, item: Type, trees: &'a [Tree]) -> Type {
-        let name = format!("the condition of `{}`", kind.name());
         match (kind, trees) {
             (Loop::All | Loop::Exists | Loop::ExistsOne, [condition]) => {
-                self.condition(condition, &name);
+                self.loop_condition(kind, condition);
                 Type::Boolean
             }
             (Loop::Filter, [condition]) => {
-                self.condition(condition, &name);
+                self.loop_condition(kind, condition);
                 Type::list_of(item)
             }
             (Loop::Map, [value]) => Type::list_of(self.type_of(value)),
             (Loop::Map, [condition, value]) => {
-                self.condition(condition, &name);
+                self.loop_condition(kind, condition);
                 let before = self.around;
                 // No item may fulfil the condition.
                 self.around.is_conditional = true;
@@ -120,6 +119,13 @@ impl<'a> Typing<'a, '_> {
             }
             _ => Type::Any,
         }
+    }
+
+    fn loop_condition(&mut self, kind: Loop, condition: &'a Tree) {
+        self.condition(
+            condition,
+            format_args!("the condition of `{}`", kind.name()),
+        );
     }
 
     /// Infers the part of a value of type `whole` that `index` selects.

@@ -6,6 +6,7 @@
 mod calls;
 mod fault;
 
+use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -15,10 +16,10 @@ use self::fault::{
     condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
     tests_presence,
 };
-use super::function::{Kinds, Search, item_type, numeric, union};
+use super::function::{Kinds, Search, item_type, numeric_of, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
-use crate::plan::{Alternative, Form, Missing, Path, Read, Segment};
+use crate::plan::{Alternative, Form, Missing, Path, Read, Segment, Source};
 use crate::schema::{Additional, ObjectType, PathLookup, Property, Type};
 use crate::{Expression, Hashing, Severity, Value};
 
@@ -26,8 +27,8 @@ use crate::{Expression, Hashing, Severity, Value};
 const MAX_PARTS: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 
-/// Looks up a read in the types of a plan.
-pub(crate) type LookUp<'a> = &'a dyn Fn(&Read) -> PathLookup;
+/// Looks up the part at a path of a source in the types of a plan.
+pub(crate) type LookUp<'a> = &'a dyn Fn(&Source, &[Segment]) -> PathLookup;
 
 /// Returns the type of the value of `form`, and adds the mistakes in its expressions to `faults`.
 pub(crate) fn form_type(
@@ -70,7 +71,7 @@ fn form_type_within(
         Form::All(reads) => {
             return reads
                 .last()
-                .map_or(Type::Any, |read| read_type(look_up(read), read));
+                .map_or(Type::Any, |read| read_type(look_up, read));
         }
         Form::First(alternatives) => alternatives,
     };
@@ -80,7 +81,7 @@ fn form_type_within(
             .iter()
             .enumerate()
             .map(|(position, alternative)| match alternative {
-                Alternative::Read(read) => read_type(look_up(read), read),
+                Alternative::Read(read) => read_type(look_up, read),
                 Alternative::Literal(value) => Type::Literal(value.clone()),
                 Alternative::Expression(expression) => {
                     let around = around.of_alternative(position, last);
@@ -90,10 +91,15 @@ fn form_type_within(
     )
 }
 
-/// Returns the type of the value of `read`, which `found` was looked up for.
-fn read_type(found: PathLookup, read: &Read) -> Type {
-    match found {
-        PathLookup::Found(shape) => lenient(shape, &read.path, read.missing),
+/// Returns the type of the value of `read`.
+fn read_type(look_up: LookUp<'_>, read: &Read) -> Type {
+    part_type(look_up, &read.source, &read.path, read.missing)
+}
+
+/// Returns the type of the part at `path` of `source`.
+fn part_type(look_up: LookUp<'_>, source: &Source, path: &[Segment], missing: Missing) -> Type {
+    match look_up(source, path) {
+        PathLookup::Found(shape) => lenient(shape, path, missing),
         _ => Type::Any,
     }
 }
@@ -190,7 +196,7 @@ impl<'a, 'f> Typing<'a, 'f> {
                 if !Kinds::of(&shape).meets(Kinds::NUMBER) {
                     self.report_operation(format!("`-` cannot stand before {shape}"), None);
                 }
-                numeric(&[shape])
+                numeric_of([&shape])
             }
             Tree::Chain(first, rest) => {
                 let mut left = self.type_of(first);
@@ -218,8 +224,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             Tree::Call(function, arguments) => {
                 let types = arguments.iter().map(|argument| self.type_of(argument));
                 let types: Vec<Type> = types.collect();
-                let trees: Vec<Option<&Tree>> = arguments.iter().map(Some).collect();
-                self.call(function, &types, &trees)
+                self.call(function, &types, arguments.iter().map(Some))
             }
             Tree::Has(path) => {
                 let before = self.around;
@@ -260,7 +265,7 @@ impl<'a, 'f> Typing<'a, 'f> {
     }
 
     /// Infers an operand that must be a boolean.
-    fn condition(&mut self, tree: &'a Tree, sign: &str) {
+    fn condition(&mut self, tree: &'a Tree, sign: impl fmt::Display) {
         let shape = self.type_of(tree);
         if !Kinds::of(&shape).meets(Kinds::BOOLEAN) {
             let help = condition_help(&shape);
@@ -319,18 +324,17 @@ impl<'a, 'f> Typing<'a, 'f> {
                 (in_list || in_object, Type::Boolean)
             }
             Operator::Add => {
-                let number = both(Kinds::NUMBER).then(|| numeric(&[left.clone(), right.clone()]));
+                let number = both(Kinds::NUMBER).then(|| numeric_of([left, right]));
                 let text = both(Kinds::TEXT).then_some(Type::Text);
                 let list = both(Kinds::LIST)
                     .then(|| Type::list_of(union([item_type(left), item_type(right)])));
-                let results: Vec<Type> = number.into_iter().chain(text).chain(list).collect();
-                (!results.is_empty(), union(results))
+                let applies = number.is_some() || text.is_some() || list.is_some();
+                (applies, union([number, text, list].into_iter().flatten()))
             }
             // Integers may be written as doubles, whose quotient has a fraction.
             Operator::Divide => (both(Kinds::NUMBER), Type::Number),
             Operator::Subtract | Operator::Multiply | Operator::Remainder => {
-                let result = numeric(&[left.clone(), right.clone()]);
-                (both(Kinds::NUMBER), result)
+                (both(Kinds::NUMBER), numeric_of([left, right]))
             }
         };
         if !applies {
@@ -352,11 +356,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             (Tree::Bound(index), [Accessor::Part(path, missing), ..]) => {
                 let read = self.bindings.get(*index).and_then(single_read);
                 match read.filter(|read| read.path.is_empty()) {
-                    Some(root) => {
-                        let read = Read::part(root.source.clone(), path.clone());
-                        let read = read.or_missing(*missing);
-                        (read_type((self.look_up)(&read), &read), 1)
-                    }
+                    Some(root) => (part_type(self.look_up, &root.source, path, *missing), 1),
                     None => (self.type_of(base), 0),
                 }
             }
@@ -368,13 +368,12 @@ impl<'a, 'f> Typing<'a, 'f> {
                 Accessor::Part(path, missing) => self.part(&shape, path, *missing, base, before),
                 Accessor::Item(index) => self.item(&shape, index),
                 Accessor::Call(function, arguments) => {
-                    let mut types = vec![shape];
+                    let mut types = Vec::with_capacity(arguments.len() + 1);
+                    types.push(shape);
                     types.extend(arguments.iter().map(|argument| self.type_of(argument)));
                     let receiver = before.is_empty().then_some(base);
-                    let trees: Vec<Option<&Tree>> = std::iter::once(receiver)
-                        .chain(arguments.iter().map(Some))
-                        .collect();
-                    self.call(function, &types, &trees)
+                    let trees = [receiver].into_iter().chain(arguments.iter().map(Some));
+                    self.call(function, &types, trees)
                 }
                 Accessor::Search(search, _) => {
                     if !Kinds::of(&shape).meets(Kinds::TEXT) {

@@ -261,7 +261,7 @@ fn extendable_paths(step: &Step) -> Option<Vec<SlotPath>> {
         None => Some(Vec::new()),
         Some(writes) => match &writes.targets {
             Targets::All(paths) if writes.method == Method::Set => Some(paths.clone()),
-            _ => None,
+            Targets::All(_) | Targets::OneOf(_) => None,
         },
     }
 }
@@ -304,9 +304,14 @@ impl ReferencedSteps {
                     Some(Segment::Key(key)) => {
                         self.state.insert(Arc::clone(key));
                     }
-                    _ => self.whole_state = true,
+                    Some(Segment::Index(_) | Segment::Each) | None => self.whole_state = true,
                 },
-                _ => {}
+                Source::Slot(SlotKind::Inputs | SlotKind::Vars | SlotKind::Data)
+                | Source::Result(_)
+                | Source::Item
+                | Source::Index
+                | Source::Last
+                | Source::ExternalValue(..) => {}
             }
         }
     }
@@ -457,7 +462,12 @@ impl ActsWriter<'_> {
         let (kind, mut keys) = match &read.source {
             Source::Slot(kind) if word_for(*kind).is_some() => (*kind, Vec::new()),
             Source::Step(step) => self.output_slots.slot_of(step)?,
-            _ => {
+            Source::Slot(_)
+            | Source::Result(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => {
                 let what = format!("what {} refers to", quote(&reference.text));
                 losses.error(reference.place, &what);
                 return None;

@@ -221,9 +221,14 @@ impl McpCliWriter<'_> {
             }
             Source::Slot(SlotKind::Inputs) => match read.path.first()? {
                 Segment::Key(name) => (Arc::clone(name), 1, VariableOrigin::Initial),
-                _ => return None,
+                Segment::Index(_) | Segment::Each => return None,
             },
-            _ => return None,
+            Source::Slot(SlotKind::Vars | SlotKind::State | SlotKind::Data)
+            | Source::Result(_)
+            | Source::Item
+            | Source::Index
+            | Source::Last
+            | Source::ExternalValue(..) => return None,
         };
         let declared = self.names.declared.contains(&*name);
         let origin = self.names.writers.origin(&name, self.reader, declared);

@@ -10,9 +10,10 @@ use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::guard::{MAX_LEVELS, written_bytes};
 use crate::journal::Record;
+use crate::run::effects::Effect;
 use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskData;
 use crate::schedule::{Event, TaskId, Timer};
 

@@ -11,9 +11,10 @@ use crate::approval::{ApprovalRequest, CallSubject, ChangedSecretError, Decision
 use crate::backend::{ErrorKind, ToolError};
 use crate::event::{Address, RunEvent};
 use crate::journal::Record;
+use crate::run::effects::Effect;
 use crate::run::journaling::history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::schedule::{Event, TaskId, TaskState};
 
 /// Digests of tool definitions, each computed once.

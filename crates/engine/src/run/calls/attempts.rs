@@ -13,7 +13,8 @@ use crate::backend::{
 use crate::event::{Address, RunEvent};
 use crate::id::RunId;
 use crate::journal::Record;
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::effects::Effect;
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::{CallRecord, Group};
 use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
 

@@ -11,8 +11,9 @@ use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::Address;
 use crate::guard::written_bytes;
 use crate::journal::Record;
+use crate::run::effects::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason};
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::CallRecord;
 use crate::schedule::TaskId;
 

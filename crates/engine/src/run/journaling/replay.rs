@@ -15,10 +15,11 @@ use crate::options::RunOptions;
 use crate::run::calls::admission::RUN_TIMER_TASK;
 use crate::run::calls::flow::is_flow_refusal;
 use crate::run::command_queue::TimeSlice;
+use crate::run::effects::{Effect, RunInput};
 use crate::run::journaling::history::{Choice, History};
 use crate::run::journaling::records::RecordedConsent;
 use crate::run::report::summary::RunSummary;
-use crate::run::run_machine::{Effect, RunInput, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::schedule::{TaskId, Timer};
 
 /// The settings that one process of a run began with.

@@ -9,8 +9,9 @@ use crate::backend::{ErrorKind, ToolError, ToolOutput};
 use crate::event::RunEvent;
 use crate::journal::Record;
 use crate::options::FailurePolicy;
+use crate::run::effects::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskKind;
 use crate::schedule::{Event, SettledBy, TaskId};
 

@@ -9,10 +9,11 @@ use planwright_core::{Object, Tool, Value};
 
 use super::task::{Group, TaskData, TaskKind};
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
+use crate::run::effects::Effect;
 use crate::run::journaling::records::PriorCall;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::report::cost_model::CostModel;
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};

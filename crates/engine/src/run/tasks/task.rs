@@ -8,9 +8,10 @@ use planwright_core::{Object, Tool, Value};
 
 use crate::backend::ToolError;
 use crate::event::{Address, RunEvent};
+use crate::run::effects::Effect;
 use crate::run::outcome::Outcome;
 use crate::run::report::cost_model::{CostModel, PlanPaths};
-use crate::run::run_machine::{Effect, RunMachine};
+use crate::run::run_machine::RunMachine;
 use crate::run::values::slots::{Frame, Slots};
 use crate::schedule::TaskId;
 
