@@ -220,9 +220,8 @@ impl PlanHost {
                 Some((Arc::from(digest), Arc::from(token)))
             })
             .collect();
-        let given = given.filter(|given| {
-            !decided.is_empty() && self.view_tokens.take(&call.client.id, given)
-        });
+        let given = given
+            .filter(|given| !decided.is_empty() && self.view_tokens.take(&call.client.id, given));
         let Some(given) = given else {
             return Err(for_views_alone());
         };

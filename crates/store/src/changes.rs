@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::decisions::POLL_INTERVAL;
 use crate::database::Connection;
+use crate::decisions::POLL_INTERVAL;
 use crate::error::StoreError;
 use crate::store::Store;
 

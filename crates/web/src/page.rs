@@ -133,10 +133,6 @@ impl Page {
     }
 
     /// The client with the session of a request: `Some(None)` for the owner of the page, `None` without a session.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer option says whether there is a session, the inner one whether it is of one of several clients"
-    )]
     pub fn session_client(&self, headers: &HeaderMap) -> Option<Option<Arc<str>>> {
         let Self(state) = self;
         let visitor = state.sessions.visitor(headers, &state.cookie)?;

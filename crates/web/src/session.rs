@@ -144,8 +144,11 @@ pub(crate) struct NewSession {
 #[derive(Debug)]
 pub(crate) struct WrongAttempts {
     most: u32,
-    attempts: Mutex<HashMap<Option<Arc<str>>, (Instant, u32)>>,
+    attempts: Mutex<HashMap<Option<Arc<str>>, RecentAttempts>>,
 }
+
+/// The time of the first attempt of a period, and the number of attempts since then.
+type RecentAttempts = (Instant, u32);
 
 impl WrongAttempts {
     /// Takes `most` of them from each party in a minute.

@@ -82,7 +82,7 @@ pub(crate) async fn command(
     let outcome = if is_streamed {
         Box::pin(asking.stream(&requirements, &mut signals)).await
     } else {
-        asking.write(&requirements, &mut signals).await
+        Box::pin(asking.write(&requirements, &mut signals)).await
     };
     toolbox.close().await;
     match outcome? {
@@ -169,7 +169,7 @@ impl AskSession<'_> {
             };
             match approval {
                 PlanReview::Run(approved) => {
-                    return self.run(*approved, answer, usage, signals).await;
+                    return Box::pin(self.run(*approved, answer, usage, signals)).await;
                 }
                 PlanReview::Change(change) => {
                     goal = changed_goal(question, &written.text, &change);

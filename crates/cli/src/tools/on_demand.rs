@@ -92,11 +92,11 @@ impl OnDemandServer {
         if started.listed.get(name) == self.expected.get(name) {
             return None;
         }
-        let change = match started.listed.contains_key(name) {
-            true => "lists `{}` with another definition than the plan was checked against",
-            false => "does not list `{}` any more",
+        let change = if started.listed.contains_key(name) {
+            format!("lists `{name}` with another definition than the plan was checked against")
+        } else {
+            format!("no longer lists `{name}`")
         };
-        let change = change.replace("{}", name);
         Some(ToolError::new(
             ErrorKind::Unavailable,
             format!(

@@ -316,10 +316,8 @@ fn another_process_cancels_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let script = json!({"tools": [{"name": "never", "inputSchema": {"type": "object"}, "does": {"never": true}}]});
-    let config = json!({"mcpServers": {"fake": {"command": fake_server::program(), "args": [script.to_string()]}}});
-    fs::write(path.join("servers.json"), config.to_string()).unwrap();
     let plan = json!({"steps": [{"id": "a", "tool": "never"}]});
-    fs::write(path.join("plan.json"), plan.to_string()).unwrap();
+    write_served_plan(path, &script, &plan);
     let cancel = |run: &str| {
         let output = planwright(path).args(["cancel", run]).output().unwrap();
         (output.status.code(), stderr(&output))

@@ -240,7 +240,7 @@ mod tests {
         check("a: {b: [}", None);
         check(
             "a: |\n  x\n\n    # y\nb:\n  - >-\n    c\n    d\n  - e",
-            Some(r##"{"a":"x\n\n  # y\n","b":["c d","e"]}"##),
+            Some(r#"{"a":"x\n\n  # y\n","b":["c d","e"]}"#),
         );
         check(
             "d: &d\n  x: 1\nl:\n  - *d\nm:\n  <<: *d\n  y: 2\nn: *d",

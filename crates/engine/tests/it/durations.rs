@@ -250,7 +250,8 @@ fn the_length_of_a_list_that_is_written_is_known() {
 fn what_is_not_known_is_named() {
     let plan = sound(plan(vec![step("a", "t", &[])]));
     let limits = ConcurrencyLimits::default();
-    let estimated = |durations| estimate(&plan, durations, &limits, &EvaluationLimits::default());
+    let estimated =
+        |durations: &Durations| estimate(&plan, durations, &limits, &EvaluationLimits::default());
     let estimate = estimated(&Durations::new());
     let assumption = Assumption::Unknown {
         tool: "s.t".into(),

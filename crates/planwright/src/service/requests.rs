@@ -101,7 +101,7 @@ impl RunRequests {
         let is_approved = approved.wait_for(|approved| *approved).await.is_ok();
         // Read again, since the plan may have been extended meanwhile; it stays so then.
         if !is_approved || !self.is_approved().unwrap_or(false) {
-            pending().await
+            pending::<()>().await;
         }
     }
 }

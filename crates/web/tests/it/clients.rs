@@ -97,7 +97,7 @@ fn a_session_ends_with_its_token() {
     let world = clients.world();
     let gone = world.log_in("secret of gone");
     assert_eq!(world.get_as(&gone, "runs").0, 200);
-    let mut stream = world.read("events").header("cookie", &gone).send();
+    let mut stream = gone.sign(world.read("events")).send();
     assert_eq!(stream.message().unwrap()["questions"], json!([]));
     clients.revoke("gone");
     let (status, body) = world.get_as(&gone, "runs");

@@ -137,8 +137,8 @@ fn a_client_sees_and_decides_its_own_runs_only() {
     let (own, other) = (scene.run(0), scene.run(1));
     let ada = scene.session(0);
     assert_eq!(ada.get("config").1["client"], "token:ada");
-    assert_eq!(ada.ids("runs", "runs", "id"), [own.clone()]);
-    assert_eq!(ada.ids("inbox", "questions", "run"), [own.clone()]);
+    assert_eq!(ada.ids("runs", "runs", "id"), std::slice::from_ref(&own));
+    assert_eq!(ada.ids("inbox", "questions", "run"), std::slice::from_ref(&own));
     let parts = ["", "/graph", "/timeline", "/report", "/steps/gone"];
     for part in parts {
         assert_eq!(ada.get(&format!("runs/{own}{part}")).0, 200, "{part}");

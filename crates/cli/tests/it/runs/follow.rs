@@ -109,7 +109,7 @@ fn a_run_that_has_ended_is_shown_and_left() {
 #[test]
 fn a_watched_list_without_a_terminal_has_changed_rows_only() {
     let mut scene = fixture();
-    let mut watching = spawn(scene.folder.path(), &["runs", "--watch"]);
+    let mut watching = spawn_program(scene.folder.path(), &["runs", "--watch"]);
     let mut shown = BufReader::new(watching.stdout.take().unwrap());
     let first = read_until(&mut shown, &scene.id[..8]);
     assert!(first.starts_with("run "), "{first}");
@@ -118,9 +118,9 @@ fn a_watched_list_without_a_terminal_has_changed_rows_only() {
     let ended = read_until(&mut shown, "succeeded");
     assert!(!ended.contains("began"), "{ended}");
     let plan = json!({"name": "second", "steps": [{"id": "a", "tool": "quick"}]});
-    fs::write(scene.folder.path().join("plan.json"), plan.to_string()).unwrap();
+    std::fs::write(scene.folder.path().join("plan.json"), plan.to_string()).unwrap();
     let second = ["run", "plan.json", "--servers", "servers.json"];
-    let output = spawn(scene.folder.path(), &second).wait_with_output();
+    let output = spawn_program(scene.folder.path(), &second).wait_with_output();
     assert!(output.unwrap().status.success());
     let text = read_until(&mut shown, "succeeded");
     assert!(text.contains("second"), "{text}");
@@ -132,7 +132,7 @@ fn a_watched_list_without_a_terminal_has_changed_rows_only() {
 #[test]
 fn a_watched_list_notices_the_death_of_a_process() {
     let mut scene = fixture();
-    let mut watching = spawn(scene.folder.path(), &["runs", "--watch"]);
+    let mut watching = spawn_program(scene.folder.path(), &["runs", "--watch"]);
     let mut shown = BufReader::new(watching.stdout.take().unwrap());
     read_until(&mut shown, "running");
     scene.run.kill().unwrap();

@@ -18,7 +18,7 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::{DollarName, Names};
 pub(super) use self::texts::is_own_expression;
-pub(crate) use self::texts::{expression_in, expression_of, free_id, path_of};
+pub(crate) use self::texts::{expression_in, free_id, path_of};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
