@@ -7,19 +7,33 @@ use planwright::format::milliseconds;
 use planwright::service::{StepPhase, StepStates, StepView};
 use serde::Serialize;
 
-/// The state of a step.
+/// The state of a step. What is absent or 0 is left out, since a run may have ten thousand of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct StepStateEntry {
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     started_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     ended_ms: Option<f64>,
     attempt: u32,
     /// The number of items that have ended, if it runs for each of a list.
+    #[serde(skip_serializing_if = "is_zero")]
     items_ended: u64,
     /// The number of rounds that have started, if it repeats.
+    #[serde(skip_serializing_if = "is_zero")]
     rounds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl StepStateEntry {

@@ -13,7 +13,8 @@ use crate::drawing::drawn_plan::{Drawing, EdgeLabels};
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep};
 use crate::drawing::json::{EdgeV1, StepNodeV1, edge_between};
 
-/// The graph of a plan with coordinates, in pixels from the upper left corner, for a fixed-width font of 12 pixels.
+/// The graph of a plan with coordinates, in pixels from the upper left corner, for a fixed-width font of 12 pixels. A large one has tens of
+/// thousands of parts, so that what is absent or false is left out.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GraphLayoutV1 {
     /// The width of the whole.
@@ -32,6 +33,7 @@ pub struct LaidOutStepV1 {
     /// The address, without instances, items and rounds.
     pub at: String,
     /// The address of the step whose plan this step is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The left side of the box.
     pub x: f64,
@@ -44,10 +46,13 @@ pub struct LaidOutStepV1 {
     /// The lines of text in the box: the id, the action, and notes.
     pub lines: Vec<String>,
     /// True if the step runs a plan that can be opened.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_group: bool,
     /// True if that plan is drawn inside the box.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
     /// The labels of the values that the step passes on, if they are marked: `untrusted`, `private` or `untrusted, private`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<&'static str>,
     /// The step.
     #[serde(flatten)]
@@ -66,8 +71,10 @@ pub struct LaidOutEdgeV1 {
     /// The kind: `data`, `slot`, `order` or `listed`.
     pub kind: &'static str,
     /// True if `from` is a fallback.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
     /// The labels of the values that flow along it, if they are marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<&'static str>,
 }
 

@@ -1,5 +1,8 @@
 //! The state of every step of a run, folded from its journal: what a graph, a timeline or a list shows beside the steps.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
