@@ -205,7 +205,7 @@ impl Contestant {
     ///
     /// # Panics
     ///
-    /// If it is no plan.
+    /// If it is not a plan.
     pub fn read(text: &str) -> Plan {
         let read = parse(text.as_bytes(), &ReadOptions::new("measured"));
         read.plan.expect("a plan")

@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz::run(&project, &[], DEFAULT_FUZZ_SECONDS),
         ["fuzz", seconds, ref names @ ..] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&project, names, seconds),
-            Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+            Err(_) => Err(format!("`{seconds}` is not a number of seconds")),
         },
         ["mutants", ref names @ ..] => mutants::run(&project, names),
         _ => {

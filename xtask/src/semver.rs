@@ -56,7 +56,7 @@ pub(crate) fn run(project: &Project) -> Result<(), String> {
 fn decide_here(project: &Project) -> Result<Decision, String> {
     if !project.root.join(".git").exists() {
         return Ok(Decision::Nothing(
-            "this is no git repository, so there is no release to compare with",
+            "this is not a git repository, so there is no release to compare with",
         ));
     }
     let git = |arguments: &[&str]| {

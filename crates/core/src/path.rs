@@ -247,10 +247,10 @@ mod tests {
     fn check(value: &str, path: &str, expected: Result<&str, &str>) {
         let Ok(Form::First(alternatives)) = crate::expression::parse_form(&format!("value{path}"))
         else {
-            panic!("`{path}` is no path");
+            panic!("`{path}` is not a path");
         };
         let [Alternative::Read(Read { path, missing, .. })] = alternatives.as_slice() else {
-            panic!("`{path}` is no plain path");
+            panic!("`{path}` is not a plain path");
         };
         let found = read_path(&Value::from_json(value).unwrap(), path, *missing);
         let found = found

@@ -181,7 +181,7 @@ fn enclosed_part(text: &[u8], options: &ReadOptions<'_>) -> EnclosedJson {
     };
     let mut parts = enclosed_parts(text);
     if parts.len() > 1 {
-        // Of several blocks, those that are no plans are examples and outputs.
+        // Of several blocks, those that are not plans are examples and outputs.
         let is_plan = |part: &EnclosedPart| {
             let range = Some(part.range.clone());
             let (document, _) = read_part(text, range, (options.name, 0), &options.limits);

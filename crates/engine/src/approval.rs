@@ -104,7 +104,7 @@ impl CallSubject {
             // The definition includes the server's identity, so a changed server is reported only once.
             let server = &self.server;
             changes.push(format!(
-                "the server `{server}` is another program or address"
+                "the command or address of the server `{server}` changed"
             ));
         } else if self.definition != before.definition {
             changes.push("the definition of the tool has changed".to_owned());
@@ -273,19 +273,19 @@ impl Approver for Always {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangedSecretError {
     /// A secret is replaced by another text, probably another secret.
-    #[error("something else stands in place of the secret at `{at}`")]
+    #[error("the secret at `{at}` was replaced")]
     Replaced {
         /// The JSON pointer of the part.
         at: String,
     },
     /// `[redacted]` is used at a place that holds no secret.
-    #[error("`{MASK}` stands at `{at}`, where the call has no secret")]
+    #[error("`{at}` is `{MASK}`, but the call has no secret there")]
     Moved {
         /// The JSON pointer of the part.
         at: String,
     },
     /// The items of a list with a secret were changed, so the secret ones cannot be identified any more.
-    #[error("the list at `{at}` holds a secret, and its items are others")]
+    #[error("the list at `{at}` contains a secret, so its items cannot change")]
     Items {
         /// The JSON pointer of the part.
         at: String,
@@ -448,7 +448,7 @@ mod tests {
             (|call| call.tool = "wipe".into(), "the tool was `bank.pay`"),
             (
                 |call| call.origin = Some("deno".into()),
-                "the server `bank` is another program or address",
+                "the command or address of the server `bank` changed",
             ),
             (
                 |call| call.definition = Some("0".into()),
@@ -521,29 +521,29 @@ mod tests {
 
     #[test]
     fn a_secret_is_neither_replaced_nor_moved() {
-        let replaced = "something else stands in place of the secret at `/key`";
+        let replaced = "the secret at `/key` was replaced";
         check(r#"{"key": "Bearer other"}"#, Err(replaced));
         check(r#"{"key": "[redacted]"}"#, Err(replaced));
         check(r#"{"key": {"other": "x"}}"#, Err(replaced));
         check(
             r#"{"in": {"key": "other"}}"#,
-            Err("something else stands in place of the secret at `/in/key`"),
+            Err("the secret at `/in/key` was replaced"),
         );
         check(
             r#"{"in": "other"}"#,
-            Err("something else stands in place of the secret at `/in`"),
+            Err("the secret at `/in` was replaced"),
         );
         check(
             r#"{"to": "Bearer [redacted]"}"#,
-            Err("`[redacted]` stands at `/to`, where the call has no secret"),
+            Err("`/to` is `[redacted]`, but the call has no secret there"),
         );
         check(
             r#"{"note": ["[redacted]"]}"#,
-            Err("`[redacted]` stands at `/note`, where the call has no secret"),
+            Err("`/note` is `[redacted]`, but the call has no secret there"),
         );
         check(
             r#"{"list": ["[redacted]"]}"#,
-            Err("the list at `/list` holds a secret, and its items are others"),
+            Err("the list at `/list` contains a secret, so its items cannot change"),
         );
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The id of a run: 1 to 128 ASCII letters, digits, `_`, `-` and `.`, with no `.` in front.
 ///
-/// A text that may be only the beginning of an id, such as an argument of a command, is no `RunId`: the store finds the run.
+/// A text that may be only the beginning of an id, such as an argument of a command, is not a `RunId`: the store finds the run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Arc<str>", into = "Arc<str>")]
 pub struct RunId(Arc<str>);
@@ -22,7 +22,7 @@ impl RunId {
     ///
     /// # Panics
     ///
-    /// As [`random_id`].
+    /// See [`random_id`].
     pub fn random() -> Self {
         Self(random_id())
     }

@@ -14,7 +14,7 @@ use super::{
     REPLAY_SCHEMA, REPORT_SCHEMA, RUNS_SCHEMA, ReplayV1, ReportV1, RunsV1,
 };
 
-/// A finding.
+/// A diagnostic.
 #[derive(JsonSchema)]
 #[schemars(rename = "diagnostic")]
 pub(crate) struct DiagnosticShape {

@@ -28,7 +28,7 @@ pub(crate) fn declared(capabilities: &Value) -> Option<Value> {
     shows_html.then(|| Value::object([(EXTENSION, Value::object([("mimeTypes", types)]))]))
 }
 
-/// Returns whether the entry of a tool says that it is for the views of its server, and not for models. Without a statement, a tool is for
+/// Returns true if the entry of a tool says that it is for the views of its server, and not for models. Without a statement, a tool is for
 /// both.
 pub(crate) fn is_for_views(entry: &Value) -> bool {
     let stated = entry

@@ -159,7 +159,7 @@ fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
     })
 }
 
-/// The ways in which an answer does not fit the schema; empty if it is no JSON.
+/// The ways in which an answer does not fit the schema; empty if it is not JSON.
 struct AnswerFaults(Vec<SchemaFault>);
 
 impl AnswerFaults {

@@ -102,7 +102,7 @@ impl ReferenceSyntax for Before<'_> {
                 NodeKind::Reference(Reference::read(read, Arc::clone(text), place))
             }
             None => {
-                let message = format!("`{text}` is no call before this one");
+                let message = format!("`{text}` is not a call before this one");
                 self.findings
                     .push(place, Diagnostic::error(Code::UnknownStep, message));
                 NodeKind::Literal(Arc::clone(text).into())

@@ -44,7 +44,7 @@ async fn lookup(args: Lookup) -> Result<Person, Box<dyn Error + Send + Sync>> {
 
 async fn send(letter: Letter) -> Result<String, String> {
     if !letter.to.contains('@') {
-        return Err(format!("`{}` is no address", letter.to));
+        return Err(format!("`{}` is not an address", letter.to));
     }
     let copies = letter.copies.unwrap_or(1);
     Ok(format!("{copies} × {:?} to {}", *letter.text, letter.to))

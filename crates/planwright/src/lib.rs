@@ -1,10 +1,10 @@
-//! Checks and runs plans of tool calls: each call starts as soon as the results that it refers to are there.
+//! Checks and runs plans of tool calls: each call starts as soon as the results that it refers to are available.
 //!
 //! - [A plan of five lines](#a-plan-of-five-lines)
 //! - [Tools of your own](#tools-of-your-own): Rust functions, errors, effects, `Sharable`
 //! - [MCP servers](#mcp-servers)
 //! - [Diagnostics](#diagnostics)
-//! - [Events](#events), [durations](#durations), [bounds](#bounds), [approvals](#approvals), [giving up](#giving-up)
+//! - [Events](#events), [durations](#durations), [bounds](#bounds), [approvals](#approvals), [cancellation](#cancellation)
 //! - [Runs that grow](#runs-that-grow), [durable runs](#durable-runs),
 //!   [plans that models write](#plans-that-models-write)
 //! - [A backend of your own](#a-backend-of-your-own), [a dialect of your own](#a-dialect-of-your-own),
@@ -60,7 +60,7 @@
 //! for MCP servers ([`enable_all`](https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.enable_all)).
 //!
 //! An [`Error`] means that nothing was called: the plan is not sound, or was [checked with other tools](Planwright::verify) than those that it
-//! is to run with, or a run with its id is in progress. A failure of a tool is no error: the [`RunSummary`] says what became of each step, and `summary.status` of
+//! is to run with, or a run with its id is in progress. A failed tool call is not an error: the [`RunSummary`] has the outcome of each step, and `summary.status` that of
 //! the whole. [`summary.into_output::<T>()`](RunSummary::into_output) reads the output into a type of your own, or names the step that failed.
 //!
 //! # Tools of your own
@@ -92,7 +92,7 @@
 //!
 //! async fn send(letter: Letter) -> Result<Receipt, std::io::Error> {
 //!     if !letter.to.contains('@') {
-//!         return Err(std::io::Error::other("that is no address"));
+//!         return Err(std::io::Error::other("that is not an address"));
 //!     }
 //!     Ok(Receipt { pages: letter.copies.unwrap_or(1) })
 //! }
@@ -111,14 +111,14 @@
 //! # }
 //! ```
 //!
-//! - Plans call it `send`, or `office.send` where several servers have a `send`.
-//! - It may fail with any error or text; its words become the failure of the step. A [`ToolError`] says more: a code,
+//! - Plans call it `send`, or `office.send` if several servers have a `send`.
+//! - It may fail with any error or text; its message becomes the error of the step. A [`ToolError`] says more: a code,
 //!   data, whether another attempt may help.
-//! - Nothing is assumed about its effects: say [`read_only`](Function::read_only), [`idempotent`](Function::idempotent)
-//!   or [`needs_approval`](Function::needs_approval) where it is so.
+//! - No effects are assumed: declare [`read_only`](Function::read_only), [`idempotent`](Function::idempotent)
+//!   or [`needs_approval`](Function::needs_approval) if they apply.
 //! - [`Sharable`] marks a parameter that may receive data of other steps, for the dialects in which only such
 //!   parameters may.
-//! - [`Function::raw`] takes and gives bare [`Value`]s.
+//! - [`Function::raw`] takes and returns [`Value`]s.
 //! - What functions share, such as a pool of connections, is cloned into each call, so that a call owns what it needs:
 //!   `move |letter: Letter| { let pool = pool.clone(); async move { pool.send(letter).await } }`.
 //! - A function that needs to know its run uses [`Function::with_context`]: the [`CallContext`] has the run's id, the step, the attempt, the
@@ -127,12 +127,12 @@
 //!   cloned into the function.
 //! - A function must not block its thread, as any `async fn` must not: work that takes long belongs into
 //!   [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html). One attempt has a
-//!   [minute](service::RunBuilder::attempt_timeout), and 16 [go together](service::RunBuilder::max_parallel), where nothing else is said.
+//!   [minute](service::RunBuilder::attempt_timeout), and 16 [run in parallel](service::RunBuilder::max_parallel) by default.
 //!
 //! # MCP servers
 //!
-//! Servers are named in the `mcp.json` that other clients use, as a file or as text, or one by one. They are started side by side,
-//! each as a child process, and started again when they break down; those with a `url` are spoken to over HTTP.
+//! Servers are named in the `mcp.json` that other clients use, as a file or as text, or one by one. They are started in parallel,
+//! each as a child process, and restarted if they crash; those with a `url` are reached over HTTP.
 //!
 //! ```no_run
 //! # use planwright::{Error, Planwright, parse};
@@ -155,21 +155,21 @@
 //! # }
 //! ```
 //!
-//! [`close`](Planwright::close) shuts them down gracefully, while functions go on working; a [`Planwright`] that is dropped kills them, with all that they
-//! started. [`service::Builder`] has the rest: what happens where one does not start, what `${NAME}` stands for, timeouts.
+//! [`close`](Planwright::close) shuts them down gracefully, while functions keep working; a [`Planwright`] that is dropped kills them, with all that they
+//! started. [`service::Builder`] has the rest: what happens if a server does not start, `${NAME}` variables, timeouts.
 //!
 //! For a server over HTTP, [`ServerConfig::http`](mcp::ServerConfig::http) has the address and the headers; a header that is secret belongs
 //! into `secrets` as well, which an `mcp.json` does by itself. Tokens of a login are in the
-//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory where nothing is said, or [in a file](mcp::Tokens::in_file), such as
+//! [`ConnectOptions::tokens`](mcp::ConnectOptions::tokens): in memory by default, or [in a file](mcp::Tokens::in_file), such as
 //! the one of `planwright login`.
 //!
 //! A tool that its server declares destructive, such as one that overwrites files, needs [approval](#approvals).
 //!
 //! # Diagnostics
 //!
-//! Everything at once: what is wrong with the text, tools and steps that are not there, arguments and references that do not
-//! fit the schemas, circles, limits. A finding has a code with [a page](https://github.com/planwright/planwright/tree/main/docs/codes),
-//! a place, and mostly a way out; its text is made to be given back to a model.
+//! A check reports all problems at once: syntax errors, unknown tools and steps, arguments and references that do not
+//! fit the schemas, cycles, limits. A diagnostic has a code with [a page](https://github.com/planwright/planwright/tree/main/docs/codes),
+//! a place, and usually a hint; its text is suitable as feedback for a model.
 //!
 //! ```
 //! # use planwright::{Error, Planwright, parse};
@@ -178,8 +178,8 @@
 //! # let planwright = Planwright::builder().open().await?;
 //! let text = r#"{"steps": [{"id": "a", "value": "${b.city}"}], "inputs": {"b": {"default": 1}}}"#;
 //! let error = planwright.check(parse(text)).unwrap_err();
-//! for finding in error.diagnostics().unwrap().iter() {
-//!     println!("{finding}");
+//! for diagnostic in error.diagnostics().unwrap().iter() {
+//!     println!("{diagnostic}");
 //! }
 //! # assert_eq!(error.diagnostics().unwrap().len(), 2);
 //! # Ok(())
@@ -191,7 +191,7 @@
 //!
 //! # Events
 //!
-//! A run that is [started](Planwright::start) goes on by itself, and tells what happens. More can be said before:
+//! A run that is [started](Planwright::start) runs in the background and emits events. Options are set before it starts:
 //!
 //! ```
 //! use std::time::Duration;
@@ -218,12 +218,12 @@
 //! # }
 //! ```
 //!
-//! [`mod@format`] has twins of events and summaries for other programs, as JSON with a version.
+//! [`mod@format`] has versioned counterparts of events and summaries for other programs, as JSON with a version.
 //!
 //! # Durations
 //!
-//! A run that knows how long calls take starts first what the rest waits for longest. Each summary has what was known and what was
-//! learned; handed to the next run, or kept as [`format::DurationsV1`], it makes that one faster, and says ahead how long it will take:
+//! A run that knows how long calls take starts the steps on the critical path first. Each summary has what was known and what was
+//! learned; handed to the next run, or stored as [`format::DurationsV1`], they make that run faster and allow an estimate:
 //!
 //! ```
 //! # use planwright::{Error, Planwright, parse};
@@ -241,9 +241,9 @@
 //!
 //! # Bounds
 //!
-//! [`Guards`](engine::Guards) bound what a run may take. Each attempt counts before it is made, so calls that go on together cannot take
-//! more than there is; the step of a call that is refused fails with the kind `budget`. A run that computes for long looks at the clock,
-//! and lets others have the thread, every 20 ms or as soon as one expression is done, and the costliest expression takes well under a
+//! [`Guards`](engine::Guards) limit the resources of a run. Each attempt is counted before it is made, so concurrent calls cannot exceed
+//! a budget; the step of a refused call fails with the kind `budget`. A run that computes for long yields
+//! the thread every 20 ms or after one expression, and the costliest expression takes well under a
 //! second.
 //!
 //! ```
@@ -270,7 +270,7 @@
 //!
 //! # Runs that grow
 //!
-//! A plan may come bit by bit, as from a model that is still writing. New steps may refer to all before them, and are
+//! A plan may arrive in parts, as from a model that is still writing. New steps may refer to all before them, and are
 //! checked before they join.
 //!
 //! ```
@@ -289,10 +289,10 @@
 //!
 //! # Approvals
 //!
-//! An [`Approver`](engine::Approver) is a person, a rule, a queue: a closure, or a type of your own. A call waits for it where the function
-//! [needs approval](Function::needs_approval), where the MCP server says of the tool that it is destructive, or where the step has
+//! An [`Approver`](engine::Approver) is a person, a rule, a queue: a closure, or a type of your own. A call waits for it if the function
+//! [needs approval](Function::needs_approval), if the MCP server declares the tool destructive, or if the step has
 //! `"approval": true`. Without one such calls are not made: the run does what it can without them and ends as
-//! [`Waiting`](engine::RunStatus::Waiting). [`Always`](engine::approval::Always) decides about all calls alike.
+//! [`Waiting`](engine::RunStatus::Waiting). [`Always`](engine::approval::Always) gives the same decision for all calls.
 //!
 //! ```
 //! use planwright::engine::approval::ApprovalRequest;
@@ -324,7 +324,7 @@
 //!
 //! With the feature `store`, a run is stored in a file as it goes, and resumed after a failure, a decision, or the death of its process.
 //! Steps that succeeded are not run again; a call whose outcome is unknown is made again only if its tool is
-//! [idempotent](Function::idempotent), or if you [say so](service::Resume::retry).
+//! [idempotent](Function::idempotent), or if you [request it](service::Resume::retry).
 //!
 //! ```
 //! use planwright::engine::Decision;
@@ -364,7 +364,7 @@
 //! - A decision is about one exact call of one run, and counts once. [`wait_for_decisions`](service::RunBuilder::wait_for_decisions) waits for
 //!   one instead of ending the run as waiting. `planwright approve` decides as well.
 //! - Secret inputs are not stored: [give them again](service::Resume::input).
-//! - An id is used once in a store, and one process at a time has a run.
+//! - An id is unique in a store, and one process at a time holds the lease of a run.
 //! - Methods of a [`Store`](store::Store) wait for the disk where they are called, which takes milliseconds: in a server with much to do, call
 //!   them in [`spawn_blocking`](https://docs.rs/tokio/latest/tokio/task/fn.spawn_blocking.html).
 //!
@@ -400,7 +400,7 @@
 //! # Plans that models write
 //!
 //! With the feature `planner`, [`planner::create`](planner::create::create()) asks a [`Model`](planner::model::Model) for a plan, checks it against
-//! the [catalog](Planwright::catalog), and asks again with all that was wrong; [`planner::stream`](planner::stream::stream()) runs the steps that
+//! the [catalog](Planwright::catalog), and asks again with all diagnostics; [`planner::stream`](planner::stream::stream()) runs the steps that
 //! only read while the rest is being written. Both take what a [`Planwright`] has: its [`check_context`](Planwright::check_context) and its
 //! [`engine`](Planwright::engine).
 //!
@@ -436,8 +436,8 @@
 //!
 //! # A dialect of your own
 //!
-//! [`parse`] reads Planwright's own dialect; [`dialects::parse`](dialects::parse()) recognises all that there are. A way to write plans
-//! that is none of them is a [`Dialect`](dialects::Dialect), and [`dialects::parse_as`](dialects::parse_as()) reads it. The
+//! [`parse`] reads Planwright's own dialect; [`dialects::parse`](dialects::parse()) recognises all built-in dialects. Another format
+//! is a [`Dialect`] of your own(dialects::Dialect), and [`dialects::parse_as`](dialects::parse_as()) reads it. The
 //! [example `own_dialect`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/own_dialect.rs)
 //! is one.
 //!

@@ -272,7 +272,7 @@ impl LoadedPlan {
         self.check_by(catalog, policy, check)
     }
 
-    /// As [`check`](Self::check), for a plan whose inputs are given when it runs: none is missing.
+    /// Like [`check`](Self::check), for a plan whose inputs are provided when it runs.
     #[must_use]
     pub fn check_without_inputs(self, catalog: &Catalog, policy: &Policy) -> Self {
         let check = |plan, context: &CheckContext<'_>| (None, check_without_inputs(plan, context));
@@ -448,7 +448,7 @@ pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
     }
 }
 
-/// Returns whether a name can be a plan's: a name is never a path.
+/// Returns true if a name can be a plan's: a name is never a path.
 fn is_plan_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
 }

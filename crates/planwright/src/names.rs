@@ -51,7 +51,7 @@ pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
     bounded(warnings.into_iter())
 }
 
-/// Returns whether a name mixes scripts that no language mixes. Signs that belong to all of them are passed over.
+/// Returns true if a name mixes scripts that no language mixes. Signs that belong to all of them are passed over.
 fn is_mixed(name: &str) -> bool {
     let letters: String = name.chars().filter(|sign| sign.is_alphanumeric()).collect();
     !letters.as_str().is_single_script()

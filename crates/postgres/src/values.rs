@@ -26,7 +26,7 @@ impl ToSql for Param<'_> {
             SqlValue::Integer(number) => match *kind {
                 Type::INT4 => i32::try_from(*number)?.to_sql(kind, out),
                 Type::INT8 => number.to_sql(kind, out),
-                _ => Err(format!("an integer is no {kind}").into()),
+                _ => Err(format!("an integer is not a {kind}").into()),
             },
             SqlValue::Text(text) => encode_text(text).as_ref().to_sql(kind, out),
             SqlValue::Bytes(bytes) => bytes.as_ref().to_sql(kind, out),

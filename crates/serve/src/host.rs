@@ -88,7 +88,7 @@ impl PlanHost {
         self.tool_snapshot()
     }
 
-    /// The tools that plans may call. Servers are waited for only if one of `names` is none of those that are there.
+    /// Returns the tools that plans may call. Waits for starting servers only if one of `names` is still unknown.
     pub(crate) async fn settled_tools_for(
         &self,
         names: &[&str],

@@ -39,12 +39,12 @@ pub enum GatewayMode {
 }
 
 impl GatewayMode {
-    /// Returns whether tools of servers are passed through.
+    /// Returns true if tools of servers are passed through.
     pub fn passes(self) -> bool {
         matches!(self, Self::Plain | Self::PlainWithPlans)
     }
 
-    /// Returns whether clients can submit plans.
+    /// Returns true if clients can submit plans.
     pub fn takes_plans(self) -> bool {
         matches!(self, Self::Plan | Self::PlainWithPlans)
     }

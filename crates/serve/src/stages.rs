@@ -36,12 +36,12 @@ impl Stages {
         &self.all
     }
 
-    /// Returns whether `tool` is there in the current stage.
+    /// Returns true if the current stage has `tool`.
     pub fn allows(&self, tool: &Tool) -> bool {
         has(self.current(), tool)
     }
 
-    /// Returns whether `tool` may be called now.
+    /// Returns true if `tool` may be called now.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Stages {
         })
     }
 
-    /// The tools of `catalog` that are there in the current stage.
+    /// Returns the tools of `catalog` that the current stage has.
     pub fn tools(&self, catalog: &Catalog) -> Catalog {
         let tools = catalog.tools().filter(|tool| self.allows(tool));
         tools.map(|tool| Tool::clone(tool)).collect()
@@ -112,7 +112,7 @@ impl Stages {
         Ok(())
     }
 
-    /// Goes back to the first stage, and forgets all that was made known.
+    /// Returns to the first stage, and clears the known values.
     pub fn restart(&mut self) {
         self.current = 0;
         self.known.clear();
@@ -186,7 +186,7 @@ impl NotInStage {
     /// The way out.
     pub fn help(&self) -> String {
         if self.others.is_empty() {
-            return "no stage has it: do without the tool".to_owned();
+            return "no stage has this tool".to_owned();
         }
         format!("move to the stage {} first", either(&self.others))
     }
@@ -206,7 +206,7 @@ pub enum MoveError {
         next: Vec<Arc<str>>,
     },
     /// The current stage does not lead there.
-    #[error("no way leads from the stage `{from}` to `{to}`")]
+    #[error("the stage `{to}` cannot be reached from `{from}`")]
     NoWay {
         /// The current stage.
         from: Arc<str>,
@@ -298,7 +298,7 @@ tools = []
             .collect()
     }
 
-    /// The names of the tools that are there.
+    /// Returns the names of the available tools.
     fn tools(stages: &Stages) -> Vec<ToolName> {
         let catalog = stages.tools(&catalog());
         catalog.tools().map(|tool| tool.qualified_name()).collect()
@@ -345,7 +345,7 @@ tools = []
         );
         assert_eq!(
             refused(&mut stages, "done"),
-            "no way leads from the stage `browse` to `done` (from here you can move to `checkout`)"
+            "the stage `done` cannot be reached from `browse` (from here you can move to `checkout`)"
         );
         assert_eq!(
             refused(&mut stages, "checkout"),
@@ -363,7 +363,7 @@ tools = []
         stages.move_to("done").unwrap();
         assert_eq!(
             refused(&mut stages, "browse"),
-            "no way leads from the stage `done` to `browse` (this stage is the last one: stay in it)"
+            "the stage `browse` cannot be reached from `done` (this stage is the last one: stay in it)"
         );
     }
 
@@ -380,7 +380,7 @@ tools = []
         );
         assert_eq!(
             refused("send"),
-            "the stage `browse` does not have the tool `shop.send` (no stage has it: do without the tool)"
+            "the stage `browse` does not have the tool `shop.send` (no stage has this tool)"
         );
     }
 

@@ -75,7 +75,7 @@ impl TokenFile {
                 .hint("delete it to refuse all clients, then create the tokens that you need again")
         };
         let contents: TokenFileContents = serde_json::from_str(&text)
-            .map_err(|error| unreadable(format!("cannot be understood: {error}")))?;
+            .map_err(|error| unreadable(format!("has an invalid format: {error}")))?;
         if contents.schema != SCHEMA {
             return Err(unreadable(format!(
                 "has the unknown version `{}`",
@@ -90,19 +90,20 @@ impl TokenFile {
         let is_sign = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if name.is_empty() || name.len() > MAX_NAME_LENGTH || !name.chars().all(is_sign) {
             return Err(
-                ServeError::new(format!("`{name}` can be no name of a client"))
+                ServeError::new(format!("`{name}` cannot be the name of a client"))
                     .hint("use up to 64 letters, digits, `_`, `-` and `.`"),
             );
         }
         if name == ClientId::local().as_str() {
             return Err(ServeError::new(format!(
-                "`{name}` is who works on this machine without a token"
+                "`{name}` is reserved for local clients without a token"
             ))
             .hint("choose another name"));
         }
         let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| ServeError::new(format!("the system gives no randomness: {error}")))?;
+        getrandom::fill(&mut bytes).map_err(|error| {
+            ServeError::new(format!("the system has no random numbers: {error}"))
+        })?;
         let token = format!("{PREFIX}{}", hex(&bytes));
         let stored = StoredToken {
             name: name.to_owned(),
@@ -112,8 +113,8 @@ impl TokenFile {
         self.change(|tokens| {
             if tokens.iter().any(|token| token.name == name) {
                 return Err(
-                    ServeError::new(format!("`{name}` has a token already")).hint(format!(
-                        "take it back with `planwright token revoke {name}`, or choose another name"
+                    ServeError::new(format!("`{name}` already has a token")).hint(format!(
+                        "revoke it with `planwright token revoke {name}`, or choose another name"
                     )),
                 );
             }
@@ -123,7 +124,7 @@ impl TokenFile {
         Ok(token)
     }
 
-    /// Takes a client's token back.
+    /// Revokes the token of a client.
     pub fn revoke(&self, name: &str) -> Result<(), ServeError> {
         self.change(|tokens| {
             let before = tokens.len();
@@ -218,7 +219,7 @@ impl TokenCache {
         Ok(Self { file, cached })
     }
 
-    /// Returns whether there are none.
+    /// Returns true if there are none.
     pub(crate) fn is_empty(&self) -> bool {
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         cached.tokens.is_empty()
@@ -368,15 +369,15 @@ mod tests {
     fn what_cannot_be_done() {
         let folder = tempfile::tempdir().unwrap();
         let file = TokenFile::at(folder.path().join("tokens.json"));
-        check_error(file.create(""), "`` can be no name of a client");
-        check_error(file.create("a b"), "`a b` can be no name of a client");
+        check_error(file.create(""), "`` cannot be the name of a client");
+        check_error(file.create("a b"), "`a b` cannot be the name of a client");
         check_error(
             file.create("local"),
-            "`local` is who works on this machine without a token",
+            "`local` is reserved for local clients without a token",
         );
         check_error(file.revoke("ada"), "no client `ada` has a token");
         file.create("ada").unwrap();
-        check_error(file.create("ada"), "`ada` has a token already");
+        check_error(file.create("ada"), "`ada` already has a token");
         fs::write(
             file.path(),
             r#"{"schema": "planwright.tokens/9", "tokens": []}"#,

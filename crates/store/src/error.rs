@@ -41,7 +41,7 @@ pub enum StoreError {
         candidates: Vec<String>,
     },
     /// The id is in use.
-    #[error("there is a {what} `{id}` already")]
+    #[error("the {what} `{id}` already exists")]
     Exists {
         /// `run`.
         what: &'static str,
@@ -79,7 +79,7 @@ pub enum StoreError {
         run: RunId,
     },
     /// The same call has a decision already.
-    #[error("`{at}` of the run `{run}` was decided about before{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
+    #[error("`{at}` of the run `{run}` was already decided{}", by.as_ref().map_or(String::new(), |by| format!(", by {by}")))]
     Decided {
         /// The run.
         run: RunId,
@@ -164,7 +164,7 @@ impl fmt::Display for FileProblem {
             Self::Foreign => f.write_str("belongs to another program"),
             Self::Newer { found, known } => write!(
                 f,
-                "was made by a newer version: it has the layout {found}, the newest known here is {known}"
+                "was created by a newer version: its schema version is {found}, and {known} is the newest supported"
             ),
             Self::Damaged(reason) => write!(f, "is damaged: {reason}"),
             Self::Full => f.write_str("cannot grow: the disk is full"),

@@ -174,7 +174,7 @@ impl Store {
     /// its id.
     pub fn import(&self, text: &str) -> Result<ImportOutcome, StoreError> {
         let decoded = decode_run(text).map_err(|reason| {
-            StoreError::Format(format!("the text is no exported run: {reason}"))
+            StoreError::Format(format!("the file is not an exported run: {reason}"))
         })?;
         let new = decoded.new_run()?;
         let text = text.to_owned();
@@ -182,7 +182,7 @@ impl Store {
             let id = new.id.clone();
             let decisions = decoded.decisions;
             let key = match run::insert(session, &new) {
-                // The second import of the same run is no error, so that an interrupted one can be repeated.
+                // The second import of the same run is not an error, so that an interrupted one can be repeated.
                 Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
                     let (key, _) = run::find(session, id.as_str())?;
                     let exported = export(session, key, &id)?;
@@ -393,13 +393,13 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
     match end {
         Some(end) if end == found => Ok(decoded),
         Some(_) => Err("the number of lines is not the one that it states".to_owned()),
-        None => Err("it is cut off".to_owned()),
+        None => Err("it is truncated".to_owned()),
     }
 }
 
 fn parse_header(line: &str) -> Result<ExportHeaderV1, String> {
     if !line.trim_start().starts_with('{') {
-        return Err("its first line is no object".to_owned());
+        return Err("its first line is not an object".to_owned());
     }
     // The format is read alone first: a newer version may have other fields, and the error must name the version.
     let any: FormatProbe = parse(line)?;

@@ -32,9 +32,6 @@ mod decisions;
 /// Changes of the store as a whole.
 mod changes;
 
-/// Requests of people to the process that drives a run.
-mod requests;
-
 /// Stored plans.
 mod plans;
 
@@ -60,8 +57,8 @@ pub use pins::{
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
-pub use requests::PlanApproval;
 pub use run::entries::RunState;
+pub use run::requests::PlanApproval;
 pub use run::{
     JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
     register_server_process, unregister_server_process,

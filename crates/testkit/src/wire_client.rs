@@ -345,7 +345,7 @@ fn read(output: impl std::io::Read + Send + 'static) -> Receiver<Value> {
     let (sender, messages) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
-            // A line that is not JSON is no message; the test that waits for one fails with a timeout.
+            // A line that is not JSON is not a message; the test that waits for one fails with a timeout.
             let Ok(message) = serde_json::from_str(&line) else {
                 continue;
             };

@@ -66,7 +66,7 @@ impl Document {
     }
 }
 
-/// Returns whether a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
+/// Returns true if a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     ["//", "/**", "*/", "* "]

@@ -67,7 +67,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         Ok(done) => done,
         Err(error) => Err(ApiError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            format!("the request was given up: {error}"),
+            format!("the request was cancelled: {error}"),
         )),
     }
 }
@@ -92,7 +92,7 @@ impl From<StoreError> for ApiError {
         let held = matches!(error, StoreError::Held { .. });
         let error = Self::new(status, error.to_string());
         if held {
-            error.help("wait until it is done, or end that process")
+            error.help("wait until it ends, or stop that process")
         } else {
             error
         }

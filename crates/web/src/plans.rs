@@ -89,7 +89,7 @@ impl RunPlan {
     }
 }
 
-/// Returns whether a run may have another plan after an entry.
+/// Returns true if a run may have another plan after an entry.
 fn changes_plan(entry: &Entry) -> bool {
     match &entry.record {
         Record::Opened { .. } | Record::Extended { .. } => true,

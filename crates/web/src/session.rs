@@ -21,7 +21,7 @@ const MAX_SESSIONS: usize = 64;
 /// The header with the key of the session. A header that no form can set also makes other pages ask for permission first.
 const KEY_HEADER: HeaderName = HeaderName::from_static("planwright-session");
 
-/// The most wrong tokens in one period.
+/// Maximum number of wrong tokens per period.
 const MAX_WRONG_TOKENS: u32 = 20;
 /// The most wrong passphrases in one period: people choose them, so they can be guessed.
 pub(crate) const MAX_WRONG_PASSPHRASES: u32 = 5;
@@ -98,7 +98,7 @@ impl Visitor {
         }
     }
 
-    /// Returns whether a run of `client` is visible.
+    /// Returns true if a run of `client` is visible.
     pub(crate) fn may_see(&self, client: Option<&str>) -> bool {
         if self.is_local {
             return client.is_none();
@@ -132,7 +132,7 @@ struct Session {
     key: [u8; 32],
 }
 
-/// The secrets of a session, both of which each request has to show.
+/// The two secrets of a session. Each request has to show both.
 pub(crate) struct NewSession {
     /// The value of the cookie.
     pub(crate) cookie: String,

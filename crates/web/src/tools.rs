@@ -28,7 +28,7 @@ pub trait PageTools: Send + Sync {
     /// The tools with which a stored run continues.
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
 
-    /// Returns whether plans can be run with them.
+    /// Returns true if plans can be run with them.
     fn can_run(&self) -> bool;
 }
 
@@ -86,7 +86,7 @@ pub struct NoTools;
 impl NoTools {
     fn refused<'a>() -> BoxFuture<'a, Result<OpenTools, ToolsError>> {
         ready(Err(ToolsError {
-            message: "this page runs no plans".to_owned(),
+            message: "this page cannot run plans".to_owned(),
             help: Some("`planwright ui` does".to_owned()),
         }))
         .boxed()

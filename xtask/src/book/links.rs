@@ -39,7 +39,7 @@ fn fault(
 ) -> Option<&'static str> {
     if target.contains("://") {
         let is_sound = target.starts_with("https://") && !target.contains([' ', '<', '>', '"']);
-        return (!is_sound).then_some("is no address");
+        return (!is_sound).then_some("is not an address");
     }
     if target.starts_with('/') {
         return Some("leaves the book");
@@ -87,8 +87,8 @@ mod tests {
             ("../index.html#gone", "leads to no place of that page"),
             ("#gone", "leads to no place of that page"),
             ("/index.html", "leaves the book"),
-            ("http://example.com", "is no address"),
-            ("https://example.com/a b", "is no address"),
+            ("http://example.com", "is not an address"),
+            ("https://example.com/a b", "is not an address"),
         ] {
             let expected = format!("guide/first.html: the link to `{target}` {fault}");
             check_page(&format!("<a href=\"{target}\">"), &[&expected]);

@@ -92,7 +92,7 @@ fn answers(tools: &Value) -> Value {
     tools.map(|(_, tool)| tool["returns"].clone()).collect()
 }
 
-/// Returns a value as JSON without whitespace; a text is a plan that is no JSON and returned unchanged.
+/// Returns a value as JSON without whitespace; a text is a plan that is not JSON and returned unchanged.
 fn json(value: &Value) -> String {
     value
         .as_str()

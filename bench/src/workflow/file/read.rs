@@ -88,7 +88,7 @@ impl Reader {
             None => {
                 self.fault(
                     "",
-                    "the file does not say its `schemaVersion`, so it is no WfFormat",
+                    "the file does not say its `schemaVersion`, so it is not a WfFormat",
                 );
                 return workflow;
             }
@@ -128,7 +128,7 @@ impl Reader {
         workflow
     }
 
-    /// A list that must be there and have something in it.
+    /// A required list that is not empty.
     fn list<'a>(&mut self, value: &'a Value, pointer: &str) -> &'a [Value] {
         let mut at = Some(value);
         for key in pointer.split('/').skip(1) {

@@ -149,7 +149,7 @@ fn other_files_are_refused() {
     check_faults(
         &[("a", &[])],
         &[("schemaVersion", "version")],
-        &["the file does not say its `schemaVersion`, so it is no WfFormat"],
+        &["the file does not say its `schemaVersion`, so it is not a WfFormat"],
     );
     check_faults(
         &[("a", &[])],

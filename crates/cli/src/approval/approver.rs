@@ -82,7 +82,7 @@ pub(crate) fn approver(
         }
         None if waits => {
             return Err(CommandError::new(
-                "`--approve wait` waits for other processes, and nothing is stored that they could find",
+                "`--approve wait` needs a store, since other processes decide",
             )
             .hint("do without `--no-store`"));
         }
@@ -203,7 +203,7 @@ fn known(
             continue;
         }
         let error = CommandError::new(format!(
-            "`{}` decides about `{name}`, and there is no such tool",
+            "`{}` has a decision about `{name}`, but there is no such tool",
             path.display()
         ));
         return Err(match near {
@@ -253,7 +253,7 @@ pub(crate) fn to_plan(
     if terminal().is_err() {
         return Err(
             CommandError::new("there is no terminal to approve the plan on").hint(format!(
-                "look at it with `--dry-run`, then say `--approve plan:{}`",
+                "review it with `--dry-run`, then use `--approve plan:{}`",
                 store::digest(own)
             )),
         );
@@ -311,7 +311,7 @@ fn effects(plan: &CheckedPlan) -> Vec<String> {
             } else if says.destructive {
                 "may destroy"
             } else if says.idempotent {
-                "has effects, which a second call would not add to"
+                "has effects, but is idempotent"
             } else {
                 "has effects"
             };

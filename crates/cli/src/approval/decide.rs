@@ -43,7 +43,7 @@ pub(crate) fn approve(
             [question] => question.check(args)?,
             several => {
                 return Err(CommandError::new(format!(
-                    "`--args` is for one call, and {} wait here",
+                    "`--args` applies to one call, but {} are waiting",
                     several.len()
                 ))
                 .hint("name the step of that call"));
@@ -144,16 +144,13 @@ fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandEr
     let message = match (&questions, unknown, unnamed) {
         (_, None, None) => return Ok(()),
         ([_], Some(digest), _) => {
-            format!(
-                "the digest `{}` does not stand for this call",
-                visible(digest)
-            )
+            format!("the digest `{}` is not that of this call", visible(digest))
         }
         (_, Some(digest), _) => format!(
-            "the digest `{}` does not stand for any of these calls",
+            "the digest `{}` is not that of any of these calls",
             visible(digest)
         ),
-        (_, None, Some(call)) => format!("no digest stands for the call of `{}`", call.at),
+        (_, None, Some(call)) => format!("there is no digest for the call of `{}`", call.at),
     };
     let look = match (questions, calls.next()) {
         ([_], Some(call)) => call.look(),
@@ -225,7 +222,7 @@ fn decide(
         ));
     }
     if questions.is_driven {
-        printer.message("the process that has the run continues by itself if it waits for this");
+        printer.message("the process that drives the run continues automatically");
     } else {
         store::left(&questions.run, true, printer);
     }
@@ -394,7 +391,7 @@ impl Questions {
             OpenQuestion::decide_all(&asked, &self.store, decision, decider, store::now());
         decided.map_err(|error| match error {
             StoredRunError::Store(StoreError::Decided { .. }) => {
-                CommandError::new(error.to_string()).hint("a decision stands once it is made")
+                CommandError::new(error.to_string()).hint("a decision cannot be changed")
             }
             other => other.into(),
         })
@@ -448,7 +445,7 @@ fn chosen(
     Ok(chosen)
 }
 
-/// Returns whether `text` is `pattern`, in which `*` stands for any text.
+/// Returns true if `text` is `pattern`, in which `*` stands for any text.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((before, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -497,7 +494,7 @@ impl Question {
 /// The error of a text that may mean several steps of the run.
 pub(crate) fn ambiguous(wanted: &str, similar: &[&Address]) -> CommandError {
     let names: Vec<String> = similar.iter().map(ToString::to_string).collect();
-    CommandError::new(format!("`{wanted}` may mean several steps of the run"))
+    CommandError::new(format!("`{wanted}` matches several steps of the run"))
         .hint(format!("name one of `{}`", names.join("`, `")))
 }
 

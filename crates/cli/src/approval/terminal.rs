@@ -25,16 +25,16 @@ const ANSWERS: &[(&str, &str)] = &[
     ("n", "reject it: its step fails"),
     (
         STEP,
-        "show the calls of this step that wait, one for each item, and answer once for exactly these",
+        "show the waiting calls of this step, one per item, and decide about all of them at once",
     ),
     (
         "c",
-        "change the arguments, in the editor that VISUAL or EDITOR names, else in one line of JSON",
+        "change the arguments, in `VISUAL` or `EDITOR`, or as one line of JSON",
     ),
     ("a", "show all arguments in full, as JSON"),
     (
         "l",
-        "decide later: the run goes on with everything that does not need the call, and then waits",
+        "decide later: the run continues with everything that does not need the call, then waits",
     ),
 ];
 
@@ -50,7 +50,7 @@ pub(super) struct TerminalApprover {
     waiting: Arc<Mutex<WaitingCalls>>,
 }
 
-/// The calls that wait for an answer, by their digests, and the answers that were given together with that to another call.
+/// The calls that wait for an answer, by their digests, and the answers that one decision gave to several calls.
 #[derive(Default)]
 struct WaitingCalls {
     calls: IndexMap<String, ApprovalRequest>,
@@ -108,7 +108,7 @@ impl WaitingCall {
         }
     }
 
-    /// The answer that was given together with that to another call.
+    /// Takes the answer that a decision about several calls gave to this one.
     fn answer(&self) -> Option<Decision> {
         lock(&self.waiting).answers.remove(&self.digest)
     }
@@ -162,7 +162,7 @@ impl Answers {
 
     /// Asks for a line as it is.
     fn read(&mut self, question: &str) -> Option<String> {
-        // Without the question on the screen there is no answer to it.
+        // An answer without a visible question must not count as a decision.
         self.terminal
             .write_all(format!("{question} ").as_bytes())
             .ok()?;
@@ -263,10 +263,10 @@ impl Question {
         };
         let args = match Value::from_json(&text) {
             Ok(args) => args,
-            Err(error) => return Some(Err(format!("that is not JSON: {error}"))),
+            Err(error) => return Some(Err(format!("invalid JSON: {error}"))),
         };
         if args.as_object().is_none() {
-            return Some(Err(format!("that is a {}, not an object", args.kind())));
+            return Some(Err(format!("expected an object, found a {}", args.kind())));
         }
         let checked = self.request.check_changed_args(&args);
         Some(match checked {

@@ -35,14 +35,14 @@ pub(crate) struct Arguments {
         default_value_t = Colour::Auto,
         value_name = "WHEN",
         hide_possible_values = true,
-        help_heading = "Everywhere",
+        help_heading = "Global options",
         display_order = 1000
     )]
     pub(crate) color: Colour,
-    /// Print long output at once. Else `PAGER` shows what is longer than the terminal, or `less`.
+    /// Do not page long output. By default, output longer than the terminal is shown with `PAGER`, or `less`.
     #[arg(long, global = true, help_heading = "Everywhere", display_order = 1000)]
     pub(crate) no_pager: bool,
-    /// Log to standard error: a level, or parts with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
+    /// Log to standard error: a level, or targets with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
     #[arg(
         long,
         global = true,
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// a decision, 130 interrupted.
     #[command(visible_alias = "exec")]
     Run(Box<RunArguments>),
-    /// Call one tool: a plan of one step, which is checked, asked about and stored like any other.
+    /// Call one tool, as a plan of one step: it is checked, approved and stored like any other.
     ///
     /// Exit status: as `run`.
     Call(Box<SingleCallArguments>),
@@ -88,7 +88,7 @@ pub(crate) enum Command {
     Waiting(WaitingArguments),
     /// Show the calls of a run that wait for a decision, and approve them.
     ///
-    /// Asks on the terminal. Without one, `--digest` has to name each call that was looked at.
+    /// Asks on the terminal. Without a terminal, `--digest` must name each call to approve.
     ///
     /// Exit status: 0 approved, 2 usage, 4 not decided.
     Approve(ApproveArguments),
@@ -99,9 +99,9 @@ pub(crate) enum Command {
     /// List the stored runs, the newest first.
     #[command(visible_aliases = ["ls", "history", "status"])]
     Runs(RunsArguments),
-    /// Print the log of a run: its calls in the order of sending, the decisions of people, and the processes that drove it.
+    /// Print the log of a run: its calls in the order of sending, the decisions, and the processes that drove it.
     Logs(LogsArguments),
-    /// Watch a run in progress on this terminal, in whichever process it is.
+    /// Watch a run in progress, even if another process drives it.
     ///
     /// Shows its steps and calls in flight as `run` does, without what tools report while they work. Ctrl-C leaves the run as it is.
     ///
@@ -122,9 +122,9 @@ pub(crate) enum Command {
     ///
     /// Exit status: 0 no differences except times, 1 differences, 2 usage, 3 a plan has errors.
     Diff(DiffArguments),
-    /// Write a run to a file that another machine can take in, look at and replay.
+    /// Write a run to a file that another machine can import, show and replay.
     Export(ExportArguments),
-    /// Take in a run that `export` wrote.
+    /// Import a run that `export` wrote.
     Import(ImportArguments),
     /// Delete old runs. Runs that wait for a person or whose process died are retained; runs that were ended with Ctrl-C are deleted.
     Prune(PruneArguments),
@@ -141,11 +141,11 @@ pub(crate) enum Command {
     ///
     /// `[flow]` in planwright.toml defines untrusted, private and guarded data; without it, the defaults apply.
     ///
-    /// Exit status: 0 clean, 2 usage, 3 denied, or the plan has errors; 4 a step would ask.
+    /// Exit status: 0 no violations or only warnings, 2 usage, 3 the policy denies the plan or the plan has errors, 4 a step would ask for approval.
     Flow(FlowArguments),
     /// Draw a plan, or a stored run with the status of each step.
     ///
-    /// A run is named by its id, the beginning of it, or its position: `@1`, the default, is the newest run of this project. Files and saved
+    /// A run is selected by its id, an id prefix, or its position: `@1`, the default, is the newest run of this project. Files and saved
     /// plans of that name come first.
     #[command(visible_alias = "graph")]
     Show(ShowArguments),
@@ -153,7 +153,7 @@ pub(crate) enum Command {
     ///
     /// Tools are optional; `--servers` or `--simulate` provide details, such as the parameters that take references.
     ///
-    /// Exit status: 0 converted, 2 usage, 3 the plan has faults or cannot be expressed; nothing was written.
+    /// Exit status: 0 converted, 2 usage, 3 the plan has errors or cannot be expressed; nothing was written.
     Convert(ConvertArguments),
     /// Let a model write a plan for a goal.
     ///
@@ -182,10 +182,10 @@ pub(crate) enum Command {
     Chat(Box<ChatArguments>),
     /// Save a plan under a name, as its newest version.
     ///
-    /// The text must have no faults; tools are not needed. Every command that takes a plan accepts the name, with
+    /// The text must have no errors; tools are not needed. Every command that takes a plan accepts the name, with
     /// `@VERSION` for an older one, or the beginning of an id. A file of that name takes precedence.
     ///
-    /// Exit status: 0 saved, 2 usage, 3 the plan has faults and nothing was saved.
+    /// Exit status: 0 saved, 2 usage, 3 the plan has errors and nothing was saved.
     Save(SaveArguments),
     /// List the saved plans with their inputs.
     List(ListArguments),
@@ -199,16 +199,16 @@ pub(crate) enum Command {
     Tools(ToolsArguments),
     /// List, test or add MCP servers.
     Servers(ServersArguments),
-    /// Check what commands here depend on: configuration, store, servers, model. Starts the servers.
+    /// Check the environment of commands: configuration, store, servers, model. Starts the servers.
     ///
-    /// Exit status: 0 all is well, 1 a part does not work.
+    /// Exit status: 0 no problems, 1 a problem was found.
     Doctor(DoctorArguments),
     /// Show the effective configuration and its origins.
     ///
     /// The user's `planwright.toml` is in the folder of settings, a project's in the nearest folder from here upwards, no
     /// further than the one that holds `.git`.
     Config(ConfigArguments),
-    /// Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is none, which is trusted.
+    /// Write a commented `planwright.toml`, and a trusted `mcp.json` if none exists.
     ///
     /// Exit status: 0 written, 2 usage, or a `planwright.toml` exists already.
     Init(InitArguments),
@@ -234,14 +234,14 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Show plans and runs in the browser: graphs, live runs, and the calls that wait for a decision.
     ///
-    /// Serves a page on this machine alone, and opens it. Its address has a token; without it, no other user and no other page can reach
+    /// Serves a page on the loopback interface only, and opens it. Its address has a token, without which neither other users nor other pages can access
     /// the runs.
     ///
     /// Exit status: 0 a signal arrived, 2 usage.
     Ui(UiArguments),
     /// Log in to an HTTP server that requires authorization.
     ///
-    /// Prints the page to open. The tokens are stored in the folder of data, readable by their owner only, and renewed
+    /// Prints the page to open. The tokens are stored in the data folder, readable by their owner only, and renewed
     /// if possible.
     ///
     /// Exit status: 0 logged in, 2 usage, or access was denied.
@@ -250,11 +250,11 @@ pub(crate) enum Command {
     Token(TokenArguments),
     /// Run a plan over the files of this folder, with nothing installed.
     Demo(DemoArguments),
-    /// Resolve a phrase of time: `last week`, `October 1st to October 10th`, `3 days ago`.
+    /// Resolve a date phrase: `last week`, `October 1st to October 10th`, `3 days ago`.
     ///
     /// Prints the first and the last day, both included. No model is asked.
     ///
-    /// Exit status: 0 resolved, 2 unknown, or no range of days.
+    /// Exit status: 0 resolved, 2 unknown or not a range of days.
     Dates(DatesArguments),
     /// Print a script that completes commands, flags, and the names of plans, runs, steps and tools in a shell.
     Completions {
@@ -282,13 +282,13 @@ pub(crate) struct TextArguments {
     /// The plan: a file, `-` for standard input, or the name or id of one that was saved.
     #[arg(value_name = "PLAN", help_heading = OPTIONS)]
     pub(crate) plan: PathBuf,
-    /// The plan's dialect, if its shape does not tell.
+    /// The plan's dialect; default: recognised by its form.
     #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names())]
     pub(crate) dialect: Option<String>,
-    /// The deepest nesting that a plan's text may have.
+    /// Maximum nesting depth of a plan's text.
     #[arg(long, value_name = "N", default_value_t = MAX_DEPTH)]
     pub(crate) max_depth: usize,
-    /// The largest text, in bytes, that is read as a plan.
+    /// Maximum size of a plan's text, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = MAX_SIZE)]
     pub(crate) max_size: usize,
     #[command(flatten)]
@@ -301,13 +301,13 @@ pub(crate) struct TextArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) text: TextArguments,
-    /// An input or variable; VALUE is JSON if it parses, else text.
+    /// An input or variable; VALUE is parsed as JSON, or else taken as text.
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
-    /// A file with a JSON object of inputs and variables; `--var` wins over it.
+    /// A file with a JSON object of inputs and variables; `--var` overrides it.
     #[arg(long = "vars", value_name = "FILE")]
     pub(crate) vars_file: Option<PathBuf>,
-    /// A folder of plans that steps may run by name: `DIR/NAME.json`. PLAN may be such a name as well.
+    /// A folder of plans that steps may run by name: `DIR/NAME.json`. PLAN may also be such a name.
     #[arg(long, value_name = "DIR")]
     pub(crate) library: Option<PathBuf>,
     /// Let independent steps run concurrently even if the dialect lists them in order.
@@ -331,13 +331,13 @@ pub(crate) struct ToolArguments {
     /// The built-in file tools (list_files, read_file, search_text, count_lines, write_file), confined to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The folder in which an `mcp.json` is searched that is not named; the working folder by default.
+    /// The folder to search for an `mcp.json`; the working folder by default.
     #[arg(skip)]
     pub(crate) folder: Option<PathBuf>,
 }
 
 impl ToolArguments {
-    /// Returns whether tools were named, rather than left to be found.
+    /// Returns true if tools were named, rather than left to be found.
     pub(crate) fn are_named(&self) -> bool {
         self.servers.is_some() || self.simulate.is_some() || self.workspace.is_some()
     }
@@ -347,7 +347,7 @@ impl ToolArguments {
 pub(super) const RUNNING: &str = "Running";
 
 /// The heading of the options of storage.
-pub(super) const KEEPING: &str = "Keeping";
+pub(super) const KEEPING: &str = "Storage";
 
 /// The heading of the options of the estimate.
 pub(super) const ESTIMATE: &str = "Estimating";
@@ -396,7 +396,7 @@ pub(crate) struct SingleCallArguments {
     /// An argument. VALUE is text for a parameter that is text, else JSON if it parses.
     #[arg(value_name = "NAME=VALUE", help_heading = OPTIONS)]
     pub(crate) values: Vec<String>,
-    /// The arguments as a JSON object; single ones win over it.
+    /// The arguments as a JSON object; individual arguments override it.
     #[arg(help_heading = OPTIONS, long, value_name = "JSON")]
     pub(crate) args: Option<String>,
     #[command(flatten)]
@@ -404,7 +404,7 @@ pub(crate) struct SingleCallArguments {
     /// The time that the call may go without progress.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Duration,
-    /// Show the call and whether it asks first; call nothing.
+    /// Show the call and whether it needs approval; call nothing.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -423,7 +423,7 @@ pub(crate) struct SingleCallArguments {
 }
 
 impl SingleCallArguments {
-    /// Returns the arguments of the run of the call. What they do not set is as without an option.
+    /// Returns the arguments of the run of the call. Options that they do not set have their defaults.
     ///
     /// # Errors
     ///
@@ -459,13 +459,13 @@ pub(crate) struct StoreArguments {
 /// The limits of a run, and of its output.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GuardArguments {
-    /// The most calls that the run may make, each attempt and each failed one included; without limit if not given.
+    /// Maximum number of calls of the run, counting every attempt, failed ones included; unlimited by default.
     #[arg(help_heading = RUNNING, long = "max-calls", value_name = "N", allow_negative_numbers = true)]
     pub(crate) calls: Option<u64>,
-    /// Longest time that the run may take; calls in flight are cancelled then. Unlimited by default.
+    /// Maximum duration of the run; calls in flight are cancelled when it is over. Unlimited by default.
     #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) time: Option<Duration>,
-    /// Maximum size of a shown value, such as `64KiB`; values passed between steps stay whole. Text shows 256 KiB if not given,
+    /// Maximum size of a shown value, such as `64KiB`; values passed between steps are not trimmed. By default text shows 256 KiB,
     /// reports and events show all.
     #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
     pub(crate) output: Option<u64>,
@@ -474,7 +474,7 @@ pub(crate) struct GuardArguments {
 /// The format of a run and of its progress.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RunOutputArguments {
-    /// Output: a person's view, one JSON report, or one JSON event a line.
+    /// Output format: text, one JSON report, or one JSON event per line.
     #[arg(help_heading = RUNNING, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     /// Progress on standard error.
@@ -485,11 +485,11 @@ pub(crate) struct RunOutputArguments {
 /// The output of `run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunFormat {
-    /// A person's view.
+    /// Human-readable text.
     Text,
     /// A report at the end, as JSON.
     Json,
-    /// A JSON event a line, live.
+    /// JSON events, one per line, as they happen.
     Events,
 }
 
@@ -500,7 +500,7 @@ pub(crate) enum Progress {
     Auto,
     /// A line for each step that ends.
     Plain,
-    /// A JSON event a line.
+    /// JSON events, one per line.
     Json,
     /// No progress.
     None,
@@ -509,7 +509,7 @@ pub(crate) enum Progress {
 /// The output of other commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A person's view.
+    /// Human-readable text.
     Text,
     /// JSON.
     Json,
@@ -518,10 +518,10 @@ pub(crate) enum Format {
 /// `trust`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TrustArguments {
-    /// The `mcp.json` to trust as it is now; a change ends the trust.
+    /// The `mcp.json` to trust in its current state; a change revokes the trust.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Take the trust back.
+    /// Revoke the trust.
     #[arg(long)]
     pub(crate) remove: bool,
     #[command(flatten)]
@@ -554,14 +554,14 @@ pub(super) fn dialect_names() -> PossibleValuesParser {
 /// Reads a whole number from 1 on.
 pub(super) fn positive<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse()
-        .map_err(|_| "it must be a whole number from 1 on".to_owned())
+        .map_err(|_| "it must be a whole number of at least 1".to_owned())
 }
 
 /// Reads a time that something may take at most.
 pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
     let limit = duration(text)?;
     if limit.is_zero() {
-        return Err("it leaves no time at all".to_owned());
+        return Err("it must be more than zero".to_owned());
     }
     Ok(limit)
 }

@@ -28,11 +28,11 @@ pub(crate) struct EngineArguments {
     max_per_tool: Vec<String>,
     #[command(flatten)]
     retry: RetryArguments,
-    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; an open question to a
-    /// person does not count.
+    /// The time that one attempt may go without progress, for steps and servers without a `timeout` of their own; the time that an approval
+    /// waits does not count.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", default_value = "60s", value_parser = time_limit, allow_negative_numbers = true)]
     pub(crate) timeout: Duration,
-    /// The time that a step may take, attempts and pauses included; without limit if not given.
+    /// Maximum duration of a step, attempts and pauses included; unlimited by default.
     #[arg(help_heading = RUNNING, long, value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
     step_timeout: Option<Duration>,
     /// Start nothing new after the first failure.

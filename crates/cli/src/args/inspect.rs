@@ -20,7 +20,7 @@ use crate::runs::selector::NEWEST;
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) plan: PlanArguments,
-    /// Further plans. The exit status is the greatest of all.
+    /// Further plans. The exit status is the highest of all.
     #[arg(value_name = "PLAN", help_heading = OPTIONS, index = 2, conflicts_with = "saved")]
     pub(crate) more: Vec<PathBuf>,
     /// Check all stored plans, the newest version of each, in place of one. Their inputs are given when they run.
@@ -34,7 +34,7 @@ pub(crate) struct CheckArguments {
     /// Write the safe fixes into the plans, and print them as a diff. Comments and formatting stay, and no fix changes what a plan does.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "saved")]
     pub(crate) fix: bool,
-    /// Print the fixes, and write nothing.
+    /// Print the fixes without writing them.
     #[arg(help_heading = OPTIONS, long, requires = "fix")]
     pub(crate) dry_run: bool,
     /// Check again whenever a file changes that the check reads, until Ctrl-C. The exit status is that of the last check.
@@ -111,13 +111,13 @@ pub(crate) struct FlowArguments {
     /// Show how each tool is classified, in place of a plan.
     #[arg(help_heading = OPTIONS, long = "tools", conflicts_with_all = ["plan", "exposed"])]
     pub(crate) of_tools: bool,
-    /// The plan's dialect, if its shape does not tell.
+    /// The plan's dialect; default: recognised by its form.
     #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names(), help_heading = READING)]
     dialect: Option<String>,
     /// An input or variable; VALUE is JSON if it parses, else text.
     #[arg(long = "var", value_name = "NAME=VALUE", help_heading = READING)]
     vars: Vec<String>,
-    /// A file with a JSON object of inputs and variables; `--var` wins over it.
+    /// A file with a JSON object of inputs and variables; `--var` overrides it.
     #[arg(long = "vars", value_name = "FILE", help_heading = READING)]
     vars_file: Option<PathBuf>,
     /// A folder of plans that steps may run by name: `DIR/NAME.json`.
@@ -173,7 +173,7 @@ pub(crate) struct ShowArguments {
     /// The plan of a run that was resumed with other plans: the first (1), the second (2), and so on.
     #[arg(help_heading = OPTIONS, long, value_name = "N", value_parser = positive::<NonZeroUsize>, allow_negative_numbers = true, conflicts_with = "estimate")]
     pub(crate) revision: Option<NonZeroUsize>,
-    /// Mark untrusted and private values on their ways, as `[flow]` in planwright.toml or else the defaults label them. This needs the tools.
+    /// Mark the paths of untrusted and private values, as labelled by `[flow]` in planwright.toml or the defaults. Needs the tools.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "estimate")]
     pub(crate) flow: bool,
     /// Like `--flow`, for a plan whose author has read untrusted text: its literals and inputs are untrusted.
@@ -226,9 +226,9 @@ impl ShowArguments {
 pub(crate) enum Picture {
     /// A graph of text.
     Text,
-    /// A graph of text, of ASCII alone.
+    /// A text graph in ASCII.
     Ascii,
-    /// A line a step, with the steps that it waits for, and a mark at steps that may run at the same time.
+    /// A line per step, with the steps that it waits for and a mark for steps that may run in parallel.
     List,
     /// Mermaid.
     Mermaid,
@@ -257,10 +257,10 @@ pub(crate) struct ConvertArguments {
     /// Leave out how the plan's output is made, for dialects that cannot express it. All results are the output then.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) drop_output: bool,
-    /// The file to write the converted plan to, in one go; else it goes to standard output.
+    /// The file to write the converted plan to, atomically; default: standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file if it is there already.
+    /// Replace an existing file.
     #[arg(help_heading = OPTIONS, long, requires = "output")]
     pub(crate) force: bool,
     /// Output: the plan, or a report that contains it.
@@ -276,7 +276,7 @@ pub(crate) struct ToolsArguments {
     /// Show only tools with this text in the name or description, with their schemas.
     #[arg(value_name = "TEXT", help_heading = OPTIONS, conflicts_with_all = ["changed", "accept"])]
     pub(crate) filter: Option<String>,
-    /// Start all servers and list their tools anew, in place of the lists that were stored in the last 24 hours.
+    /// Start all servers and list their tools again, instead of using lists stored in the last 24 hours.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["changed", "accept"])]
     pub(crate) refresh: bool,
     /// Show the changes of tools since they were pinned, as a diff, and the digest that accepts it. Tools of servers that are not
@@ -346,7 +346,7 @@ pub(crate) struct DatesArguments {
 /// The assumed time and place.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MomentArguments {
-    /// The time to go by, such as `2025-10-12T09:00:00Z`; without an offset it is the zone's own. The clock's, if not given.
+    /// The assumed current time, such as `2025-10-12T09:00:00Z`, in the time zone if it has no offset; default: the system clock.
     #[arg(help_heading = TIME, long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// The time zone of the days, such as `Europe/Berlin`; default: `TZ`, else the system's.

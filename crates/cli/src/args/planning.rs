@@ -25,10 +25,10 @@ pub(crate) struct AskArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
-    /// Number of times that the model may write the next steps after a step has failed: completed steps stay completed.
+    /// Maximum number of times that the model revises the plan after a failed step; completed steps are not repeated.
     #[arg(help_heading = RUNNING, long, value_name = "N", default_value_t = 1)]
     pub(crate) replan: u32,
-    /// Let the model correct the arguments of a step that its tool has refused, once for each step.
+    /// Let the model correct the arguments of a failed call, once per step.
     #[arg(help_heading = RUNNING, long)]
     pub(crate) repair: bool,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub(crate) struct CreateArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) planning: PlanningArguments,
-    /// Show the prompt, and ask no model.
+    /// Print the prompt without asking a model.
     #[arg(help_heading = PLANNING, long)]
     pub(crate) show_prompt: bool,
     /// Reuse the plan of an earlier request with the same goal and tools; otherwise cache the new plan.
@@ -95,7 +95,7 @@ pub(crate) struct CreateArguments {
 /// The material for a plan, besides the goal.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanningArguments {
-    /// Maximum number of answers, each asked for with all errors of the one before.
+    /// Maximum number of replies; each request has all errors of the previous reply.
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
     /// The dialect in which the model writes the plan: lines take about two thirds of the tokens of JSON. The plan is stored as JSON.
@@ -134,7 +134,7 @@ impl From<NotationWord> for PlanDialect {
 }
 
 /// The heading of the limits of a conversation.
-const BOUNDS: &str = "Bounds";
+const BOUNDS: &str = "Limits";
 
 /// The heading of the Acts' protocol.
 const ACTS: &str = "With --protocol acts";
@@ -142,7 +142,7 @@ const ACTS: &str = "With --protocol acts";
 /// `chat`
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ChatArguments {
-    /// The first words; further ones are read from standard input, a line each.
+    /// The first message; further messages are read from standard input, one per line.
     #[arg(value_name = "MESSAGE")]
     pub(crate) message: Option<String>,
     #[command(flatten)]
@@ -159,15 +159,15 @@ pub(crate) struct ChatArguments {
     pub(crate) drain: DrainArguments,
     #[command(flatten)]
     pub(crate) bounds: ChatBounds,
-    /// The protocol: `tools` to call, or solutions in the way of the `acts`.
+    /// The protocol: tool calls (`tools`), or solutions (`acts`).
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = Protocol::Tools)]
     pub(crate) protocol: Protocol,
-    /// Offer the model your tools only, none that write or run plans.
+    /// Do not offer the model the tools that write and run plans.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) no_plan_tools: bool,
     #[command(flatten)]
     pub(crate) acts: ActsArguments,
-    /// Go on with a conversation: its id, or the beginning of it.
+    /// Resume a conversation: its id, or a prefix of it.
     #[arg(help_heading = OPTIONS, long, value_name = "ID")]
     pub(crate) resume: Option<String>,
     /// List the stored conversations, the newest first.
@@ -178,7 +178,7 @@ pub(crate) struct ChatArguments {
     pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Keep neither the conversation nor its runs.
+    /// Store neither the conversation nor its runs.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["store", "resume"])]
     pub(crate) no_store: bool,
 }
@@ -223,13 +223,13 @@ pub(crate) struct ChatBounds {
     /// Maximum number of tool calls, including those inside of plans; unlimited if not given.
     #[arg(help_heading = BOUNDS, long = "max-calls", value_name = "N")]
     pub(crate) calls: Option<u64>,
-    /// The most tokens that the model reads and writes in all; without limit if not given.
+    /// Maximum number of tokens that the model reads and writes in total; unlimited by default.
     #[arg(help_heading = BOUNDS, long = "max-tokens", value_name = "N")]
     pub(crate) tokens: Option<u64>,
     /// Maximum cost of the model's answers, in US dollars, as far as prices are known.
     #[arg(help_heading = BOUNDS, long = "max-cost", value_name = "USD")]
     pub(crate) cost: Option<f64>,
-    /// The most that the model is shown of one result.
+    /// Maximum size of a result that the model receives; longer ones are trimmed.
     #[arg(help_heading = BOUNDS, long = "max-result", value_name = "BYTES", default_value = "16KiB", value_parser = size)]
     pub(crate) result: u64,
 }
@@ -252,10 +252,10 @@ pub(crate) struct ModelArguments {
     /// The model, such as `openai:gpt-4o` or `ollama:llama3.2`. `replay:FILE` answers from a script.
     #[arg(help_heading = MODEL, long, value_name = "PROVIDER:NAME")]
     pub(crate) model: Option<String>,
-    /// The address of the provider, if it is not the usual one.
+    /// The provider's base URL; default: its public API.
     #[arg(help_heading = MODEL, long, value_name = "URL")]
     pub(crate) model_base_url: Option<String>,
-    /// The temperature of the model, from 0, nearly the same answer each time, to 2.
+    /// The sampling temperature, from 0 (nearly deterministic) to 2.
     #[arg(help_heading = MODEL, long, value_name = "NUMBER", value_parser = temperature, allow_negative_numbers = true)]
     pub(crate) temperature: Option<f64>,
     /// Write the model's answers to this file, as a script for `replay:FILE`.
@@ -274,10 +274,10 @@ fn temperature(text: &str) -> Result<f64, String> {
 /// The handling of a run that fails.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct AdaptArguments {
-    /// Number of times that a model may write the next steps after a step has failed: completed steps stay completed.
+    /// Maximum number of times that a model revises the plan after a failed step; completed steps are not repeated.
     #[arg(help_heading = MODEL, long, value_name = "N", default_value_t = 0)]
     pub(crate) replan: u32,
-    /// Let a model correct the arguments of a step that its tool has refused, once for each step.
+    /// Let a model correct the arguments of a failed call, once per step.
     #[arg(help_heading = MODEL, long)]
     pub(crate) repair: bool,
     #[command(flatten)]

@@ -16,11 +16,11 @@ use crate::error::CommandError;
 /// The way in which calls that need consent are decided.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ConsentArguments {
-    /// Decisions given ahead: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
+    /// A file of decisions: `{TOOL: {"decision": "approve" or "reject", "args": {…}}}`.
     #[arg(help_heading = RUNNING, long, value_name = "FILE")]
     pub(crate) approvals: Option<PathBuf>,
-    /// Policy for calls that need consent and have no decision yet: `ask` on the terminal, and without one let them wait; make them `all`;
-    /// make `none`; `wait` until another process decides; approve the whole `plan` once, on the terminal, or as `plan:DIGEST`.
+    /// Policy for calls that need consent and have no decision yet: `ask` on the terminal, or wait without one; approve `all`;
+    /// reject all (`none`); `wait` until another process decides; approve the whole `plan` once, on the terminal or as `plan:DIGEST`.
     #[arg(help_heading = RUNNING, long, value_parser = approve, default_value = "ask", value_name = "WHAT")]
     pub(crate) approve: Approve,
 }
@@ -237,12 +237,12 @@ pub(crate) struct StreamArguments {
 }
 
 impl StreamArguments {
-    /// Returns whether they do, with such a consent.
+    /// Returns true if they do, with such a consent.
     pub(crate) fn is_wanted(&self, consent: &ConsentArguments) -> Result<bool, CommandError> {
         let is_looked_at = matches!(consent.approve, Approve::Plan(_));
         if self.stream && is_looked_at {
             return Err(CommandError::new(
-                "`--stream` runs steps of a plan that is not whole yet, and `--approve plan` asks about the whole of it first",
+                "`--stream` runs a plan before it is complete, but `--approve plan` needs the complete plan",
             )
             .hint("leave one of them out"));
         }
@@ -412,7 +412,7 @@ pub(crate) struct ExportArguments {
     /// The file to write it to, in one go; else it goes to standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file if it is there already.
+    /// Replace an existing file.
     #[arg(help_heading = OPTIONS, long, requires = "output")]
     pub(crate) force: bool,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(crate) struct ServeArguments {
     /// Offer the tools for plans in addition to those of the servers; with `--mode plain`.
     #[arg(help_heading = OPTIONS, long)]
     with_plans: bool,
-    /// The tools of another system in the place of ours, for prompts that were written for it: with `--mode plan`, or `--mode plain`.
+    /// Offer the tools of another system instead of Planwright's, for prompts written for it; with `--mode plan` or `--mode plain`.
     #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
     pub(crate) face: Option<ServeFace>,
     /// Serve over HTTP at this address, or at this port of the loopback address; default: standard input and
@@ -37,7 +37,7 @@ pub(crate) struct ServeArguments {
     pub(crate) model: ModelArguments,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-    /// Store nothing: runs are forgotten when the gateway ends.
+    /// Store nothing on disk: runs end with the gateway.
     #[arg(help_heading = OPTIONS, long, conflicts_with = "store")]
     pub(crate) no_store: bool,
     /// Serve the page of runs as well, and print its address to standard error. With `--listen` and tokens, each client logs in with its token
@@ -98,7 +98,7 @@ impl ServeArguments {
         let is_search = self.mode == ServeMode::Search;
         // Plain tools are those of servers, passed on unchanged; the built-in tools are for plans only.
         let is_bare = self.mode() == GatewayMode::Plain && self.face.is_none();
-        let bare = "leave `--mode` out, or say `--with-plans`: plans can call these tools";
+        let bare = "omit `--mode`, or add `--with-plans`: plans can call these tools";
         let idle = [
             (
                 is_search && self.face.is_some(),
@@ -108,7 +108,7 @@ impl ServeArguments {
             (
                 is_search && self.with_plans,
                 "--with-plans",
-                "leave `--mode` out, or say `--mode plain`",
+                "omit `--mode`, or use `--mode plain`",
             ),
             (is_bare && self.tools.simulate.is_some(), "--simulate", bare),
             (
@@ -121,7 +121,7 @@ impl ServeArguments {
         match idle.into_iter().find(|(is_idle, ..)| *is_idle) {
             None => Ok(()),
             Some((_, flag, hint)) => {
-                let error = format!("`{flag}` has no place in `--mode {mode}`");
+                let error = format!("`{flag}` cannot be used with `--mode {mode}`");
                 Err(CommandError::new(error).hint(hint))
             }
         }
@@ -231,7 +231,7 @@ pub(crate) struct InitArguments {
     /// The folder.
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) folder: PathBuf,
-    /// Replace a `planwright.toml` that is there.
+    /// Replace an existing `planwright.toml`.
     #[arg(long)]
     pub(crate) force: bool,
     /// Output format.

@@ -84,7 +84,7 @@ fn described(command: &Command) -> impl Iterator<Item = &Arg> {
         .filter(|argument| !is_global(argument) && !is_usual(argument))
 }
 
-/// Returns whether it is `--help` or `--version`.
+/// Returns true if it is `--help` or `--version`.
 fn is_usual(argument: &Arg) -> bool {
     !matches!(
         argument.get_action(),

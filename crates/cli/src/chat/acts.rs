@@ -168,7 +168,7 @@ fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandErr
     let schema = Schema::from_value(schema);
     if let Some(fault) = schema.malformed() {
         return Err(CommandError::new(format!(
-            "`{}` is no JSON Schema: {fault}",
+            "`{}` is not JSON Schema: {fault}",
             path.display()
         )));
     }

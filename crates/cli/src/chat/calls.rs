@@ -56,7 +56,7 @@ impl ChatLibrary {
             let read = parse(text.as_bytes(), &ReadOptions::new(name));
             let plan = read.plan.filter(|_| !read.diagnostics.has_errors());
             let Some(plan) = plan else {
-                let message = format!("`{}` is no plan that can be called", path.display());
+                let message = format!("`{}` is not a valid plan", path.display());
                 let found = read
                     .diagnostics
                     .iter()
@@ -221,9 +221,7 @@ impl CallHandler<'_> {
         };
         let (Some(text), _) = Native.print(&single_call(&context.toolbox.catalog, tool, arguments))
         else {
-            return Ok(CallOutcome::failure(
-                "these arguments cannot be written down",
-            ));
+            return Ok(CallOutcome::failure("these arguments cannot be stored"));
         };
         let loaded = ChatContext::read(&tool.name, &text, Some(Native.name()));
         let (plan, loaded) = context.check(loaded);
@@ -260,7 +258,7 @@ fn unreadable(arguments: &Value) -> Option<String> {
     }
     let text = arguments.to_inserted_text();
     let fault = match Value::from_json(&text) {
-        Ok(value) => format!("a {} and no object", value.kind()),
+        Ok(value) => format!("a {}, not an object", value.kind()),
         Err(error) => format!("no JSON: {error}"),
     };
     let arguments = terminal_text::shortened(&text, MAX_ARGUMENTS, "…");

@@ -123,7 +123,7 @@ pub(super) fn find(id: &str) -> Result<Chat, CommandError> {
         ),
         _ => Err(
             CommandError::new(format!("several conversations begin with `{id}`"))
-                .hint("write more of it"),
+                .hint("write more characters of the id"),
         ),
     }
 }
@@ -169,8 +169,10 @@ pub(super) fn list(format: RunFormat, printer: Printer) -> Result<Exit, CommandE
 
 fn folder() -> Result<PathBuf, CommandError> {
     let folder = environment::data_folder().ok_or_else(|| {
-        CommandError::new("there is no folder to keep conversations in: neither `XDG_DATA_HOME` nor `HOME` is set")
-            .hint("keep nothing with `--no-store`")
+        CommandError::new(
+            "there is no folder for conversations: neither `XDG_DATA_HOME` nor `HOME` is set",
+        )
+        .hint("store nothing with `--no-store`")
     })?;
     Ok(folder.join("chats"))
 }
@@ -198,8 +200,9 @@ fn files() -> Result<Vec<(String, PathBuf)>, CommandError> {
 
 fn read(path: &std::path::Path) -> Result<Chat, CommandError> {
     let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
-    let wrong =
-        |why: String| CommandError::new(format!("`{}` is no conversation: {why}", path.display()));
+    let wrong = |why: String| {
+        CommandError::new(format!("`{}` is not a conversation: {why}", path.display()))
+    };
     let value: serde_json::Value =
         serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     match value.get("version").and_then(serde_json::Value::as_str) {

@@ -25,10 +25,10 @@ pub(crate) async fn command(
         return super::chat_file::list(arguments.format, printer);
     }
     if let (Protocol::Tools, Some(flag)) = (arguments.protocol, arguments.acts.named()) {
-        return Err(CommandError::new(format!(
-            "`{flag}` is for conversations in the way of the acts"
-        ))
-        .hint("say --protocol acts"));
+        return Err(
+            CommandError::new(format!("`{flag}` needs `--protocol acts`"))
+                .hint("say --protocol acts"),
+        );
     }
     if arguments.no_plan_tools && arguments.protocol == Protocol::Acts {
         return Err(CommandError::new("`--protocol acts` has no plan tools")
@@ -45,7 +45,7 @@ pub(crate) async fn command(
     if arguments.consent.approve == Approve::Plan(None) && terminal().is_err() {
         return Err(
             CommandError::new("there is no terminal to approve plans on")
-                .hint("say --approve all, or --approve none"),
+                .hint("use `--approve all` or `--approve none`"),
         );
     }
     let model = model::open(&arguments.model, &config)?;
@@ -54,10 +54,10 @@ pub(crate) async fn command(
         None => Chat::new(model.name(), arguments.protocol),
     };
     if arguments.resume.is_some() && chat.protocol() != arguments.protocol {
-        return Err(
-            CommandError::new("the conversation was held in the other way")
-                .hint("say the same --protocol as when it began"),
-        );
+        return Err(CommandError::new(
+            "the conversation was started with a different `--protocol`",
+        )
+        .hint("use the same `--protocol` as before"));
     }
     let mut signals = Signals::new()?;
     let context = tokio::select! {
@@ -69,7 +69,7 @@ pub(crate) async fn command(
     context.toolbox.close().await;
     if context.is_stored() && chat.is_begun() {
         printer.quote(&format!(
-            "go on with `planwright chat --resume {}`",
+            "resume with `planwright chat --resume {}`",
             chat.short()
         ));
     }
@@ -148,7 +148,7 @@ fn line() -> Option<String> {
     let input = std::io::stdin();
     if input.is_terminal() && Printer::is_watched() {
         let mut terminal = std::io::stderr();
-        // A prompt that cannot be shown is no reason not to listen.
+        // A prompt that cannot be shown is not a reason not to listen.
         let _ = write!(terminal, "> ").and_then(|()| terminal.flush());
     }
     let mut line = String::new();

@@ -69,7 +69,7 @@ pub(super) struct ChatContext<'a> {
 }
 
 impl<'a> ChatContext<'a> {
-    /// Opens the tools and the store, for a conversation in which so many calls were made.
+    /// Opens the tools and the store, for a conversation that has already made `calls` calls.
     pub(super) async fn open(
         arguments: &'a ChatArguments,
         config: &'a Config,
@@ -239,7 +239,7 @@ impl<'a> ChatContext<'a> {
         let (plan, _) = self.check(run.loaded(Object::default())?);
         let plan = plan.ok_or_else(|| {
             CommandError::new(format!(
-                "the run `{}` cannot go on: its plan is not sound any more",
+                "the run `{}` cannot be resumed: its plan has errors now",
                 store::short(id)
             ))
         })?;

@@ -83,7 +83,7 @@ pub(super) async fn carry_out(
     let Conversation::Tools { plans, .. } = &mut chat.conversation else {
         context
             .printer
-            .status("error: an agent loop has its own plans");
+            .status("error: `/plan` needs `--protocol tools`");
         return Ok(Exit::Usage);
     };
     let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));

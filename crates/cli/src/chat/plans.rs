@@ -76,9 +76,7 @@ impl CallHandler<'_> {
                     }
                 }
                 Reviewed::No => {
-                    return Ok(CallOutcome::failure(
-                        "the person looked at the plan and did not want it",
-                    ));
+                    return Ok(CallOutcome::failure("the person rejected the plan"));
                 }
             }
         }
@@ -102,7 +100,7 @@ impl CallHandler<'_> {
         Ok(Ok(self.add(goal, text)))
     }
 
-    /// Keeps a plan; its id.
+    /// Adds a plan to the conversation. Returns its id.
     pub(super) fn add(&self, goal: &str, text: String) -> String {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let id = format!("plan-{}", plans.len() + 1);
@@ -111,7 +109,7 @@ impl CallHandler<'_> {
         id
     }
 
-    /// Has a plan written; its text.
+    /// Asks the model for a plan. Returns its text.
     async fn asked(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let context = self.context;
         let requirements = self.requirements(goal)?;
@@ -211,7 +209,7 @@ pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
         (Some(error), ..) => format!("{error}; it said: {}", error.reply),
         (None, Some(declined), _) => format!("no plan was written: the model {declined}"),
         (None, None, last) => format!(
-            "no sound plan was found; the last had these faults:\n{}",
+            "no valid plan was written; the last one has these errors:\n{}",
             last.map(|last| error_lines(&last.diagnostics))
                 .unwrap_or_default()
         ),

@@ -187,7 +187,8 @@ fn definition_of((name, tool): (&String, &Arc<Tool>)) -> ToolDefinition {
     }
 }
 
-/// An empty object schema: providers require an object with `properties`.
+/// Returns the input schema of a tool for the model, without hidden characters. `type` and `properties` are added if they are
+/// missing, because providers require them.
 fn parameters(tool: &Tool) -> Value {
     let schema = tool.input.as_value();
     let seen = without_hidden_texts(schema);

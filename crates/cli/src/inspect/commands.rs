@@ -37,11 +37,11 @@ pub(crate) async fn show(
     let marks_flow = arguments.flow().is_on();
     if marks_flow && arguments.picture() == Picture::Source {
         return Err(CommandError::new(
-            "`--as source` shows the text of the plan, which has no marks",
+            "`--as source` cannot show the flow: it prints the text of the plan",
         )
-        .hint("leave out `--flow` and `--exposed`, or choose another picture"));
+        .hint("leave out `--flow` and `--exposed`, or choose another `--as`"));
     }
-    // `@1` is no version of a plan.
+    // `@1` is not a version of a plan.
     let is_position = arguments
         .plan
         .text
@@ -145,7 +145,7 @@ pub(crate) async fn show(
     Ok(exit)
 }
 
-/// Adds to an error about a plan that is not there that it may be a run as well.
+/// Adds a hint about runs to the error for a missing plan.
 fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandError {
     let is_missing = !arguments.plan.text.plan.exists();
     move |error| {
@@ -401,7 +401,7 @@ fn text(estimate: &EstimateV1) -> String {
     }
     let _ = writeln!(
         text,
-        "step by step:  {}, one call after the other with a round trip of {} to the model for each",
+        "step by step:  {}, one call at a time, with a model round trip of {} for each",
         time(estimate.step_by_step_s),
         time(estimate.round_trip_s)
     );
@@ -411,7 +411,7 @@ fn text(estimate: &EstimateV1) -> String {
         "  a round trip to the model takes {} (`--round-trip`)",
         time(estimate.round_trip_s)
     );
-    let _ = writeln!(text, "  every call goes well at its first attempt");
+    let _ = writeln!(text, "  every call succeeds at the first attempt");
     for assumption in &estimate.assumptions {
         let _ = writeln!(text, "  {}", terminal_text::one_line(assumption));
     }

@@ -17,7 +17,7 @@ use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
 /// The help for parts that the requested dialect cannot express.
-const WAY_OUT: &str = "take it out of the plan, or keep it with `--to native`";
+const WAY_OUT: &str = "remove it from the plan, or convert with `--to native`";
 
 /// `planwright convert PLAN --to DIALECT`
 pub(crate) async fn convert(
@@ -41,7 +41,7 @@ pub(crate) async fn convert(
         if arguments.drop_output && plan.output != Output::All {
             plan.output = Output::All;
             printer
-                .status("note: the output of the plan is left out, so all results are its output");
+                .status("note: the output of the plan is dropped, so all results are its output");
         }
         let (printed, mut found) = target.print(&plan);
         if let (Some(catalog), Some(printed)) = (&catalog, &printed) {

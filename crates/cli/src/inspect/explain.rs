@@ -138,7 +138,7 @@ fn without_marks(paragraph: &str) -> String {
             text.push_str(name);
             rest = after;
         } else if let Some((code, after)) = code_span(rest) {
-            // Brackets and asterisks in code are no marks.
+            // Brackets and asterisks in code are not marks.
             text.push_str(code);
             rest = after;
         } else {

@@ -141,7 +141,7 @@ fn plan_text(report: &FlowReport) -> String {
         }
     }
     if report.parameters.is_empty() {
-        text.push_str("no parameter is guarded, and none leaves\n");
+        text.push_str("no parameter is guarded, and no private data can leave\n");
     }
     let _ = writeln!(text, "{}", verdict_text(report));
     text
@@ -198,7 +198,7 @@ fn verdict_text(report: &FlowReport) -> String {
     };
     match report.verdict() {
         FlowVerdict::Clean => "clean: no violation".to_owned(),
-        FlowVerdict::Warns => format!("{violations} {noun}, which the policy lets pass"),
+        FlowVerdict::Warns => format!("{violations} {noun}, which the policy only warns about"),
         FlowVerdict::Asks => {
             let steps = report.asking_steps();
             let names: Vec<String> = steps
@@ -299,7 +299,7 @@ fn rule_line(parameter: &ParameterRule) -> String {
         parts.push(format!("leaves by `{}`", one_line(rule)));
     }
     if parameter.decides {
-        parts.push("counts what decides the call".to_owned());
+        parts.push("guarded against untrusted conditions".to_owned());
     }
     format!("{name}: {}", parts.join(", "))
 }

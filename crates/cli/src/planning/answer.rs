@@ -83,7 +83,7 @@ impl AskSession<'_> {
                 usage += error.usage;
                 is_half = is_half_an_answer(error.kind);
                 progress::failure(
-                    "the results were not summed up",
+                    "the results were not summarized",
                     &error,
                     !has_words,
                     self.printer,
@@ -175,7 +175,7 @@ struct FailedAnswer {
     has_words: bool,
 }
 
-/// Returns true if a model was asked and gave no complete answer. The computed statistics are no answer either, since they were its input.
+/// Returns true if a model was asked and gave no complete answer. The computed statistics are not answer either, since they were its input.
 fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     matches!(
         kind,

@@ -28,7 +28,7 @@ use crate::approval::review::{MAX_CHANGES, Reviewed, changed_goal, review};
 use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::created;
-use crate::run::session::{PlanApproval, RunSession, approved};
+use crate::run::session::{ConsentOutcome, RunSession, approved};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -224,8 +224,8 @@ impl AskSession<'_> {
             Some(stored::plan_consent(&plan, &options))
         } else {
             match approved(consent, &plan, &options, store.as_ref(), self.printer)? {
-                PlanApproval::Run(approved) => approved,
-                PlanApproval::Refused(exit) => return Ok(PlanReview::Refused(exit)),
+                ConsentOutcome::Run(approved) => approved,
+                ConsentOutcome::Refused(exit) => return Ok(PlanReview::Refused(exit)),
             }
         };
         Ok(PlanReview::Run(Box::new(ApprovedPlan {

@@ -184,7 +184,7 @@ fn notation(known: &Known, config: &Config) -> PlanDialect {
     known.notation.or_else(configured).unwrap_or_default()
 }
 
-/// The parts that run a plan while it is written.
+/// The parts that run a plan while the model is still writing it.
 pub(crate) struct RunAhead<'a> {
     pub(crate) engine: &'a Engine,
     /// The run's id.
@@ -253,7 +253,7 @@ impl<'a> PlanRequirements<'a> {
         }
     }
 
-    /// Asks for it.
+    /// Asks the model for the plan.
     pub(crate) async fn ask(
         &self,
         model: &dyn Model,
@@ -267,7 +267,7 @@ impl<'a> PlanRequirements<'a> {
         created
     }
 
-    /// Asks for it, and runs it while it is written.
+    /// Asks the model for the plan, and runs it while it is being written.
     pub(crate) async fn run(
         &self,
         model: &dyn Model,
@@ -336,7 +336,7 @@ impl<'a> PlanRequirements<'a> {
         estimate(plan, &self.durations, &limits, &EvaluationLimits::default()).known()
     }
 
-    /// Returns the key by which a plan is found again: a digest of the whole prompt.
+    /// Returns the cache key of a plan: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
         let goal = same_question(self.goal);
@@ -348,7 +348,7 @@ impl<'a> PlanRequirements<'a> {
         key(&[&prompt.system, model, &prompt.text, &self.schemas()])
     }
 
-    /// The tools as they are, which their signatures tell in part.
+    /// Returns the full schemas of all tools: signatures in the prompt omit parts of them.
     fn schemas(&self) -> String {
         let tools = self.catalog.tools().map(|tool| {
             let (input, output) = (tool.input.as_value(), tool.output.as_value());
@@ -389,7 +389,7 @@ fn key(parts: &[&str]) -> String {
     text
 }
 
-/// The plan that was written from the same.
+/// Reads the cached plan with this key.
 fn get(key: &str) -> Result<Option<String>, CommandError> {
     let file = file(key)?;
     match std::fs::read_to_string(&file) {
@@ -399,19 +399,19 @@ fn get(key: &str) -> Result<Option<String>, CommandError> {
     }
 }
 
-/// Keeps a plan for the next time.
+/// Writes a plan to the cache.
 fn keep(key: &str, text: &str) -> Result<(), CommandError> {
     let file = file(key)?;
     if let Some(folder) = file.parent() {
         text_file::create_folder(folder)?;
     }
-    // Written as a temporary file first, which its owner alone may read.
+    // Replaces the file atomically; only its owner can read it.
     text_file::write(text, &file, true)
 }
 
 fn file(key: &str) -> Result<PathBuf, CommandError> {
     let folder = environment::data_folder().ok_or_else(|| {
-        CommandError::new("there is no folder of data").hint("set `HOME` or `XDG_DATA_HOME`")
+        CommandError::new("there is no data folder").hint("set `HOME` or `XDG_DATA_HOME`")
     })?;
     Ok(folder.join("created").join(format!("{key}.json")))
 }

@@ -59,7 +59,7 @@ fn script(name: &str, path: &Path) -> Result<ScriptedModel, CommandError> {
     let text = text_file::read(path).map_err(|error| CommandError::unreadable(path, &error))?;
     ScriptedModel::read(name, &text).map_err(|error| {
         CommandError::new(format!(
-            "`{}` is no script of answers: {error}",
+            "`{}` is not a script of answers: {error}",
             path.display()
         ))
         .hint(
@@ -127,7 +127,7 @@ impl ScriptFile {
     fn begin(path: &Path) -> Result<Self, CommandError> {
         let shown = path.display();
         if path.symlink_metadata().is_ok() {
-            return Err(CommandError::new(format!("`{shown}` is there already"))
+            return Err(CommandError::new(format!("`{shown}` already exists"))
                 .hint("record into another file, or delete it"));
         }
         let file = Self {

@@ -17,7 +17,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Shows that `what` is pending.
     pub(crate) fn new(what: &str) -> Self {
-        // Nothing is drawn if standard error is no terminal.
+        // Nothing is drawn if standard error is not a terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::default_spinner());
         bar.set_message(terminal_text::one_line(what).into_owned());
@@ -49,7 +49,7 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
         let is_last = index + 1 == last;
         let number = index + 1;
         if attempt.diagnostics.has_errors() {
-            printer.status(&format!("answer {number} of {last} was no sound plan:"));
+            printer.status(&format!("reply {number} of {last} has errors:"));
             diagnostics(attempt, printer);
             if !attempt.holds_plan {
                 quote_reply(attempt.words(), printer);
@@ -77,12 +77,12 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
         printer.quote(&format!("{model} {declined}"));
     } else if created.plan.is_none() {
         printer.status(
-            "no answer was a sound plan; ask in other words, or allow more of them with --tries",
+            "no reply was a valid plan; rephrase the goal, or allow more replies with `--tries`",
         );
     }
 }
 
-/// Tells why a model did not answer, with its own words if they are not on the screen already.
+/// Reports why a model did not reply, with its partial reply unless that was printed already.
 pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
     printer.quote(&format!("{what}: {error}"));
     if with_words {

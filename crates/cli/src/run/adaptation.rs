@@ -21,7 +21,7 @@ use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, StoredRun};
 
-use super::session::{AdaptationSettings, PlanApproval, RunSegment, RunSession, approved};
+use super::session::{AdaptationSettings, ConsentOutcome, RunSegment, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::CommandError;
 use crate::planning::dates::{self, PlanningDay};
@@ -148,7 +148,9 @@ impl Adaptation<'_> {
             return Ok(None);
         };
         let Some(failed_run) = FailedRun::of(before, summary) else {
-            session.printer.status("the plan cannot be revised: it runs for several instances, or cannot be written down in one piece");
+            session.printer.status(
+                "the plan cannot be revised: it runs for several instances, or cannot be stored",
+            );
             return Ok(None);
         };
         let adapting = self.adapting;
@@ -159,7 +161,7 @@ impl Adaptation<'_> {
             failed.any(|failed_call| *failed_call.step == *pinned.step.as_str())
         };
         if let Some(pinned) = pinned.iter().find(is_failed) {
-            report_pinned_call(pinned, "no other plan was asked for", session);
+            report_pinned_call(pinned, "no revised plan was requested", session);
             return Ok(None);
         }
         // The model has read the failure and the results of the steps before it.
@@ -217,7 +219,7 @@ impl Adaptation<'_> {
             session.store,
             session.printer,
         )?;
-        let PlanApproval::Run(approved) = approved else {
+        let ConsentOutcome::Run(approved) = approved else {
             return Ok(None);
         };
         let revision = RevisionV1 {
@@ -275,7 +277,7 @@ impl Adaptation<'_> {
                 continue;
             }
             let waiting = progress::Waiting::new(&format!(
-                "{} looks at the arguments of `{}`",
+                "{} corrects the arguments of `{}`",
                 self.adapting.model.name(),
                 failed_call.step
             ));
@@ -321,7 +323,7 @@ impl Adaptation<'_> {
             self.adapting.model.name(),
             self.adapting.replans - self.replans_left,
         );
-        let waiting = progress::Waiting::new(&format!("{model} writes what comes now"));
+        let waiting = progress::Waiting::new(&format!("{model} revises the plan"));
         let revised = replan(revision).await;
         waiting.end();
         self.usage += revised.usage;
@@ -337,12 +339,12 @@ impl Adaptation<'_> {
                 Some(error) => report_model_error(error, session),
                 None => session
                     .printer
-                    .quote(&format!("{model} found no sound plan to go on with")),
+                    .quote(&format!("{model} wrote no valid plan to continue with")),
             }
             return None;
         };
         session.printer.quote(&format!(
-            "`{}` failed ({}); the run goes on with a new plan of {model} ({number} of {})",
+            "`{}` failed ({}); the run continues with a revised plan by {model} ({number} of {})",
             failed_call.step, failed_call.message, self.adapting.replans
         ));
         Some((text, "replanned", failed_call))
@@ -361,13 +363,13 @@ fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession
         pinned.at, pinned.tool
     ));
     let advice = match (session.store, pinned.happened) {
-        (None, _) => "see what became of it before you go on".to_owned(),
+        (None, _) => "check whether it happened before you continue".to_owned(),
         (Some(_), true) => format!(
-            "`planwright resume {}` goes on with the plan as it is; what is done stays done",
+            "`planwright resume {}` continues with the unchanged plan; completed steps are not repeated",
             session.id
         ),
         (Some(_), false) => format!(
-            "see what became of it, then say it: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+            "check whether it happened, then resume: `planwright resume {}` with `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
             session.id,
             at = store::shell_word(&pinned.at)
         ),

@@ -19,7 +19,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::plan_file;
-use super::session::{PlanApproval, RunSession, approved};
+use super::session::{ConsentOutcome, RunSession, approved};
 use crate::args::{RunArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
@@ -153,8 +153,8 @@ impl<'a> PlanCommand<'a> {
         output::diagnostics(&loaded, arguments.output.format, printer);
         let consent = &arguments.consent;
         let approved = match approved(consent, &plan, &options, store.as_ref(), printer)? {
-            PlanApproval::Run(approved) => approved,
-            PlanApproval::Refused(exit) => return Ok(Preparation::Ended(exit)),
+            ConsentOutcome::Run(approved) => approved,
+            ConsentOutcome::Refused(exit) => return Ok(Preparation::Ended(exit)),
         };
         Ok(Preparation::Ready(Box::new(PreparedRun {
             plan,

@@ -21,7 +21,7 @@ use crate::runs::store;
 use crate::system::environment;
 use crate::view::printer::Printer;
 
-/// Keeps such a run: in the store, or as long as the process lives.
+/// Stores a run whose plan is still being written, in the store or in memory.
 pub(crate) struct EarlyRunStore<'a> {
     /// The run's id.
     pub(crate) id: &'a RunId,
@@ -84,7 +84,7 @@ impl EarlyRunStore<'_> {
             store::left(self.id, self.store.is_some(), printer);
         } else if has_called {
             printer.status(
-                "the plan was not whole yet: what was called merely reads, and nothing is stored of it",
+                "the plan was incomplete: only read-only calls were made, and nothing was stored",
             );
         }
     }
@@ -94,7 +94,7 @@ impl EarlyRunStore<'_> {
         if self.store.is_some() {
             let id = store::short(self.id);
             printer.quote(&format!(
-                "`planwright show {id}` shows what was called; the run cannot go on, since its plan was never whole"
+                "`planwright show {id}` shows what was called; the run cannot be resumed, since its plan was never complete"
             ));
         }
     }

@@ -13,7 +13,7 @@ use crate::error::CommandError;
 use crate::runs::store;
 use crate::system::text_file;
 
-/// A plan's text, read.
+/// A parsed plan and the name of its text.
 #[derive(Debug)]
 pub(crate) struct ParsedPlanText {
     /// The name of the text in diagnostics.
@@ -21,7 +21,7 @@ pub(crate) struct ParsedPlanText {
     pub(crate) result: ParseResult,
 }
 
-/// Reads the plan alone, and reports the faults that do not depend on tools.
+/// Reads the plan without its inputs, and adds the errors that can be found without tools.
 pub(crate) fn parse_without_tools(
     arguments: &TextArguments,
 ) -> Result<ParsedPlanText, CommandError> {
@@ -72,7 +72,7 @@ fn limits(arguments: &TextArguments) -> document::ReadLimits {
     }
 }
 
-/// Reads everything that the arguments name.
+/// Reads the plan, its inputs and its library.
 pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError> {
     let text = in_library(arguments).unwrap_or_else(|| arguments.text.clone());
     load(arguments, parse(&text)?)
@@ -89,7 +89,7 @@ fn in_library(arguments: &PlanArguments) -> Option<TextArguments> {
     })
 }
 
-/// Reads a stored plan, in the way that the arguments say.
+/// Reads a stored plan with the inputs and options of `arguments`.
 pub(crate) fn read_stored(
     arguments: &PlanArguments,
     plan: StoredPlan,
@@ -230,7 +230,7 @@ pub(crate) fn find_stored(arguments: &TextArguments) -> Result<Option<StoredPlan
     };
     match store.plan(name, version) {
         Ok(plan) => Ok(Some(plan)),
-        // Without a version it may just as well have been meant to be a file.
+        // Without a version, the name may be a path of a file.
         Err(StoreError::Missing { .. }) if version.is_none() => Ok(None),
         Err(error) => Err(store::explain(error)),
     }

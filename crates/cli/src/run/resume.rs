@@ -28,7 +28,7 @@ use crate::args::{
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::run::session::{PlanApproval, RunSegment, RunSession, approved};
+use crate::run::session::{ConsentOutcome, RunSegment, RunSession, approved};
 use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -107,7 +107,7 @@ pub(crate) async fn resume(
     output::diagnostics(&loaded, arguments.output.format, printer);
     for (tool, changes) in stored.changed_tools(&plan) {
         printer.quote(&format!(
-            "warning: the tool `{tool}` is not what it was when the run went on last: {changes} changed"
+            "warning: the tool `{tool}` changed since the run was last in progress: {changes}"
         ));
     }
     let overrides = limits::overrides(&arguments.guards, RunOptions::default());
@@ -134,8 +134,8 @@ pub(crate) async fn resume(
         ));
     }
     let approved = match approved(&arguments.consent, &plan, &options, Some(&store), printer)? {
-        PlanApproval::Run(approved) => approved,
-        PlanApproval::Refused(exit) => {
+        ConsentOutcome::Run(approved) => approved,
+        ConsentOutcome::Refused(exit) => {
             toolbox.close().await;
             return Ok(exit);
         }
@@ -192,7 +192,7 @@ fn sources(
     }
     let run = store::short(id);
     Err(CommandError::new(format!(
-        "the run {run} was imported, and the tool sources that it began with do not count here"
+        "the run {run} was imported, so its recorded tool sources are not used"
     ))
     .hint(format!(
         "name its tools: `planwright resume {run} --servers FILE`, `--simulate FILE` or `--workspace DIR`"
@@ -226,7 +226,7 @@ async fn settle_orphans(leased: &LeasedRun, arguments: &ResumeArguments, printer
     }
 }
 
-/// Shows the results of a finished run. No server is started, and nothing can be called.
+/// Shows the results of a finished run. Starts no server, so nothing can be called.
 fn show_once_more(
     id: &RunId,
     stored: &StoredRun,
@@ -266,7 +266,7 @@ fn show_once_more(
     Ok(Exit::of_run(ended.summary.status))
 }
 
-/// The arguments by which the plan is read that takes the place of the one so far.
+/// Returns the arguments for reading the plan that replaces the current one.
 fn new_plan(arguments: &ResumeArguments, old: &LoadedPlan, stored: &PlanTextV1) -> PlanArguments {
     let vars = old
         .inputs
@@ -312,7 +312,7 @@ fn choices(
 /// The word for all steps with an unknown outcome, unless a step has this id.
 const ALL: &str = "all";
 
-/// Returns the steps that a person names: one, several with commas between them, or all with an unknown outcome.
+/// Expands step arguments: a step, a comma-separated list, or `all` steps with an unknown outcome.
 fn expanded(
     texts: &[String],
     unknown: bool,
@@ -334,7 +334,7 @@ fn expanded(
         if steps.unknown.is_empty() {
             return Err(
                 CommandError::new("no call of the run has an unknown outcome")
-                    .hint("leave `--retry-unknown` and `all` out"),
+                    .hint("omit `--retry-unknown` and `all`"),
             );
         }
         for at in &steps.unknown {
@@ -353,7 +353,7 @@ fn vars(arguments: &ResumeArguments) -> Result<Object, CommandError> {
     Ok(vars)
 }
 
-/// The longest that a decision may be that is shown to a person, in columns.
+/// The maximum width of a printed decision, in columns.
 const MAX_DECISION_WIDTH: usize = 400;
 
 /// `planwright replay RUN`
@@ -383,7 +383,7 @@ fn text(
     let error = match result {
         Ok(replayed) => {
             return format!(
-                "{} run {run} decides the same again: {} of {} compared\n",
+                "{} run {run} replays identically: {} of {} compared\n",
                 styled(GOOD, "✓"),
                 counted(replayed.decisions, "decision"),
                 processes(replayed.processes)
@@ -398,7 +398,7 @@ fn text(
         let now = now.map_or_else(|| "nothing".to_owned(), decision);
         let _ = writeln!(
             text,
-            "  kept: {}\n  now:  {now}",
+            "  recorded: {}\n  replayed: {now}",
             decision(&divergence.written)
         );
     }

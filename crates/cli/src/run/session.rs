@@ -37,7 +37,7 @@ use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 
 /// The decision about a whole plan.
-pub(crate) enum PlanApproval {
+pub(crate) enum ConsentOutcome {
     /// Lets the plan run. The digest is there if a person has approved it as a whole.
     Run(Option<PlanConsent>),
     /// Ends the command with this exit status.
@@ -51,14 +51,14 @@ pub(crate) fn approved(
     options: &RunOptions,
     store: Option<&Store>,
     printer: Printer,
-) -> Result<PlanApproval, CommandError> {
+) -> Result<ConsentOutcome, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
-        return Ok(PlanApproval::Run(None));
+        return Ok(ConsentOutcome::Run(None));
     };
     let own = stored::plan_consent(plan, options);
     let passphrase = PassphraseCheck::open(store)?;
     let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
-        PlanAnswer::Run => return Ok(PlanApproval::Run(Some(own))),
+        PlanAnswer::Run => return Ok(ConsentOutcome::Run(Some(own))),
         PlanAnswer::Refuse => Exit::Rejected,
         PlanAnswer::Interrupted => {
             // The question has left the cursor within a line.
@@ -67,7 +67,7 @@ pub(crate) fn approved(
         }
     };
     printer.status("the plan was not approved; nothing was called");
-    Ok(PlanApproval::Refused(exit))
+    Ok(ConsentOutcome::Refused(exit))
 }
 
 /// The model that may revise the plan of a failed run, and the number of revisions.
@@ -298,7 +298,7 @@ impl RunSession<'_> {
     }
 }
 
-/// Returns whether another plan may help.
+/// Returns true if another plan may help.
 fn is_adaptable(summary: &RunSummary) -> bool {
     summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }

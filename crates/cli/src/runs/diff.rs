@@ -175,7 +175,7 @@ fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
     }
 }
 
-/// Returns whether a part of a step is reported as well.
+/// Returns true if a part of a step is reported as well.
 fn has_reported_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
     steps.iter().any(|part| {
         !part.same

@@ -1,4 +1,4 @@
-//! `planwright export`, `import` and `prune`: runs that leave the store, or come into it. `planwright save`, `list`, `delete`: stored plans,
+//! `planwright export`, `import` and `prune`: transfer and deletion of runs. `planwright save`, `list`, `delete`: stored plans,
 //! and plans that are named in place of a file.
 
 use std::fs::File;
@@ -29,14 +29,14 @@ use crate::view::{diagnostics, output};
 /// The default age, in days, at which runs are deleted.
 const USUAL_DAYS: u64 = 30;
 
-/// The most bytes that a run may have which is taken in.
+/// The maximum size of an imported run, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The number of bytes that show whether a file may hold a run.
+/// The number of bytes that are read to see whether a file may be an exported run.
 const HEAD: u64 = 4096;
 
 /// The hint for a file that holds no run.
-const NO_RUN: &str = "take a file that `planwright export RUN -o FILE` wrote";
+const NO_RUN: &str = "import a file that `planwright export RUN -o FILE` wrote";
 
 /// `planwright export RUN`
 pub(crate) fn export(arguments: &ExportArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -73,13 +73,13 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
             "look at it with `planwright show {run}` or `planwright logs {run}`"
         ));
     } else {
-        printer.status(&format!("the run {run} was there already, just as it is"));
+        printer.status(&format!("the run {run} was imported before"));
     }
     printer.data_line(imported.id.as_str());
     Ok(Exit::Success)
 }
 
-/// Returns the parts of an imported run that do not count here.
+/// Describes the parts of an imported run that are not used on this machine.
 fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
     let entries = store
         .entries(imported.id.as_str())
@@ -107,7 +107,7 @@ fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, Comman
     if entries.iter().any(approves) {
         left.push("the approval of its plan".to_owned());
     }
-    Ok(format!("not taken over: {}", left.join(", ")))
+    Ok(format!("not imported: {}", left.join(", ")))
 }
 
 fn read(file: &Path) -> Result<String, CommandError> {
@@ -119,7 +119,7 @@ fn read(file: &Path) -> Result<String, CommandError> {
     read_run(opened, file)
 }
 
-/// Reads the text of a run, unless its first byte shows that it is none: a device may give bytes without end.
+/// Reads the text of a run, unless it does not start with `{`: a device such as `/dev/zero` never ends.
 fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     let unreadable = |error: std::io::Error| CommandError::unreadable(name, &error);
     let head = text_file::at_most(&mut from, HEAD).map_err(unreadable)?;
@@ -127,7 +127,7 @@ fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     match begins.trim_ascii_start().first() {
         Some(b'{') => text_file::text(head.as_slice().chain(from), MAX_BYTES).map_err(unreadable),
         _ => Err(CommandError::new(format!(
-            "`{}` is no run to take in: it does not begin with an object",
+            "`{}` is not an exported run: it does not begin with an object",
             name.display()
         ))
         .hint(NO_RUN)),
@@ -161,14 +161,16 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
     }
     for run in &pruned.in_use {
         let run = store::short(run);
-        printer.status(&format!("the run {run} is left alone: a process has it"));
+        printer.status(&format!(
+            "the run {run} was not deleted: a process is using it"
+        ));
     }
     let runs = counted(pruned.runs.len(), "run");
     let would = if arguments.dry_run { "would be " } else { "" };
     printer.status(&if pruned.runs.is_empty() {
-        format!("no run {would}forgotten")
+        format!("no run {would}deleted")
     } else {
-        format!("{runs} {would}forgotten, {} given back", size(pruned.bytes))
+        format!("{runs} {would}deleted, {} freed", size(pruned.bytes))
     });
     Ok(Exit::Success)
 }
@@ -205,7 +207,7 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
     Ok(Exit::Success)
 }
 
-/// Keeps the plan of a text as the newest version of `name`: `NAME@VERSION`.
+/// Saves a plan as the newest version of `name`. Returns `NAME@VERSION`.
 pub(crate) fn keep(
     store: &Store,
     name: String,
@@ -234,7 +236,7 @@ pub(crate) fn keep(
     Ok(format!("{name}@{version}"))
 }
 
-/// Returns the name of a plan that has none.
+/// Returns the name to save a plan under: `--name`, its own name, or the name of its file.
 fn name_of(arguments: &SaveArguments, plan: &Plan) -> String {
     let path = &arguments.text.plan;
     let of_file = || {

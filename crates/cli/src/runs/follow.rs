@@ -78,7 +78,7 @@ impl<'a> FollowedRun<'a> {
 /// The text of `planwright resume` for a run whose process died.
 fn resume_hint(run: &RunId) -> String {
     format!(
-        "its process has ended without a word; go on with `planwright resume {}`",
+        "its process died; resume with `planwright resume {}`",
         store::short(run)
     )
 }
@@ -96,7 +96,7 @@ pub(crate) async fn attach(
         exit = watched.show() => exit,
         _ = signals.next() => {
             watched.live.finish();
-            printer.status(&format!("the run {} goes on", store::short(&info.id)));
+            printer.status(&format!("the run {} continues", store::short(&info.id)));
             Ok(Exit::Interrupted)
         }
     }

@@ -217,7 +217,7 @@ fn headline(line: &LogLineV1) -> String {
                 notes.push(format!("attempt {attempt}"));
             }
             match line.status {
-                Some("running") => notes.push("under way".to_owned()),
+                Some("running") => notes.push("in flight".to_owned()),
                 Some("given_up") => notes.push("given up".to_owned()),
                 Some("unknown") => {
                     notes.push("its process ended: it may or may not have happened".to_owned());
@@ -248,13 +248,13 @@ fn headline(line: &LogLineV1) -> String {
             format!("{} the plan was extended to {steps}", styled(ODD, "!"))
         }
         "draining" => format!("{} nothing new starts from here on", styled(ODD, "–")),
-        "cancelled" => format!("{} the run was to be ended", styled(ODD, "–")),
-        "out_of_time" => format!("{} the time of the run was up", styled(BAD, "–")),
+        "cancelled" => format!("{} cancellation requested", styled(ODD, "–")),
+        "out_of_time" => format!("{} the time limit of the run was reached", styled(BAD, "–")),
         _ => {
             let status = line.status.unwrap_or("interrupted");
             let word = styled(status_style(status), status);
             match status {
-                "interrupted" => format!("ended without a word: {word}"),
+                "interrupted" => format!("process died: {word}"),
                 _ => format!("ended: {word}"),
             }
         }

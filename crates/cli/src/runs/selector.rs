@@ -69,7 +69,7 @@ fn newest(store: &Store, position: usize) -> Result<RunInfo, CommandError> {
 fn project_folder() -> Result<PathBuf, CommandError> {
     let here = std::env::current_dir().map_err(|error| {
         CommandError::new(format!(
-            "cannot tell the working folder: {}",
+            "cannot determine the working folder: {}",
             reason(&error)
         ))
     })?;

@@ -85,9 +85,9 @@ fn usual_place() -> Result<PathBuf, CommandError> {
         .map(|folder| folder.join("planwright.db"))
         .ok_or_else(|| {
             CommandError::new(
-                "there is no folder to keep runs in: neither `XDG_DATA_HOME` nor `HOME` is set",
+                "there is no folder for runs: neither `XDG_DATA_HOME` nor `HOME` is set",
             )
-            .hint("name a file with `--store FILE`, or keep nothing with `--no-store`")
+            .hint("name a file with `--store FILE`, or store nothing with `--no-store`")
         })
 }
 
@@ -105,10 +105,10 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
     let hint = match &error {
         StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists them"),
         StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists them"),
-        StoreError::Ambiguous { .. } => Some("write more of it"),
-        StoreError::Held { .. } => Some("wait until it is done, or end that process"),
+        StoreError::Ambiguous { .. } => Some("write more characters of the id"),
+        StoreError::Held { .. } => Some("wait until it ends, or stop that process"),
         StoreError::File { trouble, .. } => match trouble {
-            FileProblem::Full => Some("make room, or name a file elsewhere with `--store FILE`"),
+            FileProblem::Full => Some("free disk space, or use another file with `--store FILE`"),
             FileProblem::Newer { .. } => {
                 Some("use the newer version, or another file with `--store FILE`")
             }
@@ -169,10 +169,10 @@ impl From<StoredRunError> for CommandError {
                 explained.hint("use the version of the program that wrote it")
             }
             StoredRunError::Hidden(name) => {
-                explained.hint(format!("give it again: --var {name}=VALUE"))
+                explained.hint(format!("provide it again: `--var {name}=VALUE`"))
             }
             StoredRunError::Doubt { at, .. } => explained.hint(format!(
-                "look, then use `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
+                "check whether the call happened, then use `--retry {at}`, `--skip {at}` or `--set {at}=VALUE`",
                 at = shell_word(&at)
             )),
             StoredRunError::ServerRuns { .. } => {
@@ -217,7 +217,7 @@ pub(crate) fn sources(tools: &ToolArguments) -> Result<ToolSourcesV1, CommandErr
 fn absolute(path: &Path) -> Result<String, CommandError> {
     let whole = std::path::absolute(path).map_err(|error| {
         CommandError::new(format!(
-            "cannot tell where `{}` is: {}",
+            "cannot resolve `{}`: {}",
             path.display(),
             reason(&error)
         ))
@@ -267,7 +267,7 @@ pub(crate) fn end(
             // Without a choice about it, a resumed run stops at the same place.
             Some(step) => undecided(&summary.run, &step.at, printer),
             None if needs_other_plan(summary) => printer.message(&format!(
-                "go on with `planwright resume {} --plan FILE`, with a plan without that error",
+                "resume with a corrected plan: `planwright resume {} --plan FILE`",
                 short(&summary.run)
             )),
             None => left(&summary.run, true, printer),
@@ -293,7 +293,7 @@ fn undecided(run: &RunId, at: &Address, printer: Printer) {
     printer.hint(format!("find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
     ));
     printer.quote(&format!(
-        "if none of it happened, go on with `planwright resume {run} --retry-unknown`"
+        "if none of these calls happened, resume with `planwright resume {run} --retry-unknown`"
     ));
 }
 
@@ -345,7 +345,7 @@ fn find_steps<'a>(
 /// Reports how to resume an interrupted run.
 pub(crate) fn left(id: &RunId, is_stored: bool, printer: Printer) {
     if is_stored {
-        printer.quote(&format!("go on with `planwright resume {}`", short(id)));
+        printer.quote(&format!("resume with `planwright resume {}`", short(id)));
     }
 }
 
@@ -416,10 +416,10 @@ pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
     match version["schema"].as_str() {
         Some(DURATIONS_SCHEMA) => {}
         Some(other) => return Err(refused(format!("has the unknown version `{other}`"))),
-        None => return Err(refused("is no file of durations".to_owned())),
+        None => return Err(refused("is not a file of durations".to_owned())),
     }
     let written: DurationsV1 = serde_json::from_str(&text)
-        .map_err(|error| refused(format!("cannot be understood: {error}")))?;
+        .map_err(|error| refused(format!("has an invalid format: {error}")))?;
     Ok(Durations::from(&written))
 }
 

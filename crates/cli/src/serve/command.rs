@@ -147,7 +147,7 @@ fn gateway_settings(
             Err(error) if arguments.model.model.is_some() => return Err(error),
             // A model that only the settings name must not prevent the rest of the gateway.
             Err(error) => {
-                printer.quote(&format!("no plans are written here: {error}"));
+                printer.quote(&format!("plan creation is disabled: {error}"));
                 for hint in error.hints() {
                     printer.hint(hint);
                 }
@@ -182,7 +182,7 @@ async fn over_stdio(
     // Invalid messages concern only their client; the next client starts its own process.
     served.map_err(|error| {
         CommandError::new(error.to_string())
-            .hint("over standard input and output it must be MCP; `--listen` serves HTTP")
+            .hint("expected an MCP message on standard input; use `--listen` for HTTP")
     })
 }
 
@@ -259,7 +259,7 @@ pub(crate) struct Keeper {
     store: Store,
     keep: Option<Duration>,
     most: Option<u64>,
-    /// For how long later plans may refer to results.
+    /// The time for which later plans may refer to results.
     recalled: Duration,
     printer: Printer,
 }
@@ -286,7 +286,7 @@ impl Keeper {
         })
     }
 
-    /// Looks at the store now, and again and again for as long as this is awaited.
+    /// Prunes the store now and then once a minute, until it is dropped.
     pub(crate) async fn run(self) -> Infallible {
         let mut period = tokio::time::interval(PERIOD);
         loop {
@@ -297,12 +297,12 @@ impl Keeper {
                 Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
                     let runs = counted(pruned.runs.len(), "stored run");
                     self.printer.status(&format!(
-                        "{runs} forgotten: `[store]` in planwright.toml says how long and up to which size runs are stored"
+                        "{runs} deleted, as `[store]` in planwright.toml limits their age and the size of the store"
                     ));
                 }
                 Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "old runs cannot be forgotten"),
-                Err(error) => tracing::warn!(%error, "old runs were not forgotten"),
+                Ok(Err(error)) => tracing::warn!(%error, "old runs cannot be deleted"),
+                Err(error) => tracing::warn!(%error, "old runs were not deleted"),
             }
         }
     }

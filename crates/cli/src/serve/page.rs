@@ -15,7 +15,7 @@ use crate::view::printer::Printer;
 /// The page of runs of a gateway.
 pub(crate) struct ServedPage {
     pub(crate) page: Page,
-    /// Its address, without a token.
+    /// The address, without a token.
     pub(crate) origin: String,
 }
 

@@ -26,7 +26,7 @@ use crate::view::printer::Printer;
 /// The token file in the folder of the user's data.
 pub(crate) fn user_file() -> Result<TokenFile, CommandError> {
     let folder = environment::data_folder().ok_or_else(|| {
-        CommandError::new("there is no folder to keep tokens in").hint("set HOME or XDG_DATA_HOME")
+        CommandError::new("there is no folder for tokens").hint("set HOME or XDG_DATA_HOME")
     })?;
     Ok(TokenFile::at(folder.join("tokens.json")))
 }
@@ -51,7 +51,7 @@ pub(crate) fn token(arguments: &TokenArguments, printer: Printer) -> Result<Exit
         }
         TokenCommand::Revoke { name } => {
             file.revoke(name)?;
-            printer.quote(&format!("the token of `{name}` is no longer taken"));
+            printer.quote(&format!("the token of `{name}` is revoked"));
         }
         TokenCommand::List { format } => {
             let tokens = file.read()?;
@@ -125,7 +125,7 @@ pub(crate) async fn login(
     let outcome = if browser.was_asked() {
         format!("logged in to `{name}`; it offers {count} tools")
     } else {
-        format!("`{name}` lets you in as it is; it offers {count} tools")
+        format!("`{name}` needs no login; it offers {count} tools")
     };
     printer.quote(&outcome);
     Ok(Exit::Success)
@@ -173,9 +173,9 @@ fn forget(name: &str, http: &HttpConfig, printer: Printer) -> Result<Exit, Comma
         ))
     })?;
     let outcome = if was_there {
-        format!("what `{name}` has given out is forgotten here")
+        format!("the stored tokens of `{name}` are deleted")
     } else {
-        format!("`{name}` has given out nothing")
+        format!("there are no stored tokens of `{name}`")
     };
     printer.quote(&outcome);
     Ok(Exit::Success)
@@ -202,10 +202,10 @@ impl Browser {
     async fn open(port: Option<u16>, printer: Printer) -> Result<Self, CommandError> {
         let failure = |error| {
             CommandError::new(format!(
-                "the browser has nowhere to come back to: {}",
+                "cannot listen for the OAuth redirect: {}",
                 reason(&error)
             ))
-            .hint("write another `callbackPort` into `oauth`")
+            .hint("set another `callbackPort` in `oauth`")
         };
         let address = ("127.0.0.1", port.unwrap_or_default());
         let listener = TcpListener::bind(address).await.map_err(failure)?;
@@ -238,12 +238,12 @@ impl Browser {
                     say(
                         &mut stream,
                         "200 OK",
-                        "That was all. You can close this page.",
+                        "Login complete. You can close this page.",
                     )
                     .await;
                     return Ok(query.to_owned());
                 }
-                None => say(&mut stream, "404 Not Found", "There is nothing here.").await,
+                None => say(&mut stream, "404 Not Found", "Not found.").await,
             }
         }
     }

@@ -233,7 +233,7 @@ impl CommandTools {
         if stored.imported.is_some() {
             if !self.arguments.are_named() {
                 return Err(CommandError::new(
-                    "the run was imported, and the tool sources that it began with do not count here",
+                    "the run was imported, so its recorded tool sources are not used",
                 )
                 .hint("start `planwright ui` with its tools: `--servers FILE`, `--simulate FILE` or `--workspace DIR`"));
             }

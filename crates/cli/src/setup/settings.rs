@@ -80,7 +80,7 @@ pub(crate) fn project_folders(from: &Path) -> Result<Vec<PathBuf>, CommandError>
     };
     let here = std::path::absolute(from).map_err(|error| {
         CommandError::new(format!(
-            "cannot tell the working folder: {}",
+            "cannot determine the working folder: {}",
             reason(&error)
         ))
     })?;
@@ -237,7 +237,7 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
                 printer.data_line(&terminal_text::one_line(file));
             }
             for file in &report.existing {
-                printer.quote(&format!("`{file}` was there already, and stays as it is"));
+                printer.quote(&format!("`{file}` already exists and was not changed"));
             }
             printer.quote(if report.existing.is_empty() {
                 "  hint: `planwright servers add NAME -- COMMAND` adds a server, `planwright tools` lists its tools"

@@ -58,7 +58,7 @@ pub(crate) fn zone() -> Result<Zone, CommandError> {
         (Ok(zone), _) => Ok(Zone::from(zone)),
         (Err(_), None) => Ok(Zone::utc()),
         (Err(_), Some(zone)) => Err(CommandError::new(format!(
-            "`TZ` is `{zone}`, which is no time zone that is known"
+            "`TZ` is `{zone}`, which is not a known time zone"
         ))
         .hint("name one: `--tz Europe/Berlin`")),
     }
@@ -88,7 +88,7 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
     for (what, name) in plan.outside() {
         let text = config
             .place_of(what, &name)
-            .ok_or_else(|| "nothing says where it is".to_owned())
+            .ok_or_else(|| "its source is not configured".to_owned())
             .and_then(|place| read(&place));
         match text {
             Ok(text) => found = found.with(what, name, text),
@@ -98,7 +98,7 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
     if faults.is_empty() {
         return Ok(found);
     }
-    let error = CommandError::new("the plan cannot be given what it needs from outside");
+    let error = CommandError::new("external values of the plan are missing");
     Err(faults.into_iter().fold(error, CommandError::hint))
 }
 

@@ -79,7 +79,7 @@ impl Signals {
     }
 }
 
-/// Lets a write beyond the limit of `ulimit -f` fail like one on a full disk. Without a handler, the system ends the process without a word.
+/// Lets a write beyond the limit of `ulimit -f` fail like one on a full disk. Without a handler, the system kills the process silently.
 pub(crate) fn survive_file_size_limit() {
     #[cfg(unix)]
     {
@@ -91,7 +91,7 @@ pub(crate) fn survive_file_size_limit() {
 }
 
 impl Signals {
-    /// Tells of the first signal. With the second one, or a while after the first, the process ends at once: no run is under way.
+    /// Completes at the first signal. The second one, or a timeout after the first, ends the process: no run is in progress.
     pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         tokio::spawn(async move {

@@ -68,7 +68,7 @@ pub(crate) fn start(wanted: Option<&str>, usual: Option<&str>) -> Result<(), Com
         return Ok(());
     };
     let targets = Targets::from_str(text).map_err(|_| {
-        CommandError::new(format!("`{text}` does not say what to log"))
+        CommandError::new(format!("`{text}` is not a log filter"))
             .hint("write a level (error, warn, info, debug, trace), or parts with levels: `warn,planwright=debug`")
     })?;
     let lines = layer()

@@ -40,7 +40,7 @@ pub(crate) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 pub(crate) fn create_folder(folder: &Path) -> Result<(), CommandError> {
     std::fs::create_dir_all(folder).map_err(|error| {
         CommandError::new(format!(
-            "cannot make the folder `{}`: {}",
+            "cannot create the folder `{}`: {}",
             folder.display(),
             reason(&error)
         ))
@@ -61,7 +61,7 @@ pub(crate) fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
 }
 
 fn there_already(file: &Path) -> CommandError {
-    CommandError::new(format!("`{}` is there already", file.display()))
+    CommandError::new(format!("`{}` already exists", file.display()))
         .hint("name another file, or replace it with --force")
 }
 

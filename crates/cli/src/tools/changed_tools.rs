@@ -41,9 +41,7 @@ pub(crate) async fn command(
         if arguments.tools.are_named() {
             return Err(error);
         }
-        printer.quote(&format!(
-            "note: no servers are asked what they offer now: {error}"
-        ));
+        printer.quote(&format!("note: the servers were not started: {error}"));
     }
     match &arguments.accept {
         None => show(&store, arguments.format, printer),
@@ -165,10 +163,10 @@ fn accept(
     }
     if let Some(digest) = digest {
         if !selection_digest(&selection).starts_with(digest) {
-            return Err(CommandError::new(
-                "what would be accepted is not what was shown under this digest",
-            )
-            .hint("look at it again: `planwright tools --changed`"));
+            return Err(
+                CommandError::new("the changes differ from those shown under this digest")
+                    .hint("look at it again: `planwright tools --changed`"),
+            );
         }
         keep(store, &selection, printer)?;
         return Ok(Exit::Success);
@@ -208,7 +206,7 @@ fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, Comma
         if server.accepted_origins.is_some() && part.tools.len() < server.tools.len() {
             let name = &server.identity.server;
             return Err(CommandError::new(format!(
-                "`{name}` is another server than the one that was pinned, and is accepted as a whole"
+                "the command or address of `{name}` changed, so all its tools are accepted together"
             ))
             .hint(format!("`planwright tools --accept '{name}.*'`")));
         }

@@ -31,7 +31,7 @@ pub(crate) fn parse<N: for<'a> From<&'a str> + Eq + Hash>(
             None => (None, value.as_str()),
         };
         let number: NonZeroUsize = number.trim().parse().map_err(|_| {
-            CommandError::new(format!("`{flag} {value}` is no limit"))
+            CommandError::new(format!("`{flag} {value}` is not a limit"))
                 .hint("write a whole number from 1, or NAME=NUMBER")
         })?;
         match name {

@@ -203,7 +203,7 @@ impl OpenServers {
             .map(|(name, _)| format!("`{name}`"))
             .collect();
         Some(format!(
-            "the tools of {} are those that were listed up to {} ago",
+            "the tools of {} were listed up to {} ago",
             names.join(", "),
             time(oldest)
         ))

@@ -246,7 +246,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Returns whether it has tools that are to be pinned, or whose answers are recorded.
+    /// Returns true if it has tools that are to be pinned, or whose answers are recorded.
     pub(crate) fn needs_store(&self, config: &Config) -> bool {
         let mut tools = self.catalog.tools();
         (config.pin(self.file.is_own) != PinPolicy::Off || config.learns_outputs())
@@ -291,7 +291,7 @@ impl Toolbox {
             return notes;
         }
         if let Some(error) = &self.extraction_fault {
-            notes.push(format!("note: no model extracts data: {error}"));
+            notes.push(format!("note: data extraction is disabled: {error}"));
             notes.extend(error.hints().iter().map(|hint| format!("  hint: {hint}")));
         }
         notes.extend(self.notes());
@@ -319,7 +319,7 @@ impl Toolbox {
         )
     }
 
-    /// Returns whether the catalog has the tools of every server that is configured.
+    /// Returns true if the catalog has the tools of every server that is configured.
     pub(crate) fn is_complete(&self) -> bool {
         self.servers.are_complete()
     }
@@ -355,7 +355,7 @@ impl Toolbox {
         let script = Value::from_json(&text)
             .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
         let simulated = Simulated::from_script(&script).map_err(|faults| {
-            let mut error = CommandError::new(format!("`{file}` is no script of simulated tools"));
+            let mut error = CommandError::new(format!("`{file}` is not a file of simulated tools"));
             for fault in faults {
                 error = error.hint(fault.to_string());
             }

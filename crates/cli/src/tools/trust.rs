@@ -37,7 +37,7 @@ struct TrustedFile {
 }
 
 impl Trusted {
-    /// Returns whether a file is trusted in this state.
+    /// Returns true if a file is trusted in this state.
     fn has(&self, entry: &TrustedFile) -> bool {
         let mut files = self.files.iter();
         files.any(|file| file.path == entry.path && file.sha256 == entry.sha256)
@@ -119,7 +119,7 @@ pub(crate) fn distrust(path: &Path, text: &str) -> CommandError {
 /// Describes the changes of a file since it was trusted: ``changed: `a`; new: `b`; gone: `c` ``.
 fn changes(before: &TrustedFile, now: &TrustedFile) -> String {
     if before.servers.is_empty() {
-        return "it is not known what has changed".to_owned();
+        return "the changes are unknown".to_owned();
     }
     let names = |of: &TrustedFile, differs: &dyn Fn(&str, &str) -> bool| -> Vec<String> {
         let servers = of
@@ -272,7 +272,7 @@ fn load() -> Result<Trusted, CommandError> {
             .hint("delete it to trust nothing, then trust what you need again")
     };
     let trusted: Trusted = serde_json::from_str(&text)
-        .map_err(|error| unreadable(format!("cannot be understood: {error}")))?;
+        .map_err(|error| unreadable(format!("has an invalid format: {error}")))?;
     if trusted.schema != SCHEMA {
         return Err(unreadable(format!(
             "has the unknown version `{}`",

@@ -63,7 +63,7 @@ impl Printer {
         self.data(&text);
     }
 
-    /// Prints the result of the command for a person. A closed pipe, as of a pager or `head`, is no error.
+    /// Prints the result of the command for a person. A closed pipe, as of a pager or `head`, is not an error.
     pub(crate) fn data(self, text: &str) {
         let written = self.write(text);
         let is_closed = |error: &std::io::Error| error.kind() == ErrorKind::BrokenPipe;
@@ -109,7 +109,7 @@ impl Printer {
         }
     }
 
-    /// Returns whether something that the command is for could not be printed, a full disk for example.
+    /// Returns true if something that the command is for could not be printed, a full disk for example.
     pub(crate) fn has_lost_data() -> bool {
         LOST.load(Ordering::Relaxed)
     }
@@ -165,7 +165,7 @@ impl Printer {
         std::io::stderr().is_terminal()
     }
 
-    /// Returns whether a person looks at the data itself.
+    /// Returns true if a person looks at the data itself.
     pub(crate) fn shows_data() -> bool {
         std::io::stdout().is_terminal()
     }
@@ -263,7 +263,7 @@ pub(crate) fn indented(value: &impl Serialize) -> Result<Option<String>, serde_j
     }
 }
 
-/// Takes so many bytes and no more.
+/// A writer that fails after a number of bytes.
 struct Limited(Vec<u8>);
 
 impl Write for Limited {

@@ -50,7 +50,7 @@ fn unknown_tools_are_no_decision() {
         r#"{"pya": {"decision": "approve"}}"#,
         2,
         &[
-            "`yes.json` decides about `pya`, and there is no such tool",
+            "`yes.json` has a decision about `pya`, but there is no such tool",
             "did you mean `pay`?",
         ],
     );

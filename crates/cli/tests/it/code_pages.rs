@@ -65,7 +65,7 @@ fn page(name: &str) -> PathBuf {
 /// The examples of one page.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
-    /// Plans that get the finding.
+    /// Plans that get the diagnostic.
     pub(crate) wrong: Vec<Subject>,
     /// Plans that do not.
     pub(crate) right: Vec<Subject>,

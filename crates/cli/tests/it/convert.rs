@@ -171,7 +171,7 @@ fn a_computed_output_can_be_left_out() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("\"t\""), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("the output of the plan is left out"),
+        stderr(&output).contains("the output of the plan is dropped"),
         "{}",
         stderr(&output)
     );

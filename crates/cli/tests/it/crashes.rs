@@ -1,4 +1,4 @@
-//! The program is killed again and again, at any moment, and every time goes on from what it has kept.
+//! The program is killed repeatedly at random moments, and resumes from its journal each time.
 #![cfg(unix)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -132,7 +132,7 @@ fn effects(folder: &Path) -> HashMap<String, Vec<Value>> {
     let mut effects: HashMap<String, Vec<Value>> = HashMap::new();
     let lines: Vec<&str> = text.lines().collect();
     for (number, line) in lines.iter().enumerate() {
-        // A kill can cut a write where a page of the file ends. What is cut is no effect, and the next line follows at once.
+        // A kill can cut a write where a page of the file ends. A partial line is not an effect, and the next line follows it directly.
         let whole = line
             .rfind(r#"{"tool":"#)
             .map_or(*line, |start| &line[start..]);
@@ -180,7 +180,7 @@ fn arguments(command: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Runs the plan once, killed as often as chance wants; gives how many times it was, and how many steps were in doubt.
+/// Runs the plan to its end with random kills. Returns the number of kills, and of steps with an unknown outcome.
 fn live(chance: &mut Chance, kills_left: u64) -> (u64, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
@@ -249,7 +249,7 @@ fn live(chance: &mut Chance, kills_left: u64) -> (u64, usize) {
     (kills, in_doubt)
 }
 
-/// To resume a run that is done calls nothing and shows it once more: every value is whole.
+/// Resumes a finished run, which makes no calls and prints the complete values again.
 fn check_report(folder: &Path, run: &str) {
     let before = fs::read_to_string(folder.join("effects")).unwrap();
     let output = planwright(folder)

@@ -57,7 +57,7 @@ fn the_zone_is_said_or_set() {
     check_refused(
         "Nowhere/Town",
         &evening,
-        "error: `TZ` is `Nowhere/Town`, which is no time zone that is known\n  hint: name one: `--tz Europe/Berlin`\n",
+        "error: `TZ` is `Nowhere/Town`, which is not a known time zone\n  hint: name one: `--tz Europe/Berlin`\n",
     );
 }
 

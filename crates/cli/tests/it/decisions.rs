@@ -140,11 +140,11 @@ fn invalid_decisions_are_refused() {
         ),
         (
             vec!["approve", &id, "pay", "--args", r#"{"token": "sesame-shut"}"#],
-            format!("the arguments cannot be used: something else stands in place of the secret at `/token`{ways_out}"),
+            format!("the arguments cannot be used: the secret at `/token` was replaced{ways_out}"),
         ),
         (
             vec!["approve", &id, "pay", "--args", r#"{"amount": "[redacted]"}"#],
-            format!("the arguments cannot be used: `[redacted]` stands at `/amount`, where the call has no secret{ways_out}"),
+            format!("the arguments cannot be used: `/amount` is `[redacted]`, but the call has no secret there{ways_out}"),
         ),
         (
             vec!["approve", "none", "pay"],
@@ -152,7 +152,7 @@ fn invalid_decisions_are_refused() {
         ),
         (
             vec!["resume", &id],
-            "the input `token` is secret, so it was not stored\n  hint: give it again: --var token=VALUE".to_owned(),
+            "the input `token` is secret, so it was not stored\n  hint: provide it again: `--var token=VALUE`".to_owned(),
         ),
     ] {
         let output = run(folder.path(), &arguments);
@@ -162,7 +162,7 @@ fn invalid_decisions_are_refused() {
     approve(folder.path(), &id, "pay", &[]);
     let again = run(folder.path(), &["reject", &id, "pay"]);
     assert!(
-        stderr(&again).contains("was decided about before"),
+        stderr(&again).contains("was already decided"),
         "{}",
         stderr(&again)
     );
@@ -247,7 +247,7 @@ fn a_file_of_decisions_cannot_replace_a_secret() {
         (
             json!({"amount": 5, "token": "sesame-shut"}),
             Err(
-                "the call was rejected: the changed arguments cannot be used: something else stands in place of the secret at `/token`",
+                "the call was rejected: the changed arguments cannot be used: the secret at `/token` was replaced",
             ),
         ),
     ] {
@@ -301,7 +301,7 @@ fn a_process_that_waits_goes_on_when_another_decides() {
         .unwrap_or_else(|| panic!("{line}"));
     let decided = approve(folder.path(), id, "pay", &[]);
     assert!(
-        stderr(&decided).contains("continues by itself"),
+        stderr(&decided).contains("continues automatically"),
         "{}",
         stderr(&decided)
     );
@@ -520,7 +520,7 @@ fn without_a_terminal_only_the_digest_of_the_call_approves_it() {
     );
     assert_eq!(other.status.code(), Some(2));
     assert!(
-        stderr(&other).contains("the digest `0123456789abcdef` does not stand for this call"),
+        stderr(&other).contains("the digest `0123456789abcdef` is not that of this call"),
         "{}",
         stderr(&other)
     );
@@ -731,7 +731,7 @@ fn settings_that_want_a_passphrase_want_one_to_be_set() {
         "{}",
         stderr(&output)
     );
-    // Another store is no way around it, nor is none.
+    // Neither another store nor `--no-store` bypasses it.
     for more in [&["--no-store"][..], &["--store", "other.db"]] {
         let output = planwright(folder.path())
             .args(RUN)

@@ -1,4 +1,4 @@
-//! Durations from outside: `run --durations` learns, `show --estimate` tells.
+//! Durations end to end: `run --durations` measures, `show --estimate` predicts.
 
 use std::fs;
 use std::path::Path;
@@ -72,9 +72,9 @@ fn a_file_that_cannot_be_used_is_refused_before_anything_is_called() {
         ),
         (
             r#"{"schema": "planwright.durations/1", "tool": []}"#,
-            "cannot be understood",
+            "has an invalid format",
         ),
-        ("[]", "no file of durations"),
+        ("[]", "not a file of durations"),
         ("{", "is not JSON"),
     ] {
         fs::write(&file, text).unwrap();
@@ -101,7 +101,7 @@ fn an_estimate_names_its_path_and_what_it_assumes() {
         "each[0]",
         "step by step:  8.04 s",
         "a round trip to the model takes 2.00 s (`--round-trip`)",
-        "the condition of `last` holds",
+        "the condition of `last` is true",
     ] {
         assert!(text.contains(expected), "`{expected}` is not in {text}");
     }

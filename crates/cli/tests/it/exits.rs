@@ -116,11 +116,11 @@ fn statuses() {
         "--max-parallel",
     );
     for (flag, value, says) in [
-        ("--attempts", "0", "from 1 on"),
-        ("--max-parallel", "-1", "from 1 on"),
-        ("--timeout", "0", "no time at all"),
-        ("--step-timeout", "soon", "`soon` is no time"),
-        ("--retry-delay", "5x", "`x` is no unit"),
+        ("--attempts", "0", "at least 1"),
+        ("--max-parallel", "-1", "at least 1"),
+        ("--timeout", "0", "more than zero"),
+        ("--step-timeout", "soon", "`soon` is not a time"),
+        ("--retry-delay", "5x", "`x` is not a unit"),
         ("--dialect", "nativ", "a similar value exists: 'native'"),
         ("--var", "=1", "has no name"),
         ("--vars", "missing.json", "cannot read `missing.json`"),
@@ -225,8 +225,8 @@ fn a_gateway_that_would_serve_nothing_is_refused() {
             .collect();
         check(&plan("ok"), &args, 2, "", says);
     };
-    let plain = |flag: &str| format!("`{flag}` has no place in `--mode plain`");
-    let search = |flag: &str| format!("`{flag}` has no place in `--mode search`");
+    let plain = |flag: &str| format!("`{flag}` cannot be used with `--mode plain`");
+    let search = |flag: &str| format!("`{flag}` cannot be used with `--mode search`");
     serve("--mode plain --simulate tools.json", &plain("--simulate"));
     serve("--mode plain --workspace .", &plain("--workspace"));
     serve("--mode search --with-plans", &search("--with-plans"));

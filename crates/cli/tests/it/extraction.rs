@@ -256,7 +256,7 @@ fn a_missing_model_is_named() {
     let log = stderr(&output);
     for expected in [
         "there is no model that could extract data in `bill`",
-        "note: no model extracts data: no model is named",
+        "note: data extraction is disabled: no model is named",
         "PLANWRIGHT_MODEL",
     ] {
         assert!(log.contains(expected), "{log}");

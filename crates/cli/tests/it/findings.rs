@@ -1,7 +1,7 @@
-//! Every finding that a check makes, from `tests/golden/findings/CODE-what.json`, each beside its snapshot.
+//! Every diagnostic of a check, from `tests/golden/findings/CODE-what.json`, each with a snapshot.
 //!
 //! A case is `{"dialect", "plan", "tools", "library", "given", "policy"}`; `text` stands in place of `plan`
-//! where the layout counts, and with `"run": true` the plan is run as well. Only the plan must be there.
+//! if the layout matters, and with `"run": true` the plan is run as well. Only the plan is required.
 
 use std::fmt::Write;
 use std::fs;
@@ -114,7 +114,7 @@ fn check_style(finding: &Diagnostic, inspection: &Inspection, blame: &mut impl F
 
 /// Returns true if `pointer` exists in the JSON `text`, or in the JSON that a text inside of it holds.
 fn leads_somewhere(text: &str, pointer: &str) -> bool {
-    // A text in lines is no JSON; its pointers lead to what is made of it.
+    // A text in lines is not JSON; its pointers refer to the parsed plan.
     if !text.trim_start().starts_with(['{', '[']) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! Guards from outside: flags, `planwright.toml`, what is shown, what holds when a run goes on.
+//! Guards end to end: flags, `planwright.toml`, output, and limits of a resumed run.
 
 use std::fs;
 use std::path::Path;
@@ -166,7 +166,7 @@ fn large_values_are_trimmed_only_when_they_are_shown() {
         "{\"rows\":[1"
     );
     assert_eq!(trimmed["output"]["big"]["$trimmed"]["bytes"], 48);
-    // It was handed on, and kept, as a whole.
+    // It was passed on and stored untrimmed.
     let id = trimmed["run"].as_str().unwrap();
     let again = report(&run(folder.path(), &["resume", id, "--format", "json"], 0));
     assert_eq!(again["steps"][2]["output"], output);
@@ -190,7 +190,7 @@ fn large_values_are_trimmed_only_when_they_are_shown() {
     );
     assert!(!lines.contains("12]"), "{lines}");
     let text = stdout(&run(folder.path(), &events[..4], 0));
-    assert!(text.contains("… cut here"), "{text}");
+    assert!(text.contains("… trimmed at"), "{text}");
 }
 
 #[test]

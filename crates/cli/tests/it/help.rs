@@ -60,7 +60,7 @@ fn commands_are_listed_by_subject() {
       create       Let a model write a plan for a goal
       ask          Answer a question with the available tools
       chat         Chat with a model that can call the tools, and write and run plans
-      dates        Resolve a phrase of time: `last week`, `October 1st to October 10th`, `3 days ago`
+      dates        Resolve a date phrase: `last week`, `October 1st to October 10th`, `3 days ago`
 
     Servers and tools:
       servers      List, test or add MCP servers
@@ -79,7 +79,7 @@ fn commands_are_listed_by_subject() {
       init         Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is
                    none, which is trusted
       config       Show the effective configuration and its origins
-      doctor       Check what commands here depend on: configuration, store, servers, model. Starts the
+      doctor       Check the environment of commands: configuration, store, servers, model. Starts the
                    servers
       completions  Print a script that completes commands, flags, and the names of plans, runs, steps
                    and tools in a shell
@@ -92,7 +92,7 @@ fn commands_are_listed_by_subject() {
           --color <WHEN>  Use of colours: auto, always, never [default: auto]
           --no-pager      Print long output at once. Else `PAGER` shows what is longer than the
                           terminal, or `less`
-          --log <WHAT>    Log to standard error: a level, or parts with levels, such as
+          --log <WHAT>    Log to standard error: a level, or targets with levels, such as
                           `warn,planwright=debug`; `PLANWRIGHT_LOG` by default
 
     `planwright help COMMAND` explains a command, `planwright man` prints the manual.

@@ -30,7 +30,7 @@ fn files_to_begin_with() {
         stdout(&output)
     );
 
-    // What is there stays.
+    // Existing files are not changed.
     fs::write(path.join(".mcp.json"), "{}").unwrap();
     let output = give(&["init"]);
     assert_eq!(
@@ -38,7 +38,7 @@ fn files_to_begin_with() {
         ("planwright.toml\n", Some(0))
     );
     assert!(
-        stderr(&output).contains("`.mcp.json` was there already"),
+        stderr(&output).contains("`.mcp.json` already exists"),
         "{}",
         stderr(&output)
     );
@@ -47,7 +47,7 @@ fn files_to_begin_with() {
     let output = give(&["init"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("`planwright.toml` is there already"),
+        stderr(&output).contains("`planwright.toml` already exists"),
         "{}",
         stderr(&output)
     );

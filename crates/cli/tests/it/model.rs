@@ -186,7 +186,7 @@ fn answers_are_recorded_and_heard_again() {
     // What is recorded is not lost to another recording.
     let output = run(create(folder.path(), &model).env("OPENAI_API_KEY", KEY));
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).starts_with("error: `script.json` is there already\n"));
+    assert!(stderr(&output).starts_with("error: `script.json` already exists\n"));
     assert_eq!(server.asked().len(), 1);
 }
 
@@ -274,7 +274,7 @@ fn failures_of_a_provider_are_reported() {
         "{log}"
     );
     assert!(
-        log.contains("hint: look at the key in `OPENAI_API_KEY`"),
+        log.contains("hint: check the key in `OPENAI_API_KEY`"),
         "{log}"
     );
 }
@@ -290,7 +290,7 @@ fn a_gateway_starts_without_an_optional_model() {
     let log = stderr(&output);
     assert!(output.status.success(), "{log}");
     assert!(
-        log.contains("no plans are written here: there is no key for `openai`"),
+        log.contains("plan creation is disabled: there is no key for `openai`"),
         "{log}"
     );
     let output = run(command.args(["--model", "openai:a"]));

@@ -124,7 +124,7 @@ fn a_check_starts_nothing_whose_tools_are_known() {
     let (started, messages) = scene.starts("tools", 0);
     assert_eq!(started, "");
     assert!(
-        messages.contains("the tools of `a`, `b`, `c` are those that were listed up to"),
+        messages.contains("the tools of `a`, `b`, `c` were listed up to"),
         "{messages}"
     );
     assert!(messages.contains("`--refresh`"), "{messages}");
@@ -198,7 +198,7 @@ fn a_run_is_checked_against_the_tools_of_the_running_server() {
     assert_eq!(started, "");
     assert!(messages.contains("PW0502"), "{messages}");
     assert!(
-        messages.contains("note: the tools of `a` are those that were listed up to"),
+        messages.contains("note: the tools of `a` were listed up to"),
         "{messages}"
     );
     // A tool that is gone may be at another server now.
@@ -310,7 +310,7 @@ fn a_call_of_a_tool_that_has_changed_is_not_sent() {
     fs::write(scene.path().join("a.json"), r#"{"tools": []}"#).unwrap();
     let (_, messages) = scene.asks(&answers, &approved, 1);
     assert!(
-        messages.contains("the server `a` does not list `one` any more"),
+        messages.contains("the server `a` no longer lists `one`"),
         "{messages}"
     );
 }
@@ -382,7 +382,7 @@ fn a_user_marks_parameters_of_other_peoples_servers() {
         scene
             .starts(check, 2)
             .1
-            .contains("a project cannot say which parameters take references")
+            .contains("a project cannot make parameters sharable")
     );
     fs::remove_file(scene.path().join("planwright.toml")).unwrap();
     let own = scene.path().join(".config/planwright");

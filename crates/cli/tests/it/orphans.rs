@@ -1,4 +1,4 @@
-//! Servers end with the process that started them, and a run that goes on minds those that have not.
+//! Servers end with the process that started them, and a resumed run checks for those that have not.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -138,7 +138,7 @@ fn a_server_that_ends_takes_its_children_with_it() {
 fn a_retry_at_once_makes_one_effect() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    // The server of the process that is killed would come to it while the second one is at it.
+    // The server of the killed process would execute the call while the second process does.
     let recorder = set_up(path, &json!({"delay_ms": 1000}));
     let id = killed(path, &recorder);
     let output = resume(path, &id, &["--retry", "pay"]);
@@ -173,7 +173,7 @@ fn a_retry_minds_a_server_that_is_left() {
         left.id()
     );
 
-    // Without a retry nothing is called twice: the run goes on as far as it can.
+    // Without a retry nothing is called twice: the run continues as far as possible.
     let output = resume(path, &id, &[]);
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
     assert!(
@@ -185,7 +185,7 @@ fn a_retry_minds_a_server_that_is_left() {
     let output = resume(path, &id, &["--retry", "pay"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let refused = format!(
-        "error: {running}, so the call of `pay` may not be over\n  \
+        "error: {running}, so the call of `pay` may still be in progress\n  \
          hint: wait until it has ended, or kill it: `--kill-servers`\n"
     );
     assert!(stderr(&output).ends_with(&refused), "{}", stderr(&output));

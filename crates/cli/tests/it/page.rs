@@ -190,7 +190,7 @@ fn the_death_of_a_process_is_shown() {
             break;
         }
     }
-    // The page opens while the call is made, and nothing is stored from then on.
+    // The page opens while the call is made, and nothing is stored after that.
     let page = ServedPage::start(folder, &["--servers", "prod.json"]);
     let mut stream = page.get(&format!("events?run={id}"));
     let mut next = |status: &str| loop {

@@ -300,7 +300,7 @@ fn a_server_that_is_reached_in_another_way_asks_as_a_whole() {
     scene.write("mcp.json", &scene.servers("other.json"));
     let log = scene.asks();
     assert!(
-        log.contains("the server `shop` is reached in another way than the one that was pinned"),
+        log.contains("the command or address of the server `shop` changed since it was pinned"),
         "{log}"
     );
     let shown = scene.changed();
@@ -383,7 +383,7 @@ fn the_policy_says_what_holds() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("changed since it was pinned"));
 
-    // Nothing is kept, so nothing is compared.
+    // Nothing is stored, so nothing is compared.
     let scene = Scene::new();
     scene.runs();
     scene.offer(&json!([pay("other")]));

@@ -12,7 +12,7 @@ fn a_run_is_decided_and_resumed_from_another_machine() {
     let database = PostgresDatabase::create().unwrap();
     let machines = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let tools = json!({"tools": {
-        "look": {"annotations": {"readOnlyHint": true}, "value": {"amount": 3}},
+        "look": {"annotations": {"readOnlyHint": true}, "returns": {"amount": 3}},
         "pay": {"annotations": {"destructiveHint": true}, "echo": true}
     }});
     let plan = json!({"name": "payment", "steps": [

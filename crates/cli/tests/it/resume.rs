@@ -1,4 +1,4 @@
-//! Runs that go on: after a failure, with another plan, with tools that have changed.
+//! Resumed runs: after a failure, with another plan, with changed tools.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -60,7 +60,7 @@ fn a_failed_run_goes_on_when_the_cause_is_mended() {
     assert_eq!(code, Some(1));
     assert_eq!(calls(&first), ["a", "b"]);
     let id = first["run"].as_str().unwrap();
-    // As long as nothing is mended it fails again, and `a` stays done.
+    // Without a fix it fails again, and `a` is not repeated.
     let (code, again, _) = resume(path, id, &[]);
     assert_eq!(code, Some(1));
     assert_eq!(calls(&again), ["a", "b", "b"]);
@@ -283,7 +283,7 @@ fn choices_that_make_no_sense() {
     for (choice, message) in [
         (
             &["--retry", "a"][..],
-            "`a` has succeeded, and what is done stays done\n  hint: a plan that changes the step runs it again: `--plan FILE`",
+            "`a` has succeeded and cannot be changed\n  hint: a plan that changes the step runs it again: `--plan FILE`",
         ),
         (
             &["--skip", "bb"],
@@ -295,7 +295,7 @@ fn choices_that_make_no_sense() {
         ),
         (
             &["--skip", "b", "--retry", "b"],
-            "two things are said about `b`",
+            "`b` has two conflicting choices",
         ),
     ] {
         let mut arguments = vec!["resume", id];
@@ -322,7 +322,7 @@ fn a_tool_that_has_changed_is_reported() {
     let (_, _, log) = resume(path, id, &[]);
     assert_eq!(
         log,
-        "warning: the tool `simulated.two` is not what it was when the run went on last: the schema of its arguments changed\n"
+        "warning: the tool `simulated.two` changed since the run was last in progress: the schema of its arguments\n"
     );
     // After the decision, the outcome is known.
     let (_, _, log) = resume(path, id, &[]);
@@ -337,7 +337,7 @@ fn a_run_that_cannot_be_stored_does_not_start() {
     tools(path, &json!({"one": {"echo": true}, "two": {"echo": true}}));
     fs::write(
         path.join("text.db"),
-        "this is no database, and never was one: not by any means",
+        "this is not a database, and never was one: not by any means",
     )
     .unwrap();
     for (store, message, status) in [
@@ -455,7 +455,7 @@ fn a_run_that_is_done_starts_nothing() {
     tools(path, &json!({"one": {"echo": true}, "two": {"returns": 2}}));
     let (code, first) = run(path);
     assert_eq!(code, Some(0));
-    // Not even the tools have to be there any more.
+    // The tools need not exist any longer.
     fs::remove_file(path.join("tools.json")).unwrap();
     let (code, again, log) = resume(path, first["run"].as_str().unwrap(), &[]);
     assert_eq!((code, log.as_str()), (Some(0), ""));
@@ -485,7 +485,7 @@ fn a_handled_failure_is_retried_only_on_request() {
     let (code, retried, _) = resume(path, id, &["--retry", "b"]);
     assert_eq!(code, Some(0));
     assert_eq!(calls(&retried), ["a", "b", "b"]);
-    // It was kept, so it is not made a third time.
+    // It was stored, so it is not made a third time.
     let (_, after, _) = resume(path, id, &[]);
     assert_eq!(calls(&after), ["a", "b", "b"]);
     assert_eq!(after["output"]["b"], 2);
@@ -544,7 +544,7 @@ fn results_of_an_mcp_cli_plan_stay_whole_through_two_failures() {
     let (code, first) = run(path);
     assert_eq!(code, Some(1));
     let id = first["run"].as_str().unwrap();
-    // The third step is mended, the fourth is not: a second failure.
+    // The third step is fixed, the fourth is not: a second failure.
     give(json!({"cases": [{"when": {"n": 3}, "echo": true}, {"fails": "not yet"}]}));
     let (code, second, _) = resume(path, &id[..8], &[]);
     assert_eq!(code, Some(1));
@@ -569,7 +569,7 @@ fn results_of_an_mcp_cli_plan_stay_whole_through_two_failures() {
 }
 
 /// The disk is full in the middle: no file may grow beyond a size that a run of 300 large values does not fit into. The signal that the system
-/// sends then must not end the process without a word.
+/// sends then must not end the process silently.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_ends_the_run_and_loses_nothing() {
@@ -613,7 +613,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     let first = json_report(&output);
     assert_eq!(first["status"], "failed");
     let id = first["run"].as_str().unwrap();
-    // With room again, it goes on from the last thing that was kept.
+    // With free space again, it resumes from the last stored entry.
     let (code, whole, _) = resume(path, id, &["--store", "full.db"]);
     assert_eq!(code, Some(0));
     let value = format!("{}-", 299).repeat(5000);

@@ -1,4 +1,4 @@
-//! Runs that are kept are things to look at.
+//! Commands about stored runs.
 
 mod diff;
 mod exchange;

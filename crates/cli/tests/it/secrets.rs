@@ -174,7 +174,7 @@ fn missing_secrets_are_reported_before_any_call() {
     assert_eq!(
         stderr(&output),
         format!(
-            "error: the plan cannot be given what it needs from outside\n  hint: `env.TOKEN`: the variable `TOKEN` is not \
+            "error: external values of the plan are missing\n  hint: `env.TOKEN`: the variable `TOKEN` is not \
              set to text\n  hint: `secrets.KEY`: the file `{}` holds fewer than 4 bytes, too few to be \
              distinguished from other text and redacted\n",
             key.display()
@@ -200,7 +200,7 @@ fn a_project_cannot_give_out_what_its_user_did_not() {
         ),
         (
             "[secrets.MINE]\nenv = \"MINE\"\ntools = [\"fake.*\"]\n",
-            "a project cannot say where the secret `MINE` is",
+            "a project cannot define the source of the secret `MINE`",
         ),
     ] {
         fs::write(project.join("planwright.toml"), own).unwrap();

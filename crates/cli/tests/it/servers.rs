@@ -128,7 +128,7 @@ fn a_server_that_is_added_is_trusted_with_its_file() {
     assert!(tools.starts_with("fake:\n"), "{tools}");
     let (exit, _, error) = run(path, &command);
     assert_eq!(exit, Some(2));
-    assert!(error.contains("it has a server `fake` already"), "{error}");
+    assert!(error.contains("it already has a server `fake`"), "{error}");
     let (exit, ..) = run(
         path,
         &[

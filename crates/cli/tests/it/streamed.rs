@@ -150,7 +150,7 @@ impl Place {
             .unwrap()
     }
 
-    /// The run decides the same again, and people can look at it; what it came to.
+    /// Checks that the run replays identically and can be shown. Returns its report.
     fn replayed(&self, processes: usize) -> RunSummary {
         let replayed = StoredRun::read(&self.store(), RUN)
             .unwrap()

@@ -40,7 +40,7 @@ fn tokens_are_made_listed_and_taken_back() {
     assert_eq!(again.status.code(), Some(2));
     assert_eq!(
         stderr(&again),
-        "error: `ada` has a token already\n  hint: take it back with `planwright token revoke ada`, or choose another name\n"
+        "error: `ada` already has a token\n  hint: revoke it with `planwright token revoke ada`, or choose another name\n"
     );
     assert!(token(folder, &["revoke", "ada"]).status.success());
     let output = token(folder, &["list"]);

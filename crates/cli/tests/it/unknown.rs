@@ -1,4 +1,4 @@
-//! Calls whose outcome is unknown: they are sent once, and a run that goes on does not repeat them unasked.
+//! Calls whose outcome is unknown: they are sent once, and a resumed run does not repeat them unless a person asks for it.
 #![cfg(unix)]
 
 use std::fs;
@@ -168,7 +168,7 @@ fn all_unknown_calls_are_decided_at_once() {
     );
 }
 
-/// The command that is printed last is one that goes on.
+/// The printed hint is a command that resumes the run.
 #[test]
 fn the_way_out_is_a_command_that_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -187,7 +187,7 @@ fn the_way_out_is_a_command_that_goes_on() {
         .output()
         .unwrap();
     assert!(
-        stderr(&output).contains("go on with `planwright resume"),
+        stderr(&output).contains("resume with `planwright resume"),
         "{}",
         stderr(&output)
     );

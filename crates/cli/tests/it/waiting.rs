@@ -82,7 +82,7 @@ fn the_calls_of_all_runs_are_listed() {
     assert_eq!(runs, [[&*second; 3], [&*first; 3]].concat());
     assert_eq!(calls[0]["args"], json!({"amount": 3, "to": "it's me"}));
     run_program(path, &["reject", &second]);
-    // A call that is decided does not wait, even before its run goes on.
+    // A call that is decided does not wait, even before its run is resumed.
     let shown = stdout(&run_program(path, &["waiting"])).replace(&first[..8], "RUN");
     let digest = regex::Regex::new("digest: [0-9a-f]+").unwrap();
     insta::assert_snapshot!(digest.replace_all(&shown, "digest: DIGEST"), @r#"
@@ -160,18 +160,14 @@ fn several_calls_are_decided_at_once() {
         (
             &[run_id, "pay[*]"][..],
             &items[..1],
-            "no digest stands for the call of `pay[1]`",
+            "there is no digest for the call of `pay[1]`",
         ),
         (
             &[run_id, "pay[0]", "refund"],
             &items,
-            "does not stand for any of these calls",
+            "is not that of any of these calls",
         ),
-        (
-            &[run_id, "refund"],
-            &items[..1],
-            "does not stand for this call",
-        ),
+        (&[run_id, "refund"], &items[..1], "is not that of this call"),
         (&[run_id, "p[*]"], &items, "no call of `p[*]` waits"),
         (
             &[run_id],
@@ -212,7 +208,7 @@ fn other_arguments_are_for_one_call() {
     let output = run_program(path, &["approve", &id, "--args", "{}"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).starts_with("error: `--args` is for one call, and 3 wait here"),
+        stderr(&output).starts_with("error: `--args` applies to one call, but 3 are waiting"),
         "{}",
         stderr(&output)
     );

@@ -24,7 +24,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     fs::write(folder.join(name), text).unwrap();
 }
 
-/// A check that goes on, and the lines that it prints.
+/// A running `check --watch`, and the lines that it prints.
 pub(crate) struct Watching {
     process: Child,
     lines: BufReader<ChildStdout>,

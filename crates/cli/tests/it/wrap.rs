@@ -286,18 +286,14 @@ fn nothing_is_touched_that_cannot_be_changed() {
         &["wrap", "c.json"],
         "`c.json` cannot be changed: it is not JSON: unterminated object on line 1 column 16",
     );
-    check(
-        "{}",
-        &["wrap", "c.json"],
-        "there are no servers to stand in front of",
-    );
+    check("{}", &["wrap", "c.json"], "there are no servers to wrap");
     check("{}", &["wrap", "cursor"], ".cursor/mcp.json");
-    check("{}", &["wrap", "cursr"], "the clients that are known are");
+    check("{}", &["wrap", "cursr"], "known clients are");
     check("{}", &["wrap", "gone.json"], "cannot read `gone.json`");
     check(
         r#"{"mcpServers": {"planwright": {"command": "mine"}, "a": {"command": "a"}}}"#,
         &["wrap", "c.json"],
-        "it has another server that is called `planwright`",
+        "it has another server named `planwright`",
     );
 }
 
@@ -481,7 +477,7 @@ fn a_project_makes_things_stricter_only() {
     let output = wrap_in_project(&machine, &["claude-code"]);
     let text = stdout(&output);
     assert!(
-        text.contains("  not taken over: `mcp__time` in `.claude/settings.json` (a project's file cannot say that time.* need not ask)\n"),
+        text.contains("  not copied: `mcp__time` in `.claude/settings.json` (a project's file cannot waive approval for time.*)\n"),
         "{text}"
     );
     let own = ".config/planwright/planwright.toml";

@@ -166,7 +166,7 @@ impl Tool {
             ("name", Value::Text(self.name.clone())),
             ("title", text(&self.title)),
             ("description", text(&self.description)),
-            // Servers may list keys in another order at each start; that is no change of the tool.
+            // Servers may list keys in another order at each start; that is not a change of the tool.
             ("input_schema", sorted(self.input.as_value())),
             ("output_schema", sorted(self.output.as_value())),
             ("annotations", stated(self.hints)),

@@ -384,7 +384,7 @@ impl StageRule {
             .map(|(stage, _)| format!("`{stage}`"))
             .collect();
         let help = if others.is_empty() {
-            "no stage has it: do without the tool".to_owned()
+            "no stage has this tool".to_owned()
         } else {
             format!("move to the stage {} first", others.join(" or "))
         };

@@ -23,7 +23,7 @@ pub fn check(plan: Plan, context: &CheckContext<'_>) -> (Option<CheckedPlan>, Di
     check_as(PlanRole::Main, plan, context)
 }
 
-/// Checks `plan` without its inputs: they are given when it runs, so none is missing. Returns diagnostics alone, since a plan
+/// Checks `plan` without its inputs, which are provided when it runs. Returns only diagnostics, since a plan
 /// without its inputs cannot run.
 pub fn check_without_inputs(plan: Plan, context: &CheckContext<'_>) -> Diagnostics {
     let (_, diagnostics) = check_as(PlanRole::Template, plan, context);
@@ -66,7 +66,7 @@ fn check_flow(
         ..FlowContext::new(policy, &context.policy.releases)
     };
     let mut report = flow::analyze(&plan, context_of_flow);
-    // The plan has them among its warnings.
+    // These diagnostics become warnings of the plan.
     for diagnostic in std::mem::take(&mut report.diagnostics) {
         found.push(diagnostic);
     }

@@ -124,13 +124,13 @@ impl Catalog {
                 "it needs no approval, and did when the plan was checked"
             }
         } else if here.origin != tool.origin {
-            "its server is another program or address"
+            "the command or address of its server changed"
         } else if here.annotations != tool.annotations {
-            "its effects are others"
+            "its effects changed"
         } else if here.sharable != tool.sharable {
-            "its sharable parameters are others"
+            "its sharable parameters changed"
         } else if here.definition_digest() != tool.definition_digest() {
-            "its definition is another one"
+            "its definition changed"
         } else {
             return None;
         };
@@ -197,19 +197,19 @@ mod tests {
             ),
             (
                 |tool| tool.origin = "evil".into(),
-                "its server is another program or address",
+                "the command or address of its server changed",
             ),
             (
                 |tool| tool.annotations.destructive = false,
-                "its effects are others",
+                "its effects changed",
             ),
             (
                 |tool| tool.description = Some("Pays.".into()),
-                "its definition is another one",
+                "its definition changed",
             ),
             (
                 |tool| tool.input = Schema::from_value(Value::from(false)),
-                "its definition is another one",
+                "its definition changed",
             ),
         ];
         for (change, reason) in changes {

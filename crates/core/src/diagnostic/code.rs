@@ -34,12 +34,12 @@ codes! {
     TooLarge = "PW0002", "the text is too large";
     TooDeep = "PW0003", "the text is nested too deeply";
     DuplicateKey = "PW0004", "an object has a key twice";
-    LoneSurrogate = "PW0005", "an escape stands for no character";
+    LoneSurrogate = "PW0005", "an escape sequence is invalid";
     NumberOutOfRange = "PW0006", "a number cannot be stored as it is written";
     NotUtf8 = "PW0007", "the text is not UTF-8";
 
-    UnknownDialect = "PW0101", "the text has the shape of no dialect";
-    AmbiguousDialect = "PW0102", "the text has the shape of several dialects";
+    UnknownDialect = "PW0101", "the text matches no dialect";
+    AmbiguousDialect = "PW0102", "the text matches several dialects";
     MissingField = "PW0103", "a field is missing";
     WrongFieldType = "PW0104", "a field has the wrong type";
     UnknownField = "PW0105", "a field is not known";
@@ -48,7 +48,7 @@ codes! {
     InvalidFieldValue = "PW0108", "a field has a value that is not allowed";
     InvalidId = "PW0109", "an id is blank or reserved";
     MalformedLine = "PW0110", "a line cannot be read";
-    ReadAs = "PW0111", "the text is read as something that it does not say";
+    ReadAs = "PW0111", "the text was read with an assumption";
 
     UnknownTool = "PW0201", "a tool is not known";
     AmbiguousTool = "PW0202", "several servers offer a tool of that name";
@@ -64,13 +64,13 @@ codes! {
     LaterStep = "PW0302", "a reference points to a later step";
 
     MalformedReference = "PW0401", "a reference is malformed";
-    ImpossiblePath = "PW0402", "a path leads nowhere";
+    ImpossiblePath = "PW0402", "a path does not exist";
     MixedOperators = "PW0403", "a reference mixes operators";
     OutOfScope = "PW0404", "a name is not available here";
     InvalidExpression = "PW0405", "an expression is malformed";
     UnlistedPath = "PW0406", "a path leads to a field that the schema does not list";
-    UnwrittenSlot = "PW0407", "a slot is read that nothing fills";
-    UnseenPath = "PW0408", "a path leads to what no answer of the tool had";
+    UnwrittenSlot = "PW0407", "a slot is read but never written";
+    UnseenPath = "PW0408", "a path reads a field that no answer of the tool had";
 
     InvalidLiteral = "PW0501", "a value does not fit the schema";
     MissingArgument = "PW0502", "a required argument is missing";
@@ -95,12 +95,12 @@ codes! {
     UnusedInput = "PW0801", "an input is never read";
     CompetingWriters = "PW0802", "two steps write the same slot";
 
-    Unprintable = "PW0901", "a dialect cannot say something";
+    Unprintable = "PW0901", "a dialect cannot express something";
 
     UntrustedArgument = "PW1001", "an untrusted value reaches a guarded parameter";
-    PrivateArgument = "PW1002", "a private value reaches a parameter that leaves";
+    PrivateArgument = "PW1002", "a private value reaches an egress parameter";
     UntrustedDecision = "PW1003", "an untrusted value decides a guarded call";
-    UnusedFlowRule = "PW1004", "a flow rule covers nothing";
+    UnusedFlowRule = "PW1004", "a flow rule matches nothing";
 }
 
 impl Code {

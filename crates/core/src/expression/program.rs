@@ -345,7 +345,7 @@ pub(super) fn each_part(tree: &mut Tree, visit: &mut dyn FnMut(&mut Tree)) {
     }
 }
 
-/// Names at the beginning of a path that are no steps.
+/// Names at the beginning of a path that are not steps.
 pub(super) const ROOTS: &[&str] = &[
     "inputs", "vars", "slots", "steps", "results", "item", "index", "last", "env", "secrets",
     "true", "false", "null", "in",

@@ -133,7 +133,7 @@ impl Loop {
         }
     }
 
-    /// Returns true if the loop also goes over the keys of an object. These have no order, and are no items to group.
+    /// Returns true if the loop also goes over the keys of an object. These have no order, and are not items to group.
     pub(crate) fn takes_objects(self) -> bool {
         !matches!(self, Self::SortBy | Self::GroupBy)
     }

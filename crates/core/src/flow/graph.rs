@@ -364,7 +364,7 @@ impl LabelGraph {
         self.node(node).map(|node| node.flags).unwrap_or_default()
     }
 
-    /// Returns a search for sources and ways that visits at most so many nodes. All labels must be
+    /// Returns a search for sources and paths that visits a limited number of nodes. All labels must be
     /// [propagated](Self::propagate).
     pub(super) fn search(&self, visits_left: usize) -> GraphSearch<'_> {
         GraphSearch {

@@ -48,7 +48,7 @@ impl<'a> OutputRules<'a> {
             untrusted: covering(&policy.untrusted),
             trusted: covering(&policy.trusted),
             private: covering(&policy.private),
-            // Stated by the server; the default of MCP is no statement.
+            // Stated by the server; the default of MCP is not a statement.
             open_world: tool.hints.open_world == Some(true),
         }
     }
@@ -104,7 +104,7 @@ impl<'a> OutputRules<'a> {
         rules.any(|rule| rule.pattern.covers_field(path))
     }
 
-    /// Returns the label of a value at `path` that is no object by its schema. A rule that spells a path into it says that it
+    /// Returns the label of a value at `path` that is not an object by its schema. A rule that spells a path into it says that it
     /// may be one.
     fn scalar(&self, path: &[Arc<str>]) -> Flags {
         let here = self.flags(path);

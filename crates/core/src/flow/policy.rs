@@ -181,7 +181,7 @@ pub struct FlowPattern {
     field: Vec<Arc<str>>,
 }
 
-/// The reason why a text is no flow pattern.
+/// The reason why a text is not a flow pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPatternError {
     text: String,
@@ -336,7 +336,7 @@ impl fmt::Display for FlowPatternError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no pattern of a flow rule: {}",
+            "`{}` is not a pattern of a flow rule: {}",
             self.text, self.reason
         )
     }

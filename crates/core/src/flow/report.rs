@@ -302,7 +302,7 @@ pub struct FlowReport {
     pub output: ValueLabels,
     /// The sources of what the plan's output selects.
     pub output_sources: FlowSources,
-    /// True if the plan's output may contain an untrusted text: one that is no constant of a schema. A planner that reads
+    /// True if the plan's output may contain an untrusted text: one that is not a constant of a schema. A planner that reads
     /// such an output is exposed.
     pub exposes: bool,
     /// The results of an earlier plan of the run that the analysis knew of, with their labels.

@@ -84,7 +84,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Creates a policy of so many attempts.
+    /// Creates a policy with this number of attempts.
     pub fn new(attempts: NonZeroU32) -> Self {
         let mut is_stated = [false; RETRY_FIELDS.len()];
         if let Some(first) = is_stated.first_mut() {

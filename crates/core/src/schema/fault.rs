@@ -72,9 +72,9 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
             "a `$ref` leads out of it or to nothing in it".to_owned()
         }
         ValidationErrorKind::Format { format } => {
-            format!("`{part}` at `{path}` is no valid {format}")
+            format!("`{part}` at `{path}` is not a valid {format}")
         }
-        _ if path.is_empty() => format!("`{part}` is no schema"),
+        _ if path.is_empty() => format!("`{part}` is not a schema"),
         _ => format!("`{part}` cannot stand at `{path}`"),
     }
 }
@@ -298,7 +298,7 @@ fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
         Kind::Type { kind } => wrong_kind(value, &kind_words(kind)),
         // The allowed values would reveal much about the secret.
         Kind::Enum { .. } | Kind::Constant { .. } if matches!(value, Quote::Hidden) => {
-            format!("{value} is none of those that are allowed")
+            format!("{value} is not an allowed value")
         }
         Kind::Enum { options } => {
             let options = options.as_array().map_or(&[][..], Vec::as_slice);
@@ -320,7 +320,7 @@ fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
         Kind::ExclusiveMinimum { limit } => format!("{value} is not more than `{limit}`"),
         Kind::ExclusiveMaximum { limit } => format!("{value} is not less than `{limit}`"),
         Kind::MultipleOf { multiple_of } => {
-            format!("{value} is no multiple of `{multiple_of}`")
+            format!("{value} is not a multiple of `{multiple_of}`")
         }
         Kind::MinLength { limit } => {
             format!("{value} is shorter than {}", count(*limit, "character"))
@@ -351,7 +351,7 @@ fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
             )
         }
         Kind::FalseSchema => "no value is allowed here".to_owned(),
-        Kind::Not { .. } => format!("{value} is a value that is ruled out"),
+        Kind::Not { .. } => format!("{value} is excluded"),
         Kind::OneOfMultipleValid { .. } => {
             format!("{value} fits more than one of the alternatives")
         }

@@ -143,7 +143,7 @@ impl LookupFailure {
     }
 }
 
-/// Returns the part that `segment` selects, if the type lists it and is no union.
+/// Returns the part that `segment` selects, if the type lists it and is not a union.
 fn listed<'t>(from: &'t Type, segment: &Segment) -> Option<&'t Type> {
     let part = match (from, segment) {
         (Type::Object(object), Segment::Key(key)) => &object.properties.get(key)?.shape,

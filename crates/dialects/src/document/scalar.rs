@@ -220,7 +220,7 @@ impl JsonReader<'_> {
         Ok(kind)
     }
 
-    /// Reports a word of a text in lines that is no value, and reads it as what it probably stands for, so that no other
+    /// Reports a word of a text in lines that is not a value, and reads it as what it probably stands for, so that no other
     /// fault is reported for it.
     fn bare_word(&mut self, place: Place, start: usize, word: &str) -> ItemKind {
         let rest = &self.text[self.at..];
@@ -335,7 +335,7 @@ fn number_help(written: &str) -> &'static str {
     } else if unsigned.ends_with('.') {
         "write a digit after the point"
     } else if unsigned.len() > 1 && unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
-        "leave out the leading zeros, or put it in double quotes if it is no quantity"
+        "leave out the leading zeros, or put it in double quotes if it is not a quantity"
     } else {
         "put text in double quotes"
     }

@@ -208,7 +208,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     })
 }
 
-/// Synonyms of field names in the dialects of tool calls. Fields of different units are no synonyms: a name must not
+/// Synonyms of field names in the dialects of tool calls. Fields of different units are not synonyms: a name must not
 /// turn seconds into milliseconds.
 const SYNONYMS: &[&[&str]] = &[
     &[

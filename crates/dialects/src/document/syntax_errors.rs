@@ -115,12 +115,12 @@ impl JsonReader<'_> {
     pub(super) fn report_trailing_text(&mut self, root: Place) {
         let rest = self.text[self.at..].trim_end();
         let first_line = rest.lines().next().unwrap_or_default().trim_end();
-        let message = format!("after the value comes more text: {}", quote(first_line));
+        let message = format!("unexpected text after the value: {}", quote(first_line));
         let end = self.at + rest.len();
         let help = if rest.starts_with('{') {
-            "one text holds one value: put several into one list, with commas between them"
+            "a text contains one value: put several values into a list"
         } else {
-            "one text holds one value"
+            "a text contains one value"
         };
         self.report_structure(root, self.at, end, message, help);
     }
@@ -130,9 +130,9 @@ impl JsonReader<'_> {
             let (word, end) = open.kind.name_and_end();
             let message = format!("{word} is never closed");
             let help = match stack.len() {
-                1 => format!("add `{end}` where it ends"),
+                1 => format!("add `{end}` at its end"),
                 count => format!(
-                    "add `{end}` where it ends; {} around it {} open too",
+                    "add `{end}` at its end; {} around it {} not closed either",
                     count - 1,
                     if count == 2 { "is" } else { "are" }
                 ),
@@ -260,7 +260,8 @@ impl JsonReader<'_> {
         match *fault {
             StringFault::Control(at, character) => {
                 let escape = escape_of(character);
-                let message = "a text holds a control character that is not escaped".to_owned();
+                let message =
+                    "a string contains a control character that is not escaped".to_owned();
                 let help = format!("write `{escape}`");
                 let edits = controls.iter().filter(|_| self.is_lenient()).cloned();
                 let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);

@@ -147,7 +147,7 @@ fn faults_of_the_structure() {
     check_diagnostics(
         "{\"a\": [1, 2",
         &[
-            "PW0001 /a <[> the list is never closed | add `]` where it ends; 1 around it is open too",
+            "PW0001 /a <[> the list is never closed | add `]` at its end; 1 around it is not closed either",
         ],
     );
     check_diagnostics(
@@ -178,7 +178,7 @@ fn faults_of_the_structure() {
     check_diagnostics(
         "{} {}",
         &[
-            "PW0001  <{}> after the value comes more text: `{}` | one text holds one value: put several into one list, with commas between them",
+            "PW0001  <{}> unexpected text after the value: `{}` | a text contains one value: put several values into a list",
         ],
     );
     check_diagnostics(
@@ -227,7 +227,7 @@ fn faults_inside_of_values() {
     check_diagnostics(
         "[007, +1, .5, 1., 1e, 0x1f, NaN]",
         &[
-            "PW0001 /0 <007> `007` is not a number as JSON writes it | leave out the leading zeros, or put it in double quotes if it is no quantity",
+            "PW0001 /0 <007> `007` is not a number as JSON writes it | leave out the leading zeros, or put it in double quotes if it is not a quantity",
             "PW0001 /1 <+1> `+1` is not a number as JSON writes it | leave out the `+`",
             "PW0001 /2 <.5> `.5` is not a number as JSON writes it | write a digit before the point",
             "PW0001 /3 <1.> `1.` is not a number as JSON writes it | write a digit after the point",
@@ -239,7 +239,7 @@ fn faults_inside_of_values() {
     check_diagnostics(
         "[\"a\nb\n\", \"\\x\", \"\\u12g4\"]",
         &[
-            "PW0001 /0 <\n> a text holds a control character that is not escaped | write `\\n`",
+            "PW0001 /0 <\n> a string contains a control character that is not escaped | write `\\n`",
             "PW0001 /1 <\\x> `\\x` is not an escape | write `\\\\` for a backslash",
             "PW0001 /2 <\\u> `\\u` is not an escape | write `\\\\` for a backslash",
         ],
@@ -377,7 +377,7 @@ fn json_inside_of_a_text_knows_its_place_in_the_outer_text() {
     };
     let (inner, diagnostics) = read_inside(&mut document.source, &item, &document.limits);
     assert!(inner.is_none());
-    let help = "leave out the leading zeros, or put it in double quotes if it is no quantity";
+    let help = "leave out the leading zeros, or put it in double quotes if it is not a quantity";
     let wanted =
         format!("PW0001 /arguments/x <007> `007` is not a number as JSON writes it | {help}");
     assert_eq!(shown(&diagnostics, text), [wanted]);

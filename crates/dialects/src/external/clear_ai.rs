@@ -170,7 +170,7 @@ fn dependency(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
 
 fn duration((milliseconds, place): (u64, Place), sink: &mut DiagnosticSink) -> Option<Duration> {
     let message = match Duration::from_millis(milliseconds) {
-        Duration::ZERO => "a `timeout` of 0 leaves no time at all".to_owned(),
+        Duration::ZERO => "a `timeout` must be more than 0".to_owned(),
         time if time <= ReadLimits::MAX_DURATION => return Some(time),
         _ => format!("a `timeout` of {milliseconds} is too large"),
     };
@@ -316,7 +316,7 @@ fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     if plan.metadata.as_object().is_some() {
         root.field("metadata", plan.metadata.clone());
     } else if !plan.metadata.is_null() {
-        losses.warning(plan.place, "metadata that is no object");
+        losses.warning(plan.place, "metadata that is not an object");
     }
     losses.finish(&root.build())
 }
@@ -360,7 +360,7 @@ fn step_positions(
 ) -> Vec<usize> {
     let mut step_positions = Vec::with_capacity(after.len());
     for name in after {
-        // A name that is no step's may be the position of one that does not exist; the checks report it.
+        // A name that is not a step's may be the position of one that does not exist; the checks report it.
         let written = name.parse::<usize>().ok();
         match positions.get(&**name).copied().or(written) {
             Some(position) => step_positions.push(position),
@@ -397,7 +397,7 @@ fn write_step(
             losses.duration_too_long(step.place, timeout);
         } else {
             if timeout != Duration::from_millis(milliseconds) {
-                losses.warning(step.place, "a time limit that is no whole milliseconds");
+                losses.warning(step.place, "a time limit that is not whole milliseconds");
             }
             object.field("timeout", milliseconds);
         }

@@ -319,7 +319,7 @@ impl LabelMarker {
         let end = path_text
             .find('$')
             .filter(|_| path_text.starts_with(['$', '.', '[']));
-        // A word between two dollars that is no label may be anything; a word followed by a path is meant as a label.
+        // A word between two dollars that is not a label may be anything; a word followed by a path is meant as a label.
         let is_meant = |end: usize| is_known || !path_text[..end].contains(char::is_whitespace);
         match end {
             Some(end) if is_meant(end) => Some(Self {

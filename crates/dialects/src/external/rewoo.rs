@@ -9,7 +9,7 @@
 //!
 //! - A line `#E1 = Tool[input]` is a step with the id `E1`; it may follow the plan on one line. The input extends from
 //!   the first `[` to the last `]` of the line, or of the lines after it if that one has none. It is one text for the
-//!   first parameter of the tool, which the checks name; an empty one is no argument.
+//!   first parameter of the tool, which the checks name; an empty one is not an argument.
 //! - `Plan:` becomes the note of the next step. Other lines are ignored if they are words; a line of
 //!   code is an error.
 //! - A reference is `#E1`: as the whole input it preserves the type of the value, inside of it the value is inserted;
@@ -137,7 +137,7 @@ impl EvidenceReader<'_> {
             let line = trimmed(self.text, range.clone());
             context.report_malformed(
                 line,
-                "a line begins with `#E` and is no step".to_owned(),
+                "a line begins with `#E` and is not a step".to_owned(),
                 FORM,
             );
         } else if !self.is_broken

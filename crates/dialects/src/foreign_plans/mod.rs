@@ -42,7 +42,7 @@ impl Translation {
     }
 }
 
-/// The translation of `value`; `None` if it is no plan of a known system.
+/// The translation of `value`; `None` if it is not a plan of a known system.
 pub(crate) fn translated(value: &Value) -> Option<Translation> {
     state_machine::translation(value)
         .or_else(|| jobs::translation(value))

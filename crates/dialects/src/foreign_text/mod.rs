@@ -1,10 +1,10 @@
-//! Texts that are no plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
+//! Texts that are not plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
 //! JSON, or at least with the form of a plan.
 
 pub(crate) mod advice;
 pub(crate) mod calls;
 mod table;
-mod toml;
+mod toml_plans;
 mod values;
 mod xml;
 mod yaml;
@@ -41,7 +41,7 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
 /// The diagnostics about `text`, if it is TOML or XML; parts of such a text may look like JSON or like lines of a plan.
 pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let code = fenced(text).unwrap_or(text);
-    let toml = toml::value(code).map(|plan| ("TOML", plan));
+    let toml = toml_plans::value(code).map(|plan| ("TOML", plan));
     let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     Some(advice(Code::NotJson, &message, &plan, true, text))
@@ -168,7 +168,7 @@ pub(crate) fn only_looks_like_json(text: &str) -> bool {
     of_toml(&lines).is_some()
         || listed_calls(text).is_some()
         || values::value(text).is_some()
-        || toml::value(text).is_some()
+        || toml_plans::value(text).is_some()
 }
 
 /// Calls without ids: `tool(name=value)`.
@@ -241,7 +241,7 @@ mod tests {
                 "write each call as a line `a = get_time(NAME=VALUE)`, or all as JSON, `{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`",
             ),
         );
-        check("Dear all,\nnote: this is no plan", None);
+        check("Dear all,\nnote: this is not a plan", None);
         check(
             "[f(x=1), g()]",
             Some("write each on a line of its own: `a = f(x=1)`"),

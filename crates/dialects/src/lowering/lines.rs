@@ -88,14 +88,14 @@ pub(crate) fn parse_lines<D>(
     (plan, diagnostics)
 }
 
-/// The advice about a line of code that is no step, with the form of a step.
+/// The advice about a line of code that is not a step, with the form of a step.
 pub(crate) fn code_advice(form: &str) -> String {
     format!(
         "{form}; this dialect has no conditions, loops or variables: the native dialect has `when` and `for_each`"
     )
 }
 
-/// The fault in a line that is no step, if it is code and not prose.
+/// The fault in a line that is not a step, if it is code and not prose.
 pub(crate) fn code_fault(line: &str) -> Option<String> {
     if line.trim_start().starts_with("```") {
         return None;

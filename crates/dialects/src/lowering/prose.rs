@@ -90,7 +90,7 @@ const SQL_STATEMENTS: [(&str, &str); 5] = [
 /// Characters of programs that occur in no word. Some may surround a word.
 const CODE_CHARS: &str = "{}[]<>=|\\$^~#\"`*;()!?";
 
-/// The fault in a line that is no step, and the advice; `None` for prose.
+/// The fault in a line that is not a step, and the advice; `None` for prose.
 pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
     let line = line.trim();
     if line.is_empty() {

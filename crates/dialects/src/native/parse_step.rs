@@ -562,7 +562,7 @@ impl NativeReader<'_> {
             return None;
         };
         let Some((kind, keys)) = read_slot(text) else {
-            let message = format!("{} is no slot", quote(text));
+            let message = format!("{} is not a slot", quote(text));
             let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
             let help = "write `vars.name`, `state.name` or `data.name`, with `.` between names";
             self.sink.push(item.place, diagnostic.help(help));

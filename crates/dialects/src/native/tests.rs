@@ -219,7 +219,7 @@ fn faults_of_steps() {
     check_step(
         r#""tool": "t", "writes": "x""#,
         &[
-            "PW0108 /steps/0/writes `x` is no slot | write `vars.name`, `state.name` or `data.name`, with `.` between names",
+            "PW0108 /steps/0/writes `x` is not a slot | write `vars.name`, `state.name` or `data.name`, with `.` between names",
         ],
     );
     check_step(
@@ -319,7 +319,7 @@ fn faults_of_plans() {
 fn shapes() {
     let check = |text: &str, expected: Result<&str, &[&str]>| {
         let (document, _) = read(text, "test", 0, &ReadLimits::default());
-        let document = document.unwrap_or_else(|| panic!("{text} is no JSON"));
+        let document = document.unwrap_or_else(|| panic!("{text} is not JSON"));
         let found = crate::detect(&document);
         match (found, expected) {
             (Ok(dialect), Ok(name)) => assert_eq!(dialect.name(), name, "{text}"),

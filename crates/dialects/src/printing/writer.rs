@@ -269,7 +269,7 @@ impl<'a> LossReport<'a> {
     /// reports as a reference of another system. `form` is the form of the dialect's own references.
     pub(crate) fn report_foreign_references(&mut self, plan: &Plan, form: ReferenceForm) {
         for found in find(plan, form).iter().filter(|found| found.is_certain) {
-            let what = format!("that the text `{}` is no reference", found.written);
+            let what = format!("that the text `{}` is not a reference", found.written);
             self.warning(found.place, &what);
         }
     }

@@ -66,15 +66,14 @@ impl Guard {
             && self.calls >= bound.most
         {
             let (calls, place) = (calls(bound.most), &bound.set_in);
-            let message = format!("the run has made {calls}, the most that `{place}` allows");
+            let message = format!("the run has made {calls}, the limit of `{place}`");
             return Err(bound.error(GuardKind::Calls, message));
         }
         for ((pattern, bound), taken) in self.guards.tools.iter().zip(&self.tools) {
             if *taken >= bound.most && pattern.covers(tool) {
                 let (calls, place) = (calls(bound.most), &bound.set_in);
-                let message = format!(
-                    "the run has made {calls} of `{pattern}`, the most that `{place}` allows"
-                );
+                let message =
+                    format!("the run has made {calls} of `{pattern}`, the limit of `{place}`");
                 return Err(bound.error(GuardKind::ToolCalls, message));
             }
         }
@@ -82,7 +81,7 @@ impl Guard {
             if *taken >= bound.most && *server == tool.server {
                 let (calls, place) = (calls(bound.most), &bound.set_in);
                 let message = format!(
-                    "the run has made {calls} of the server `{server}`, the most that `{place}` allows"
+                    "the run has made {calls} of the server `{server}`, the limit of `{place}`"
                 );
                 return Err(bound.error(GuardKind::ServerCalls, message));
             }
@@ -101,7 +100,7 @@ impl Guard {
         let Some(bound) = &self.guards.same_call else {
             return Ok(());
         };
-        // Retries are no repetitions, and without a rate limit there is no wait to save.
+        // Retries are not repetitions, and without a rate limit there is no wait to save.
         if attempt > 1 || !self.rate_limiters.contains_key(&tool.server) {
             return Ok(());
         }
@@ -154,7 +153,7 @@ impl Guard {
     ) -> Result<(), ToolError> {
         // All checks come before any count, so a refused call takes nothing.
         self.check(tool)?;
-        // A retry repeats a call on purpose, so it is no sign of a loop.
+        // A retry repeats a call on purpose, so it is not a sign of a loop.
         if attempt <= 1 {
             self.count_repetition(tool, args)?;
         }
@@ -223,7 +222,7 @@ impl Guard {
             && self.failures >= bound.most
         {
             let message = format!(
-                "{} failed in a row, the most that `{}` allows",
+                "{} failed in a row, the limit of `{}`",
                 calls(self.failures),
                 bound.set_in
             );
@@ -254,7 +253,7 @@ impl Guard {
             Some(bound) if same >= bound.most => {
                 let place = &bound.set_in;
                 let message =
-                    format!("the last {same} rounds gave the same, the most that `{place}` allows");
+                    format!("the last {same} rounds had the same output, the limit of `{place}`");
                 Err(bound.error(GuardKind::SameRounds, message))
             }
             _ => Ok(()),
@@ -269,7 +268,7 @@ impl Guard {
     /// Ends the run's time and returns the error for that.
     pub(crate) fn expire(&mut self) -> Option<ToolError> {
         let Bound { most, set_in } = self.guards.wall_time.as_ref()?;
-        let message = format!("the run has taken {most:?}, the longest that `{set_in}` allows");
+        let message = format!("the run has taken {most:?}, the limit of `{set_in}`");
         let limit = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
         let error = guard_error(GuardKind::WallTime, limit, set_in, message);
         self.close(error.clone());
@@ -284,7 +283,7 @@ impl Guard {
 
 fn repetition_error(tool: &Tool, bound: &Bound) -> ToolError {
     let message = format!(
-        "`{}` was called {} with these arguments, the most that `{}` allows",
+        "`{}` was called {} with these arguments, the limit of `{}`",
         tool.qualified_name(),
         times(bound.most),
         bound.set_in

@@ -40,12 +40,12 @@ fn calls_are_counted_in_each_budget() {
     check(
         Guards::new().calls(Bound::set_in(2, "--max-calls")),
         &two,
-        r#"budget: the run has made 2 calls, the most that `--max-calls` allows {"guard":"calls","limit":2,"set_in":"--max-calls"}"#,
+        r#"budget: the run has made 2 calls, the limit of `--max-calls` {"guard":"calls","limit":2,"set_in":"--max-calls"}"#,
     );
     check(
         Guards::new().calls_of("*.t", 2).calls_of("r.*", 1),
         &two,
-        r#"budget: the run has made 2 calls of `*.t`, the most that `RunOptions` allows {"guard":"tools","limit":2,"set_in":"RunOptions"}"#,
+        r#"budget: the run has made 2 calls of `*.t`, the limit of `RunOptions` {"guard":"tools","limit":2,"set_in":"RunOptions"}"#,
     );
     check(
         Guards::new().calls_of("s.*", 2).calls_of_server("s", 2),
@@ -55,7 +55,7 @@ fn calls_are_counted_in_each_budget() {
     check(
         Guards::new().calls_of_server("r", 0),
         &two,
-        r#"budget: the run has made 0 calls of the server `r`, the most that `RunOptions` allows {"guard":"servers","limit":0,"set_in":"RunOptions"}"#,
+        r#"budget: the run has made 0 calls of the server `r`, the limit of `RunOptions` {"guard":"servers","limit":0,"set_in":"RunOptions"}"#,
     );
 }
 
@@ -76,7 +76,7 @@ fn what_one_budget_refuses_counts_in_no_other() {
 #[test]
 fn identical_calls_are_recognized_by_their_content() {
     let once = || Guards::new().same_call(1);
-    let same = r#"budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows {"guard":"same_call","limit":1,"set_in":"RunOptions"}"#;
+    let same = r#"budget: `s.t` was called 1 time with these arguments, the limit of `RunOptions` {"guard":"same_call","limit":1,"set_in":"RunOptions"}"#;
     let check_pair = |one: &str, other: &str, expected: &str| {
         check(once(), &[("s.t", one, 1), ("s.t", other, 1)], expected);
     };
@@ -108,7 +108,7 @@ fn failures_in_a_row_close_the_guard_for_good() {
     guard.ended(false);
     assert_eq!(
         outcome(guard.check(&tool)),
-        r#"budget: 2 calls failed in a row, the most that `RunOptions` allows {"guard":"failures_in_a_row","limit":2,"set_in":"RunOptions"}"#
+        r#"budget: 2 calls failed in a row, the limit of `RunOptions` {"guard":"failures_in_a_row","limit":2,"set_in":"RunOptions"}"#
     );
 }
 
@@ -169,7 +169,7 @@ fn time_ends_once() {
     assert_eq!(guard.expire(), None);
     guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
     assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
-    let message = r#"budget: the run has taken 1.5s, the longest that `RunOptions` allows {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
+    let message = r#"budget: the run has taken 1.5s, the limit of `RunOptions` {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
     assert_eq!(outcome(guard.expire().map_or(Ok(()), Err)), message);
     assert_eq!(outcome(guard.check(&Tool::new("s", "t"))), message);
 }
@@ -208,7 +208,7 @@ fn rounds_may_give_the_same_for_a_while() {
     assert_eq!(outcome(guard.check_rounds(2)), "ok");
     assert_eq!(
         outcome(guard.check_rounds(3)),
-        r#"budget: the last 3 rounds gave the same, the most that `RunOptions` allows {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
+        r#"budget: the last 3 rounds had the same output, the limit of `RunOptions` {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
     );
     assert_eq!(outcome(Guard::new(Guards::new()).check_rounds(9)), "ok");
 }

@@ -75,7 +75,7 @@ impl MemoryBudget {
         ToolError::new(
             ErrorKind::Budget,
             format!(
-                "what the steps of the run compute comes to more than the {} bytes that are allowed",
+                "the computed values of the run exceed the limit of {} bytes",
                 self.most
             ),
         )

@@ -348,7 +348,7 @@ impl RunMachine {
         }));
     }
 
-    /// Emits the progress that the tool of a call in flight has reported. It decides nothing, so it is no input.
+    /// Emits the progress that the tool of a call in flight has reported. It decides nothing, so it is not an input.
     pub(crate) fn emit_progress(
         &self,
         task: TaskId,

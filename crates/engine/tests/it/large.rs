@@ -128,7 +128,7 @@ fn what_steps_compute_is_bounded() {
         let error = step.error.unwrap();
         assert_eq!(error.kind, ErrorKind::Budget);
         let expected = format!(
-            "what the steps of the run compute comes to more than the {} bytes that are allowed",
+            "the computed values of the run exceed the limit of {} bytes",
             needed / 2
         );
         assert!(error.message.contains(&expected), "{}", error.message);

@@ -292,7 +292,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
                 status: record::run_status(&status)?,
             }
         }
-        other => return Err(format!("`{other}` is no known kind of entry")),
+        other => return Err(format!("unknown kind of entry `{other}`")),
     })
 }
 

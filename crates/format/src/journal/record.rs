@@ -475,5 +475,5 @@ fn find<T: Copy>(
         .find(|candidate| keyword_of(candidate) == keyword);
     found
         .copied()
-        .ok_or_else(|| format!("`{keyword}` is no known {what}"))
+        .ok_or_else(|| format!("unknown {what} `{keyword}`"))
 }

@@ -154,9 +154,9 @@ impl EstimateV1 {
 fn in_words(assumption: &Assumption) -> String {
     match assumption {
         Assumption::Unknown { tool, takes } => {
-            format!("`{tool}` takes {takes:?} a call; nothing is known of it")
+            format!("`{tool}` takes {takes:?} per call (no measurements)")
         }
-        Assumption::Conditions(step) => format!("the condition of `{step}` holds"),
+        Assumption::Conditions(step) => format!("the condition of `{step}` is true"),
         Assumption::OneItem(step) => {
             format!("the list of `{step}` has one item; it is not known before the run")
         }
@@ -165,7 +165,9 @@ fn in_words(assumption: &Assumption) -> String {
             format!("`{step}` finds its first alternative")
         }
         Assumption::Consent(step) => format!("no time passes until the approval of `{step}`"),
-        Assumption::Shortened => "the run ends after what was counted; it has more".to_owned(),
+        Assumption::Shortened => {
+            "the estimate ends before the end of the run, which has more steps".to_owned()
+        }
     }
 }
 

@@ -158,7 +158,7 @@ impl RunV1 {
     ///
     /// # Errors
     ///
-    /// Where another version wrote it, or it makes no sense.
+    /// If another version wrote it, or it is invalid.
     pub fn from_value(value: &Value) -> Result<Self, FormatError> {
         read(value, RUN_SCHEMA)
     }
@@ -187,7 +187,7 @@ pub struct ToolV1 {
     pub server: ServerName,
     /// The tool's name at the server.
     pub name: String,
-    /// Its description; missing in data of earlier versions.
+    /// The description; missing in data of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The schema of its arguments.
@@ -272,7 +272,7 @@ impl ToolV1 {
             )
         };
         if says(self) != says(&now) {
-            changes.push("what it says of its effects");
+            changes.push("its effects");
         }
         if self.origin.is_some() && self.origin != now.origin {
             changes.push("the program or address of its server");
@@ -465,7 +465,7 @@ impl ProcessV1 {
     ///
     /// # Errors
     ///
-    /// Where another version wrote it, or it makes no sense.
+    /// If another version wrote it, or it is invalid.
     pub fn from_value(value: &Value) -> Result<Self, FormatError> {
         read(value, PROCESS_SCHEMA)
     }
@@ -498,7 +498,7 @@ impl ChoiceV1 {
             "set" => Choice::Set(self.value.clone().unwrap_or_default()),
             other => {
                 return Err(FormatError {
-                    message: format!("`{other}` is no choice that is known here"),
+                    message: format!("unknown choice `{other}`"),
                 });
             }
         };
@@ -536,10 +536,10 @@ fn read<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, FormatErr
     if found != Some(schema) {
         let found = found.map_or_else(|| "nothing known".to_owned(), |found| format!("`{found}`"));
         return Err(FormatError {
-            message: format!("it is kept as {found}, and only `{schema}` is known here"),
+            message: format!("its format is {found}, but only `{schema}` is supported"),
         });
     }
     serde_json::from_str(&value.to_json()).map_err(|error| FormatError {
-        message: format!("what is kept as `{schema}` makes no sense: {error}"),
+        message: format!("the stored `{schema}` is invalid: {error}"),
     })
 }

@@ -58,7 +58,7 @@ impl ServerReader<'_> {
             Ok(_) => None,
             // A command that only inspects the file expands no variables.
             Err(_) if text.contains("${") => None,
-            Err(_) => Some("is no address"),
+            Err(_) => Some("is not an address"),
         };
         if let Some(problem) = problem {
             let name = field.trim_start_matches('/');
@@ -99,13 +99,13 @@ impl ServerReader<'_> {
             } else if name.parse::<HeaderName>().is_err() {
                 self.problem(
                     &field,
-                    &format!("`{name}` is no name of a header"),
+                    &format!("`{name}` is not a name of a header"),
                     "use letters, digits and `-`",
                 );
             } else if HeaderValue::from_str(&value).is_err() {
                 self.problem(
                     &field,
-                    &format!("the value of the header `{name}` holds what no header may"),
+                    &format!("the value of the header `{name}` has invalid characters"),
                     "leave out line breaks and control characters",
                 );
             }
@@ -151,7 +151,7 @@ impl ServerReader<'_> {
                     "client_credentials" => oauth.grant = Grant::ClientCredentials,
                     other => self.problem(
                         &field,
-                        &format!("`{other}` is no grant that is known"),
+                        &format!("`{other}` is not a grant that is known"),
                         "write `authorization_code` or `client_credentials`",
                     ),
                 },

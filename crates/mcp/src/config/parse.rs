@@ -58,7 +58,7 @@ impl ConfigReader<'_> {
             self.error(Some(place), format!("this is not JSON: {reason}"))
         })?;
         let Some(value) = parsed.value else {
-            return Err(self.error(None, "there is no value in it".to_owned()));
+            return Err(self.error(None, "the file is empty".to_owned()));
         };
         let mut found = false;
         for ast::ObjectProp { name, value, .. } in self.members(value)? {
@@ -133,7 +133,8 @@ impl ConfigReader<'_> {
     fn read_server(&mut self, name: ServerName, pointer: String, value: Value) {
         // The last one counts, as in most JSON parsers.
         if self.config.servers.iter().any(|known| known.name == name) {
-            let message = format!("the server `{name}` stands twice: the later one counts");
+            let message =
+                format!("the server `{name}` is defined twice: the second definition is used");
             self.warn(Some(&name), pointer.clone(), message);
             self.config.servers.retain(|known| known.name != name);
         }
@@ -143,7 +144,7 @@ impl ConfigReader<'_> {
         if !is_visible(&name) {
             server.problem(
                 "",
-                "its name has characters that cannot be seen",
+                "its name has invisible characters",
                 "write its name anew, by hand",
             );
         }

@@ -62,8 +62,8 @@ impl<'a> ServerReader<'a> {
             Some("stdio") => self.program(fields),
             Some("sse") => self.problem(
                 "/type",
-                "it is reached by `sse`, the transport that MCP has given up",
-                "write the address of its Streamable HTTP endpoint with `\"type\": \"http\"`; where it has none, put a \
+                "its transport is `sse`, which MCP has deprecated",
+                "write the address of its Streamable HTTP endpoint with `\"type\": \"http\"`; if it has none, put a \
                  bridge in between: `\"command\": \"npx\", \"args\": [\"mcp-remote\", \"URL\"]`",
             ),
             Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
@@ -71,7 +71,7 @@ impl<'a> ServerReader<'a> {
             }
             Some(kind) => self.problem(
                 "/type",
-                &format!("`{kind}` is no way to reach a server that is known"),
+                &format!("unknown transport `{kind}`"),
                 "write `stdio` or `http`",
             ),
             // Most clients omit the type and let the address field decide.
@@ -85,7 +85,7 @@ impl<'a> ServerReader<'a> {
     fn http(&mut self, _: Map<String, Value>) {
         self.problem(
             "",
-            "it is reached over HTTP, which this program is built without",
+            "its transport is HTTP, but this program was built without HTTP",
             "build the program with the feature `mcp-http` of `planwright`",
         );
     }
@@ -110,7 +110,7 @@ impl<'a> ServerReader<'a> {
                 let known = known.collect::<Vec<_>>().join("`, `");
                 self.problem(
                     "/protocol",
-                    &format!("`protocol` is {value}, which is no revision of MCP that is spoken"),
+                    &format!("`protocol` is {value}, which is not a supported revision of MCP"),
                     &format!("write one of `{known}`, or leave it out"),
                 );
             }
@@ -133,7 +133,7 @@ impl<'a> ServerReader<'a> {
                 let name = field.trim_start_matches('/').to_owned();
                 self.problem(
                     field,
-                    &format!("`{name}` must be a text"),
+                    &format!("`{name}` must be a string"),
                     "put it in quotes",
                 );
                 return String::new();
@@ -160,7 +160,7 @@ impl<'a> ServerReader<'a> {
         if duration.is_none() {
             self.problem(
                 &format!("/{field}"),
-                &format!("`{field}` must be a length of time"),
+                &format!("`{field}` must be a duration"),
                 r#"write `"30s"`, or a number of milliseconds"#,
             );
         }
@@ -207,13 +207,13 @@ impl ServerReader<'_> {
             self.problem(
                 "",
                 "it has no `command`",
-                "name the program that the server is, or its `url`",
+                "add a `command` that starts the server, or its `url`",
             );
         } else if self.problems.is_empty() && program.command.trim().is_empty() {
             self.problem(
                 "/command",
                 "`command` is empty",
-                "name the program that the server is",
+                "name the program that starts the server",
             );
         }
         self.config.reach = ServerTransport::Program(program);
@@ -223,7 +223,7 @@ impl ServerReader<'_> {
         let Value::Array(items) = value else {
             self.problem(
                 "/args",
-                "`args` must be a list of texts",
+                "`args` must be a list of strings",
                 r#"write `["…", "…"]`"#,
             );
             return Vec::new();
@@ -238,7 +238,7 @@ impl ServerReader<'_> {
         let Value::Object(variables) = value else {
             self.problem(
                 "/env",
-                "`env` must be an object of texts",
+                "`env` must be an object of strings",
                 r#"write `{"NAME": "value"}`"#,
             );
             return Vec::new();
@@ -368,7 +368,7 @@ fn variable(
     // Other clients have kinds such as `${input:NAME}`, which cannot be resolved here.
     if let Some((kind, _)) = name.split_once(':') {
         return Err(ExpansionError {
-            message: format!("`${{{inside}}}` asks for a `{kind}` variable, which is not known"),
+            message: format!("`${{{inside}}}` uses the unknown variable kind `{kind}`"),
             help: "put the value into an environment variable and write `${env:NAME}`".to_owned(),
         });
     }

@@ -122,30 +122,30 @@ fn one_bad_server_leaves_the_others() {
     good: "good" []
     unusable /mcpServers/unset/args/0 the server `unset` cannot be started: the environment variable `NONE` is not set
       help: set `NONE`, or give a default: `${NONE:-…}`
-    unusable /mcpServers/unset/args/1 the server `unset` cannot be started: `${input:key}` asks for a `input` variable, which is not known
+    unusable /mcpServers/unset/args/1 the server `unset` cannot be started: `${input:key}` uses the unknown variable kind `input`
       help: put the value into an environment variable and write `${env:NAME}`
     unusable /mcpServers/unset/args/2 the server `unset` cannot be started: `${open` opens a variable that is never closed
       help: write it as `${NAME}`
-    unusable /mcpServers/sse/type the server `sse` cannot be started: it is reached by `sse`, the transport that MCP has given up
-      help: write the address of its Streamable HTTP endpoint with `"type": "http"`; where it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
-    unusable /mcpServers/odd/type the server `odd` cannot be started: `carrier-pigeon` is no way to reach a server that is known
+    unusable /mcpServers/sse/type the server `sse` cannot be started: its transport is `sse`, which MCP has deprecated
+      help: write the address of its Streamable HTTP endpoint with `"type": "http"`; if it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
+    unusable /mcpServers/odd/type the server `odd` cannot be started: `carrier-pigeon` is not a way to reach a server that is known
       help: write `stdio` or `http`
     unusable /mcpServers/list the server `list` cannot be started: it must be an object
       help: write `{"command": "…"}`
     unusable /mcpServers/empty the server `empty` cannot be started: it has no `command`
-      help: name the program that the server is, or its `url`
+      help: add a `command` that starts the server, or its `url`
     unusable /mcpServers/shapes/trusted the server `shapes` cannot be started: `trusted` must be true or false
       help: write `true`, or leave it out
-    unusable /mcpServers/shapes/timeout the server `shapes` cannot be started: `timeout` must be a length of time
+    unusable /mcpServers/shapes/timeout the server `shapes` cannot be started: `timeout` must be a duration
       help: write `"30s"`, or a number of milliseconds
-    unusable /mcpServers/shapes/command the server `shapes` cannot be started: `command` must be a text
+    unusable /mcpServers/shapes/command the server `shapes` cannot be started: `command` must be a string
       help: put it in quotes
-    unusable /mcpServers/shapes/args the server `shapes` cannot be started: `args` must be a list of texts
+    unusable /mcpServers/shapes/args the server `shapes` cannot be started: `args` must be a list of strings
       help: write `["…", "…"]`
-    unusable /mcpServers/shapes/env the server `shapes` cannot be started: `env` must be an object of texts
+    unusable /mcpServers/shapes/env the server `shapes` cannot be started: `env` must be an object of strings
       help: write `{"NAME": "value"}`
     unusable /mcpServers/a~1b/command the server `a/b` cannot be started: `command` is empty
-      help: name the program that the server is
+      help: name the program that starts the server
     "#);
 }
 
@@ -187,13 +187,13 @@ fn reads_remote_servers() {
       help: write the address of the server
     unusable /mcpServers/ftp/url the server `ftp` cannot be started: `url` must begin with `https://` or `http://`
       help: write it as `https://HOST/PATH`, and put keys into `headers`
-    unusable /mcpServers/odd/url the server `odd` cannot be started: `url` is no address
+    unusable /mcpServers/odd/url the server `odd` cannot be started: `url` is not an address
       help: write it as `https://HOST/PATH`, and put keys into `headers`
     unusable /mcpServers/inside/url the server `inside` cannot be started: `url` must hold no password
       help: write it as `https://HOST/PATH`, and put keys into `headers`
     unusable /mcpServers/unset/url the server `unset` cannot be started: the environment variable `NONE` is not set
       help: set `NONE`, or give a default: `${NONE:-…}`
-    unusable /mcpServers/shapes/url the server `shapes` cannot be started: `url` is no address
+    unusable /mcpServers/shapes/url the server `shapes` cannot be started: `url` is not an address
       help: write it as `https://HOST/PATH`, and put keys into `headers`
     unusable /mcpServers/shapes/headers the server `shapes` cannot be started: `headers` must be an object of texts
       help: write `{"NAME": "value"}`
@@ -201,13 +201,13 @@ fn reads_remote_servers() {
       help: write `{"clientId": "…"}`
     unusable /mcpServers/headers/headers/MCP-Session-Id the server `headers` cannot be started: the header `MCP-Session-Id` belongs to the protocol
       help: leave it out
-    unusable /mcpServers/headers/headers/a b the server `headers` cannot be started: `a b` is no name of a header
+    unusable /mcpServers/headers/headers/a b the server `headers` cannot be started: `a b` is not a name of a header
       help: use letters, digits and `-`
-    unusable /mcpServers/headers/headers/X-Line the server `headers` cannot be started: the value of the header `X-Line` holds what no header may
+    unusable /mcpServers/headers/headers/X-Line the server `headers` cannot be started: the value of the header `X-Line` has invalid characters
       help: leave out line breaks and control characters
     unusable /mcpServers/oauth/oauth/callbackPort the server `oauth` cannot be started: `callbackPort` must be a port
       help: write a number, or leave it out
-    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: `password` is no grant that is known
+    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: `password` is not a grant that is known
       help: write `authorization_code` or `client_credentials`
     unusable /mcpServers/oauth/oauth the server `oauth` cannot be started: `clientSecret` belongs to a `clientId`, which is missing
       help: write both
@@ -224,7 +224,7 @@ fn warns_about_ignored_fields() {
     }}"#), @r#"
     a: "second" []
     warning /inputs the field `inputs` is not known, and was ignored
-    warning /mcpServers/a the server `a` stands twice: the later one counts
+    warning /mcpServers/a the server `a` is defined twice: the second definition is used
     warning /mcpServers/a/autoApprove the field `autoApprove` of the server `a` is not known, and was ignored
     "#);
 }
@@ -242,7 +242,7 @@ fn checks_the_names_of_servers() {
     a.b: "x" []
     a__b: "x" []
     a_b: "x" []
-    unusable /mcpServers/fi?les the server `fi\u{200b}les` cannot be started: its name has characters that cannot be seen
+    unusable /mcpServers/fi?les the server `fi\u{200b}les` cannot be started: its name has invisible characters
       help: write its name anew, by hand
     warning  the names of tools of the servers `a` and `a.b` may be the same
     warning  the names of tools of the servers `a` and `a__b` may be the same
@@ -260,7 +260,7 @@ fn says_where_a_file_is_broken() {
         "{\"mcpServers\": {} /* open",
     ];
     assert_snapshot!(texts.map(check).join("\n"), @r#"
-    error mcp.json: there is no value in it
+    error mcp.json: it is empty
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:1: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
@@ -318,9 +318,9 @@ fn the_revision_must_be_supported() {
     ), @r#"
     old: "a" []
       speaks 2025-11-25
-    unusable /mcpServers/odd/protocol the server `odd` cannot be started: `protocol` is "2023-01-01", which is no revision of MCP that is spoken
+    unusable /mcpServers/odd/protocol the server `odd` cannot be started: `protocol` is "2023-01-01", which is not a revision of MCP that is spoken
       help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
-    unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is no revision of MCP that is spoken
+    unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is not a revision of MCP that is spoken
       help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
     "#);
 }

@@ -124,12 +124,8 @@ impl CallChannel {
         };
         let sent = self.messages.send(CallMessage::Question(question));
         Box::pin(async move {
-            let disconnected = || {
-                UpstreamError::new(
-                    UpstreamError::UNAVAILABLE,
-                    "the client that was to be asked is gone",
-                )
-            };
+            let disconnected =
+                || UpstreamError::new(UpstreamError::UNAVAILABLE, "the client has disconnected");
             sent.map_err(|_| disconnected())?;
             answered.await.unwrap_or_else(|_| Err(disconnected()))
         })
@@ -352,7 +348,7 @@ async fn send_notification(
     match serde_json::from_value::<ServerNotification>(notification) {
         // The reader of the connection notices that a client is gone.
         Ok(notification) => drop(context.peer.send_notification(notification).await),
-        Err(error) => tracing::debug!(%error, "a notification was left out that is none"),
+        Err(error) => tracing::debug!(%error, "an invalid notification was ignored"),
     }
 }
 

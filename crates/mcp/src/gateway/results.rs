@@ -54,7 +54,7 @@ pub(crate) fn deliver<T: PlaceholderResult>(
 ) -> Result<T, ErrorData> {
     // Each transport inserts a slot, so this would be a defect of ours.
     let Some(slot) = slot(&context.extensions) else {
-        let message = "a request came on a way that has no room for results";
+        let message = "a request has no result slot";
         return Err(ErrorData::internal_error(message, None));
     };
     slot.put(result);

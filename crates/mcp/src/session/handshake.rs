@@ -31,13 +31,13 @@ pub(crate) const INITIALIZE: RequestId = RequestId::Number(4_000_000_002);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HandshakeError {
-    #[error("it closed the connection before it said what it speaks")]
+    #[error("it closed the connection during the handshake")]
     Closed,
-    #[error("it takes no messages: {0}")]
+    #[error("the transport failed: {0}")]
     Send(String),
-    #[error("it refused to connect: {}", truncate_message(&.0.message))]
+    #[error("it rejected the handshake: {}", truncate_message(&.0.message))]
     Refused(Box<ErrorData>),
-    #[error("it answered with something that is no answer")]
+    #[error("its handshake response is invalid")]
     Unexpected,
 }
 

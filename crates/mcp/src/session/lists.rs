@@ -376,10 +376,13 @@ fn header_fault(
     seen: &mut BTreeSet<String>,
 ) -> Option<String> {
     let Some(name) = header.as_text() else {
-        return Some("the name of a header is no text".to_owned());
+        return Some("the name of a header is not text".to_owned());
     };
     if name.is_empty() || !name.bytes().all(is_token) {
-        return Some(format!("`{}` is no name of a header", name.escape_debug()));
+        return Some(format!(
+            "`{}` is not a name of a header",
+            name.escape_debug()
+        ));
     }
     if !seen.insert(name.to_ascii_lowercase()) {
         return Some(format!("the header `{name}` stands twice"));
@@ -387,7 +390,7 @@ fn header_fault(
     match kind.and_then(Value::as_text) {
         Some("string" | "integer" | "boolean") => None,
         _ => Some(format!(
-            "the header `{name}` is of an argument that is no simple value"
+            "the header `{name}` is of an argument that is not a simple value"
         )),
     }
 }

@@ -424,7 +424,7 @@ async fn maintain_subscription(
             Err(RequestError::Lost(None)) => return,
             _ => {}
         }
-        // A subscription that lasted is no failure, so the pauses start over.
+        // A subscription that lasted is not a failure, so the pauses start over.
         if begun.elapsed() >= MAX_PAUSE {
             pause = INITIAL_PAUSE;
         }

@@ -226,7 +226,7 @@ impl Server {
     /// Records a start, or fails if the restart limit is reached.
     fn record_start(&self, state: &mut ServerState) -> Result<(), ToolError> {
         let now = Instant::now();
-        // The first start is no restart and does not count.
+        // The first start is not a restart and does not count.
         let Some(last) = state.last_start.replace(now) else {
             return Ok(());
         };

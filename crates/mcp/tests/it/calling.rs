@@ -48,7 +48,7 @@ async fn distinguishes_failures() {
     let cases = [
         json!({"result": {"isError": true, "content": [{"type": "text", "text": "no such file"}]}}),
         json!({"result": {"isError": true, "content": [], "structuredContent": {"code": "declined", "message": "Declined."}}}),
-        json!({"error": {"code": -32602, "message": "`x` must be a text", "data": {"field": "x"}}}),
+        json!({"error": {"code": -32602, "message": "`x` must be a string", "data": {"field": "x"}}}),
         json!({"error": {"code": -32603, "message": "boom"}}),
         json!({"error": {"code": -32050, "message": "quota"}}),
         json!({"error": {"code": -32000, "message": "no such row"}}),
@@ -56,7 +56,7 @@ async fn distinguishes_failures() {
     assert_snapshot!(join_all(cases.map(outcome_of)).await.join("\n"), @r#"
     tool: no such file
     tool: Declined. {"code":"declined","message":"Declined."}
-    arguments: `x` must be a text {"code":-32602,"data":{"field":"x"}}
+    arguments: `x` must be a string {"code":-32602,"data":{"field":"x"}}
     tool: boom {"code":-32603}
     tool: quota {"code":-32050}
     tool: no such row {"code":-32000}

@@ -88,7 +88,7 @@ async fn says_why_a_server_did_not_start() {
     set KEY
     ");
     assert_snapshot!(check(json!({"revisions": []})).await, @"
-    the server `fake` did not start: it refused to connect: Method not found
+    the server `fake` did not start: it rejected the handshake: Method not found
     help: run its command by hand, and see what it says
     stderr: 
     ");

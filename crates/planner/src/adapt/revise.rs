@@ -115,7 +115,7 @@ pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
         }
         let (plan, diagnostics) = match &cut_off {
             // The missing part may have had further steps, so the rest is not used.
-            Some(_) => rejected("the answer was cut off at its greatest length"),
+            Some(_) => rejected("the reply reached the maximum length"),
             None => evaluate(&text, revision),
         };
         let plan_text = extract(&text).filter(|_| text.len() <= settings.max_reply_bytes);

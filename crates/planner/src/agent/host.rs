@@ -154,11 +154,11 @@ impl fmt::Display for AgentEnd {
             Self::Shown => f.write_str("the solution was shown, and nothing was called"),
             Self::Waiting(run) => write!(f, "the run `{run}` waits for a person"),
             Self::Cancelled => f.write_str("the run was cancelled"),
-            Self::Bound(limit) => write!(f, "nothing is left of the {limit} that it may take"),
+            Self::Bound(limit) => write!(f, "the limit of {limit} is reached"),
             Self::Stuck => {
-                f.write_str("the same solution came twice in a row, and nothing had changed by it")
+                f.write_str("the model sent the same solution twice, and it had no effect")
             }
-            Self::Unsound(_) => f.write_str("no answer of the model was a sound solution"),
+            Self::Unsound(_) => f.write_str("no reply of the model was a valid solution"),
             Self::Declined(reason) => write!(f, "the model {reason}"),
             Self::Model(error) => write!(f, "{error}"),
             Self::NotStored(reason) => {

@@ -221,7 +221,7 @@ impl WorkingMemory {
         messages
     }
 
-    /// Takes over the values after a run.
+    /// Applies the values of a finished run.
     pub(super) fn apply(&mut self, summary: &RunSummary) {
         if self.instances.is_empty() {
             replace(&mut self.shared.state, &summary.state);

@@ -217,7 +217,7 @@ pub(super) fn shorten(value: &Value, max_chars: usize) -> Value {
 }
 
 /// Request to correct an invalid solution.
-const RETRY_REQUEST: &str = "Answer with the whole solution again, {\"calls\": [...], \"output\": ...}, all of this mended, and without any words around it.";
+const RETRY_REQUEST: &str = "Answer with the whole solution again, {\"calls\": [...], \"output\": ...}, with all of this fixed, and without any text around it.";
 
 /// The outcome of a request for a solution.
 pub(super) enum SolutionReply {

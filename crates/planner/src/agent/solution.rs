@@ -46,10 +46,8 @@ impl Solution {
         }
         // The missing part may have had further calls, so the rest is not used.
         if reply.finish == FinishReason::Length {
-            let diagnostic = Diagnostic::error(
-                Code::TooLarge,
-                "the answer was cut off at its greatest length",
-            );
+            let diagnostic =
+                Diagnostic::error(Code::TooLarge, "the reply reached the maximum length");
             return Err(Box::new(diagnostic.help("write a smaller solution")));
         }
         let text = extract(&reply.text).ok_or_else(|| rejected("the answer holds no solution"))?;
@@ -107,7 +105,7 @@ pub(super) fn plan_text(memory: &WorkingMemory, calls: &[Value], output: &Value)
     Value::from(fields).to_json()
 }
 
-/// Returns whether a value contains a reference.
+/// Returns true if a value contains a reference.
 pub(super) fn has_reference(value: &Value) -> bool {
     match value {
         Value::Text(text) => {
@@ -285,7 +283,7 @@ impl SolutionValidator<'_> {
         )
     }
 
-    /// Returns whether the call of a step may safely be repeated.
+    /// Returns true if the call of a step may safely be repeated.
     fn is_repeatable(&self, step: &Step) -> bool {
         match &step.action {
             Action::Tool(name) => match self.check.catalog.find(&name.text) {

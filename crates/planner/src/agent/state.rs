@@ -168,7 +168,7 @@ impl AgentState {
         self.texts.push(message);
     }
 
-    /// Returns whether a solution was shown and has not run.
+    /// Returns true if a solution was shown and has not run.
     pub fn is_shown(&self) -> bool {
         self.pending
             .as_ref()

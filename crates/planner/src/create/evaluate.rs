@@ -85,10 +85,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
     // The part behind the cut might have been a better plan, or the rest of this one.
     if reply.finish == FinishReason::Length {
         valid = None;
-        let diagnostic = Diagnostic::error(
-            Code::TooLarge,
-            "the answer was cut off at its greatest length",
-        );
+        let diagnostic = Diagnostic::error(Code::TooLarge, "the reply reached the maximum length");
         evaluation
             .diagnostics
             .push(diagnostic.help("write a smaller plan"));

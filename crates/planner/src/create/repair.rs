@@ -47,7 +47,7 @@ pub(crate) fn parse_decline(reply: &str) -> Option<DeclineReason> {
     values.iter().rev().find_map(DeclineReason::parse)
 }
 
-/// Returns whether a value looks like a plan in some dialect.
+/// Returns true if a value looks like a plan in some dialect.
 fn is_plan(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -87,7 +87,7 @@ pub(crate) fn json_values(reply: &str) -> Vec<&str> {
             found.push(&reply[start..end]);
             position = end;
         } else {
-            // Braces in prose are no values, so the search continues behind this one.
+            // Braces in prose are not values, so the search continues behind this one.
             position = start + 1;
         }
     }

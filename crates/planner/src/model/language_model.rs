@@ -119,7 +119,7 @@ impl ModelError {
 
     /// Creates the error for a reply of `model` that ended early.
     pub fn interrupted(model: &str) -> Self {
-        let message = format!("the answer of `{model}` broke off");
+        let message = format!("the reply of `{model}` was interrupted");
         Self::new(ModelErrorKind::Interrupted, message)
     }
 
@@ -337,7 +337,7 @@ impl Reply {
             ),
             FinishReason::Length => (
                 ModelErrorKind::CutOff,
-                format!("the answer of `{model}` was cut off at its greatest length"),
+                format!("the reply of `{model}` reached the maximum length"),
                 "allow longer answers with `model.max_tokens`, or ask for less",
             ),
             FinishReason::Refusal => (

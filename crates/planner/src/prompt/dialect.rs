@@ -97,12 +97,12 @@ A step that may fail, and a text with a reference in it:
  "output": ["asked"]}
 
 - Each step has an `id` of its own and exactly one of `tool` with `args`, or `value`, which computes something without any call.
-- "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that is there.
+- "${step.field[0]}" stands for a part of a step's result and keeps its type; within a longer text it is inserted. `[*]` takes a part of every item: "${found.cities[*].name}". `${a.x ?? b.x ?? "none"}` takes the first that exists.
 - Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
-- `-> {…}` in the list of tools is the shape of a result. Where none is shown, refer to the result as a whole: "${step}".
-- References imply the order: steps that do not refer to each other run at the same time. Write "after": ["id"] only where an order is needed and no data is handed on.
-- "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step where its condition is false.
-- "on_error": "continue" goes on without a step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
+- `-> {…}` in the list of tools is the shape of a result. If none is shown, refer to the result as a whole: "${step}".
+- References imply the order: steps that do not refer to each other run at the same time. Write "after": ["id"] only if an order is needed and no data is passed.
+- "for_each" runs a step once for each item of a list (`${item}`, `${index}`); its result is the list of results. "when" skips a step if its condition is false.
+- "on_error": "continue" continues without the step; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - "output" lists the ids of the steps whose results answer the question. Leave intermediate results out.
 - Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from the information below, or from results, and make up none.
 - Use as few steps as will do.
@@ -124,11 +124,11 @@ asked = send_note(to=${owner.mail ?? 'help@example.org'}, text="Is the page of $
 return ["asked"]
 
 - Each line is a step: an id of its own, `=`, and a call or `${…}`, which computes something without any call. All values are JSON.
-- `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that is there.
+- `${step.field[0]}` stands for a part of a step's result and keeps its type. As a value it needs no quotes; within a text it is inserted. `[*]` takes a part of every item: `${found.cities[*].name}`. `${a.x ?? b.x ?? "none"}` takes the first that exists.
 - Between `${` and `}` may stand any CEL expression over the same names: arithmetic, comparisons, `a ? b : c`, `has(step.field)`, and these functions, there are no others: FUNCTIONS.
-- `-> {…}` in the list of tools is the shape of a result. Where none is shown, refer to the result as a whole: "${step}".
-- References imply the order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only where an order is needed and no data is handed on.
-- Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it where its condition is false; "on_error": "continue" goes on without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
+- `-> {…}` in the list of tools is the shape of a result. If none is shown, refer to the result as a whole: "${step}".
+- References imply the order: steps that do not refer to each other run at the same time. Write {"after": ["id"]} behind a call only if an order is needed and no data is passed.
+- Behind a call, in one pair of braces: "for_each" runs it once for each item of a list (`${item}`, `${index}`), its result is the list of results; "when" skips it if its condition is false; "on_error": "continue" continues without it; "retry": {"attempts": 3} and "timeout": "30s" do what they say.
 - `return` lists the ids of the steps whose results answer the question. Leave intermediate results out.
 - Call only tools that are listed, with the parameters that are listed; those without `?` are required. Take values from the question, from the information below, or from results, and make up none.
 - Use as few steps as will do.
@@ -140,7 +140,7 @@ const MAX_DIAGNOSTICS: usize = 40;
 const REPEATED_NOTICE: &str = "It is the same plan as before: change what is wrong.\n";
 
 const RETRY_REQUEST: &str =
-    "Answer with the whole plan again, all of this mended, and without any words around it.";
+    "Answer with the whole plan again, with all of this fixed, and without any text around it.";
 
 /// Formats all errors of a plan as the next message to the model. `is_repeated` tells it that it sent the same plan before.
 pub fn feedback(diagnostics: &Diagnostics, is_repeated: bool) -> String {

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::create::{CreatedPlan, PlanRequest, check_beginning};
 
-/// Returns whether a run of `before` can continue with `now`: `now` begins with the steps of `before`, unchanged in meaning, inputs
+/// Returns true if a run of `before` can continue with `now`: `now` begins with the steps of `before`, unchanged in meaning, inputs
 /// and settings, and no step that may have started waits for anything else.
 pub(super) fn extends(before: &CheckedPlan, now: &CheckedPlan, context: &CheckContext<'_>) -> bool {
     let steps = before.steps().len();
@@ -85,7 +85,7 @@ fn is_unchanged(step: usize, before: &CheckedPlan, now: &CheckedPlan) -> bool {
 /// Maximum number of steps to run early. The whole plan so far is checked each time, so the cost is quadratic.
 const MAX_EARLY_STEPS: usize = 200;
 
-/// A tentative run of the steps that have arrived so far.
+/// A run with a provisional plan of the steps that have arrived so far.
 #[derive(Debug)]
 pub(super) struct EarlyRun {
     pub(super) handle: RunHandle,
@@ -93,7 +93,7 @@ pub(super) struct EarlyRun {
     pub(super) journal: BufferedJournal,
     /// Number of steps at the start.
     pub(super) first_steps: usize,
-    /// The plan as far as it runs.
+    /// The part of the plan that runs.
     pub(super) plan: CreatedPlan,
     /// Number of times the plan was extended.
     pub(super) extensions: usize,

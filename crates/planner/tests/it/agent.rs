@@ -354,10 +354,7 @@ async fn time_is_limited() {
     let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
     let outcome = case.play(&model, &engine, case.begin()).await;
-    assert_eq!(
-        outcome.end.to_string(),
-        "nothing is left of the time that it may take"
-    );
+    assert_eq!(outcome.end.to_string(), "the limit of time is reached");
     let statuses: Vec<_> = outcome
         .state
         .plan()
@@ -381,10 +378,7 @@ async fn cost_is_limited() {
     let model = RecordedModel::new(case.replies());
     let (engine, _) = case.engine();
     let outcome = case.play(&model, &engine, case.begin()).await;
-    assert_eq!(
-        outcome.end.to_string(),
-        "nothing is left of the tokens that it may take"
-    );
+    assert_eq!(outcome.end.to_string(), "the limit of tokens is reached");
     assert_eq!(outcome.state.usage().input_tokens, 900);
     case.bounds.tokens = None;
     case.bounds.asks = NonZeroU32::new(1);
@@ -392,7 +386,7 @@ async fn cost_is_limited() {
     let outcome = case.play(&model, &engine, case.begin()).await;
     assert_eq!(
         outcome.end.to_string(),
-        "nothing is left of the questions to the model that it may take"
+        "the limit of questions to the model is reached"
     );
 }
 

@@ -60,7 +60,7 @@ impl TryFrom<String> for FirstWeekday {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
-        let message = || format!("`{word}` is no day of the week (write `monday` to `sunday`)");
+        let message = || format!("`{word}` is not a day of the week (write `monday` to `sunday`)");
         number(&WEEKDAYS, &word).map(Self).ok_or_else(message)
     }
 }
@@ -74,7 +74,7 @@ impl TryFrom<String> for FirstMonth {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
-        let message = || format!("`{word}` is no month (write `january` to `december`)");
+        let message = || format!("`{word}` is not a month (write `january` to `december`)");
         number(&MONTHS, &word).map(Self).ok_or_else(message)
     }
 }

@@ -24,8 +24,8 @@ use crate::pins::PinPolicy;
 
 /// The effective configuration: the user's file and the project's together.
 ///
-/// The project's file comes with a folder, from the author of that folder. So it can make things stricter and never looser: a tool has to
-/// be in each list of allowed ones, whatever one file denies is denied, and of two bounds the lower one holds.
+/// The project's file is written by the author of the project, so it can only restrict: a tool must
+/// be in every `allow` list, a tool that any file denies is denied, and the lower of two bounds applies.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(super) tools: ToolRules,
@@ -101,7 +101,7 @@ impl Config {
         releases.map(|release| (release.what, Arc::clone(&release.name)))
     }
 
-    /// The tools of `catalog`, each as the configuration knows it: whether it asks first, whether it may be called again.
+    /// Returns `catalog` with the overrides of the configuration: approval, read-only and idempotent.
     pub fn catalog(&self, catalog: &Catalog) -> Catalog {
         self.catalog_asking(catalog, |_| false)
     }
@@ -177,7 +177,7 @@ impl Config {
     }
 
     fn add(&mut self, source: &ConfigSource) {
-        // Stages are a whole: to mix those of two files would open ways that neither has.
+        // Stages of two files are not merged, since that could allow transitions that neither file has.
         if self.stages.is_empty() {
             self.stages = serve::read(source);
         }
@@ -248,7 +248,7 @@ impl Config {
         }
     }
 
-    /// Of two rates of one server, the one that lets fewer calls through in the long run holds.
+    /// Adds a rate limit; of two for one server, the one with the longer interval between calls applies.
     fn add_rate(&mut self, server: &str, rate: Bound<Rate>) {
         let rates = &mut self.guards.rates;
         let known = rates.iter_mut().find(|(known, _)| &**known == server);
@@ -346,7 +346,7 @@ impl Config {
         }
     }
 
-    /// Names, places and tools; values are nowhere in here.
+    /// Lists the names, sources and tools of external values, but never their values.
     fn list_outside(&self, list: &mut List) {
         let outside = &self.outside;
         for release in &outside.releases {
@@ -398,7 +398,7 @@ impl Config {
         list.rules("tools.no_ask", tools.no_ask.iter());
         list.rules("tools.read_only", tools.read_only.iter());
         list.rules("tools.idempotent", tools.idempotent.iter());
-        // Both hold: the stricter one of them.
+        // Both apply; the stricter one decides.
         let pins = tools.pin.iter().chain(&tools.project_pin);
         let before = list.0.len();
         for rule in pins {

@@ -123,17 +123,17 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, Stri
         match (&secret.env, &secret.file) {
             (Some(said), _) | (None, Some(said)) if is_project => say(
                 said.span(),
-                format!("a project cannot say where the secret `{name}` is"),
+                format!("a project cannot define the source of the secret `{name}`"),
                 "the user decides this: put `env` or `file` into your own planwright.toml",
             ),
             (Some(_), Some(file)) => say(
                 file.span(),
-                format!("the secret `{name}` is in two places"),
+                format!("the secret `{name}` has two sources"),
                 "write `env` or `file`",
             ),
             (None, None) if !is_project => say(
                 key.span(),
-                format!("nothing says where the secret `{name}` is"),
+                format!("the secret `{name}` has no source"),
                 "write `env = \"VARIABLE\"` or `file = \"PATH\"`",
             ),
             _ => {}
@@ -141,7 +141,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, Stri
         if secret.tools.is_none() {
             say(
                 key.span(),
-                format!("nothing says which tools may be given the secret `{name}`"),
+                format!("no tool may receive the secret `{name}`"),
                 "write `tools = [\"server.tool\"]`",
             );
         }

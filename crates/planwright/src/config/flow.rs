@@ -69,7 +69,7 @@ impl TryFrom<String> for FlowPatternText {
         let way_out = "(write `TOOL`, `TOOL:FIELD` or `TOOL:PATH.TO.FIELD`)";
         let pattern = FlowPattern::parse(&text).map_err(|error| format!("{error} {way_out}"))?;
         if !is_tool_pattern(pattern.tool().as_str()) {
-            return Err(format!("`{}` can be no tool {way_out}", pattern.tool()));
+            return Err(format!("`{}` cannot be a tool {way_out}", pattern.tool()));
         }
         Ok(Self(pattern))
     }
@@ -87,7 +87,7 @@ impl TryFrom<String> for PlannerWord {
             "clean" => Ok(Self(PlannerLabel::Clean)),
             "exposed" => Ok(Self(PlannerLabel::Exposed)),
             _ => Err(format!(
-                "`{word}` is no label of a planner (write `clean` or `exposed`)"
+                "unknown planner label `{word}` (write `clean` or `exposed`)"
             )),
         }
     }
@@ -106,7 +106,7 @@ impl TryFrom<String> for ViolationWord {
             "ask" => Ok(Self(OnViolation::Ask)),
             "deny" => Ok(Self(OnViolation::Deny)),
             _ => Err(format!(
-                "`{word}` is no consequence of a violation (write `ask`, `deny` or `warn`)"
+                "unknown value `{word}` (write `ask`, `deny` or `warn`)"
             )),
         }
     }
@@ -134,9 +134,7 @@ impl TryFrom<String> for EffectsWord {
         match word.as_str() {
             "ask" => Ok(Self::Ask),
             "by-flow" => Ok(Self::ByFlow),
-            _ => Err(format!(
-                "`{word}` is no policy for such tools (write `ask` or `by-flow`)"
-            )),
+            _ => Err(format!("unknown value `{word}` (write `ask` or `by-flow`)")),
         }
     }
 }
@@ -312,35 +310,23 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         off.map(|it| {
             own(
                 it.span(),
-                "a project cannot switch off where data may go",
+                "a project cannot disable the flow analysis",
                 "enabled",
             )
         }),
-        trusted.map(|it| {
-            own(
-                it.span(),
-                "a project cannot say which outputs are trusted",
-                "trusted",
-            )
-        }),
+        trusted.map(|it| own(it.span(), "a project cannot trust outputs", "trusted")),
         clean.map(|it| {
             own(
                 it.span(),
-                "a project cannot say that planners are clean",
+                "a project cannot declare the planner clean",
                 "planner",
             )
         }),
-        warn.map(|it| {
-            own(
-                it.span(),
-                "a project cannot let violations pass",
-                "violation",
-            )
-        }),
+        warn.map(|it| own(it.span(), "a project cannot permit violations", "violation")),
         table.effects.as_ref().map(|it| {
             own(
                 it.span(),
-                "a project cannot say that destructive tools need not ask",
+                "a project cannot waive the approval of destructive tools",
                 "effects",
             )
         }),

@@ -96,7 +96,7 @@ impl TryFrom<String> for PlanNotation {
             "json" => Ok(Self::Json),
             "lines" => Ok(Self::Lines),
             _ => Err(format!(
-                "no model writes plans in `{word}` (write `json` or `lines`)"
+                "unknown dialect `{word}` (write `json` or `lines`)"
             )),
         }
     }
@@ -114,7 +114,7 @@ impl TryFrom<f64> for Temperature {
         if (0.0..=2.0).contains(&number) {
             return Ok(Self(number));
         }
-        Err(format!("`{number}` is no temperature (write 0 to 2)"))
+        Err(format!("`{number}` is not a temperature (write 0 to 2)"))
     }
 }
 
@@ -130,7 +130,7 @@ impl TryFrom<f64> for Price {
         if number.is_finite() && number >= 0.0 {
             return Ok(Self(number));
         }
-        Err(format!("`{number}` is no price (write 0 or more)"))
+        Err(format!("`{number}` is not a price (write 0 or more)"))
     }
 }
 
@@ -329,7 +329,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         let fault = first.map(|span| {
             (
                 span,
-                "a project cannot say which model is asked".to_owned(),
+                "a project cannot choose the model".to_owned(),
                 "the user decides this: put it into your own planwright.toml".to_owned(),
             )
         });
@@ -338,7 +338,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     match (&table.key_variable, &table.key_file) {
         (Some(_), Some(file)) => vec![(
             file.span(),
-            "the key of the model is in two places".to_owned(),
+            "the key of the model has two sources".to_owned(),
             "write `key_variable` or `key_file`".to_owned(),
         )],
         _ => Vec::new(),

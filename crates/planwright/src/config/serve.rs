@@ -77,9 +77,9 @@ pub struct Serve {
     pub origins: Vec<Arc<str>>,
     /// The largest request, in bytes.
     pub max_body: Option<Bound>,
-    /// Requests of one client under way together.
+    /// Maximum number of requests in flight of one client.
     pub max_requests: Option<Bound<NonZeroU32>>,
-    /// Plans of one client under way together.
+    /// Maximum number of plans in progress of one client.
     pub max_plans: Option<Bound<NonZeroU32>>,
     /// Connections of all clients.
     pub max_connections: Option<Bound<NonZeroU32>>,
@@ -297,7 +297,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         for span in own.into_iter().flatten() {
             say(
                 span,
-                "a project cannot say who may reach the server",
+                "a project cannot configure access to the server",
                 "the user decides this: put it into your own planwright.toml",
             );
         }
@@ -309,7 +309,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         if name.is_empty() || !name.chars().all(is_name) {
             say(
                 host.span(),
-                &format!("`{name}` is no name of a host"),
+                &format!("`{name}` is not a name of a host"),
                 "write it as `plans.example.com`, without `https://` and path",
             );
         }
@@ -372,7 +372,7 @@ pub(super) fn store_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, 
     match value.into_iter().flatten().next() {
         Some(span) if source.origin == Origin::Project => vec![(
             span,
-            "a project cannot say how long runs are stored".to_owned(),
+            "a project cannot configure the retention of runs".to_owned(),
             "the store has the runs of all projects: put it into your own planwright.toml"
                 .to_owned(),
         )],
@@ -431,15 +431,15 @@ pub(super) fn stage_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, 
         {
             faults.push((
                 key.span(),
-                format!("`{}` is no name of a stage", name.escape_debug()),
+                format!("`{}` is not a name of a stage", name.escape_debug()),
                 "write a name without spaces, since models have to give it back".to_owned(),
             ));
         }
         if table.tools.is_none() {
             faults.push((
                 key.span(),
-                format!("nothing says which tools the stage `{name}` has"),
-                "write `tools = [\"server.tool\"]`, or `tools = []` where it has none".to_owned(),
+                format!("the stage `{name}` has no `tools`"),
+                "write `tools = [\"server.tool\"]`, or `tools = []` for none".to_owned(),
             ));
         }
         for next in &table.next {
@@ -463,7 +463,7 @@ pub(super) fn stage_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, 
         if !reached.contains(name.as_str()) {
             faults.push((
                 key.span(),
-                format!("no way leads to the stage `{name}`"),
+                format!("the stage `{name}` is unreachable"),
                 format!("write `next = [\"{name}\"]` in a stage before it, or take it out"),
             ));
         }

@@ -38,11 +38,11 @@ pub struct ConfigSource {
 }
 
 impl ConfigSource {
-    /// Reads `text`, which findings call `name`.
+    /// Parses `text`, which diagnostics call `name`.
     ///
     /// # Errors
     ///
-    /// All that is wrong with it.
+    /// All diagnostics of the text.
     pub fn read(origin: Origin, name: &str, text: &str) -> Result<Self, Vec<ConfigFault>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
@@ -106,7 +106,7 @@ impl ConfigSource {
         {
             say(
                 rounds.span(),
-                "one round alone cannot give the same as another",
+                "1 is not possible: a round needs another one to compare with",
                 "write 2 or more",
             );
         }
@@ -156,7 +156,7 @@ fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
 /// An invalid part of a `planwright.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFault {
-    /// The file, as findings call it.
+    /// The name of the file in diagnostics.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
@@ -210,7 +210,7 @@ fn unknown(rest: &str) -> (String, String) {
     let mut names = rest.split('`').skip(1).step_by(2);
     let name = names.next().unwrap_or_default();
     let known: Vec<&str> = names.collect();
-    let message = format!("`{name}` is not known here");
+    let message = format!("unknown field `{name}`");
     let help = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: `{}`", known.join("`, `")),
@@ -246,7 +246,7 @@ fn other(message: &str) -> (String, String) {
 }
 
 /// The default advice.
-const REFERENCE: &str = "the reference of planwright.toml lists what may stand here";
+const REFERENCE: &str = "see the reference of planwright.toml for the fields";
 
 /// `planwright.toml`.
 #[derive(Debug, Default, Deserialize)]

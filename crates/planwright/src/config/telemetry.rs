@@ -103,7 +103,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     match span {
         Some(span) if source.origin == Origin::Project => vec![(
             span,
-            "a project cannot say where telemetry goes".to_owned(),
+            "a project cannot configure the telemetry endpoint".to_owned(),
             "the user decides this: put it into your own planwright.toml".to_owned(),
         )],
         _ => Vec::new(),

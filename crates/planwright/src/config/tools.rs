@@ -63,9 +63,7 @@ impl TryFrom<String> for Unannotated {
         match word.as_str() {
             "ask" => Ok(Self::Ask),
             "run" => Ok(Self::Run),
-            other => Err(format!(
-                "`{other}` is not what can become of such tools (write `ask` or `run`)"
-            )),
+            other => Err(format!("unknown value `{other}` (write `ask` or `run`)")),
         }
     }
 }
@@ -299,17 +297,17 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let own = [
         (
             &tools.no_ask,
-            "a project cannot say that a tool need not ask",
+            "a project cannot waive the approval of a tool",
             "the user decides this: put `no_ask` into your own planwright.toml",
         ),
         (
             &tools.read_only,
-            "a project cannot say that a tool changes nothing",
+            "a project cannot declare a tool read-only",
             "the user decides this: put `read_only` into your own planwright.toml",
         ),
         (
             &tools.idempotent,
-            "a project cannot say that a tool may be called again",
+            "a project cannot declare a tool idempotent",
             "the user decides this: put `idempotent` into your own planwright.toml",
         ),
     ];
@@ -320,7 +318,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let sharable = tools.sharable.first().map(|pattern| {
         (
             pattern.span(),
-            "a project cannot say which parameters take references".to_owned(),
+            "a project cannot make parameters sharable".to_owned(),
             "the user decides this: put `sharable` into your own planwright.toml".to_owned(),
         )
     });
@@ -328,7 +326,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let passphrase = source.file.approvals.passphrase.iter().map(|wanted| {
         (
             wanted.span(),
-            "a project cannot say whether decisions want a passphrase".to_owned(),
+            "a project cannot lift the passphrase for decisions".to_owned(),
             "put `passphrase` into your own planwright.toml".to_owned(),
         )
     });
@@ -339,7 +337,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let off = off.map(|word| {
         (
             word.span(),
-            "a project cannot switch off that tools are pinned".to_owned(),
+            "a project cannot disable the pinning of tools".to_owned(),
             "a project can only make it stricter: put `pin` into your own planwright.toml"
                 .to_owned(),
         )
@@ -351,7 +349,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let run = run.map(|word| {
         (
             word.span(),
-            "a project cannot say that tools without annotations need not ask".to_owned(),
+            "a project cannot waive the approval of tools without annotations".to_owned(),
             "a project can only make it stricter: put `unannotated` into your own planwright.toml"
                 .to_owned(),
         )

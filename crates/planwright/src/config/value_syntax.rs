@@ -17,7 +17,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let number: f64 = number
         .parse()
-        .map_err(|_| format!("`{text}` is no time such as `250ms`, `30s` or `2m`"))?;
+        .map_err(|_| format!("`{text}` is not a time such as `250ms`, `30s` or `2m`"))?;
     let seconds = match unit {
         "ms" => number / 1000.0,
         "" | "s" => number,
@@ -26,7 +26,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
         "d" => number * 86_400.0,
         other => {
             return Err(format!(
-                "`{other}` is no unit of time; use ms, s, m, h or d"
+                "`{other}` is not a unit of time; use ms, s, m, h or d"
             ));
         }
     };
@@ -42,7 +42,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let number: f64 = number
         .parse()
-        .map_err(|_| format!("`{text}` is no size such as `65536`, `64KiB` or `50MB`"))?;
+        .map_err(|_| format!("`{text}` is not a size such as `65536`, `64KiB` or `50MB`"))?;
     let factor: f64 = match unit.to_lowercase().as_str() {
         "" | "b" => 1.0,
         "kb" => 1e3,
@@ -53,7 +53,7 @@ pub fn size(text: &str) -> Result<u64, String> {
         "gib" => 1024.0 * 1024.0 * 1024.0,
         _ => {
             return Err(format!(
-                "`{unit}` is no unit of size; use B, kB, MB, GB, KiB, MiB or GiB"
+                "`{unit}` is not a unit of size; use B, kB, MB, GB, KiB, MiB or GiB"
             ));
         }
     };
@@ -75,7 +75,7 @@ pub fn size(text: &str) -> Result<u64, String> {
 ///
 /// One clause with the reason why the text is invalid.
 pub fn rate(text: &str) -> Result<Rate, String> {
-    let wrong = || format!("`{text}` is no rate such as `10/s` or `100/m`");
+    let wrong = || format!("`{text}` is not a rate such as `10/s` or `100/m`");
     let (calls, per) = text.split_once('/').ok_or_else(wrong)?;
     let calls: NonZeroU32 = calls.trim().parse().map_err(|_| wrong())?;
     let per = per.trim();
@@ -102,7 +102,7 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// Returns whether a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has
+/// Returns true if a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has
 /// some is rather two names in one text.
 pub fn is_tool_pattern(text: &str) -> bool {
     let has_server = text.contains('.');
@@ -129,7 +129,7 @@ impl TryFrom<String> for Pattern {
             return Ok(Self(ToolPattern::new(text)));
         }
         Err(format!(
-            "`{text}` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)"
+            "`{text}` cannot be a tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)"
         ))
     }
 }
@@ -144,7 +144,7 @@ impl TryFrom<String> for TimeLimit {
 
     fn try_from(text: String) -> Result<Self, String> {
         match time(&text)? {
-            Duration::ZERO => Err(format!("`{text}` leaves no time at all")),
+            Duration::ZERO => Err(format!("`{text}` is zero; write a longer time")),
             time => Ok(Self(time)),
         }
     }
@@ -226,7 +226,7 @@ impl TryFrom<String> for HttpUrl {
                 Ok(Self(text.into()))
             }
             _ => Err(format!(
-                "`{text}` is no URL of a server (write it as `https://example.com`)"
+                "`{text}` is not a URL of a server (write it as `https://example.com`)"
             )),
         }
     }

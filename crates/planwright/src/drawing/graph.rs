@@ -115,7 +115,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Returns whether data surely flows along it.
+    /// Returns true if data surely flows along it.
     pub(super) fn is_solid(self) -> bool {
         matches!(self.kind, DependencyKind::Data | DependencyKind::Slot) && !self.optional
     }
@@ -424,7 +424,7 @@ pub(super) fn notes(step: &GraphStep, symbols: Symbols) -> Vec<String> {
     notes
 }
 
-/// As [`notes`], for pictures that draw the condition apart.
+/// Like [`notes`], for pictures that draw the condition separately.
 pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     let symbols = Symbols::Unicode;
     let short = |text: &str| {

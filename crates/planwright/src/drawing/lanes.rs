@@ -339,7 +339,7 @@ impl Symbols {
         self.pick(unicode, ascii)
     }
 
-    /// As [`joint`](Self::joint), with marked values in the lines up and down.
+    /// Like [`joint`](Self::joint), with marked values in the lines above and below.
     fn marked_joint(self, ways: Ways) -> &'static str {
         let (unicode, ascii) = match (ways.up, ways.down, ways.left, ways.right) {
             (true, true, true, true) => ("╂", "+"),

@@ -117,8 +117,8 @@ fn note(status: &str, error: Option<&str>) -> Option<String> {
     Some(match (status, error) {
         ("failed", Some(message)) => message.trim().lines().next()?.to_owned(),
         (_, Some(message)) => format!("failed: {}", message.trim().lines().next()?),
-        ("running", _) => "under way".to_owned(),
-        ("interrupted", _) => "was under way".to_owned(),
+        ("running", _) => "in flight".to_owned(),
+        ("interrupted", _) => "was in flight".to_owned(),
         ("waiting", _) => "waits for a decision".to_owned(),
         ("unknown", _) => "may or may not have happened".to_owned(),
         ("succeeded" | "failed", _) => return None,

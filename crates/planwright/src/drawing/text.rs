@@ -188,7 +188,7 @@ impl<'a> Painter<'a> {
         if row.cycle == [row.step] {
             pieces.push("waits for itself".into());
         } else if !row.cycle.is_empty() {
-            pieces.push(format!("waits for {} in a circle", self.names(&row.cycle)));
+            pieces.push(format!("waits for {} in a cycle", self.names(&row.cycle)));
         }
         let room = match self.options.width {
             Some(width) => width.saturating_sub(start).max(MIN_ROOM),

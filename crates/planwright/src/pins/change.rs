@@ -56,12 +56,12 @@ impl Changes {
         }
     }
 
-    /// Returns whether nothing changed.
+    /// Returns true if nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns whether calls of the tool ask until a person accepts the changes: its description for models, its input or its stated
+    /// Returns true if calls of the tool ask until a person accepts the changes: its description for models, its input or its stated
     /// effects differ from the pinned ones. A title and an output schema are shown, no more.
     pub fn asks(&self) -> bool {
         self.description || self.input_schema || self.hints.iter().any(|hint| hint.loosens)

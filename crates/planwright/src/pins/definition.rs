@@ -188,7 +188,7 @@ impl TryFrom<String> for PinPolicy {
         let all = [Self::Off, Self::Warn, Self::Ask];
         let found = all.into_iter().find(|policy| policy.as_str() == word);
         found.ok_or_else(|| {
-            format!("`{word}` is no way to pin tools (write `ask`, `warn` or `off`)")
+            format!("`{word}` is not a way to pin tools (write `ask`, `warn` or `off`)")
         })
     }
 }

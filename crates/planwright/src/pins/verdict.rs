@@ -197,7 +197,7 @@ impl Pinning<'_> {
         };
         if !server.now.is_accepted {
             let reason: Arc<str> = Arc::from(format!(
-                "the server `{}` is not the one that was pinned: it is reached in another way",
+                "the server `{}` is not the one that was pinned: its command or address changed",
                 server.identity.server
             ));
             for (tool, _) in server.tools.values() {
@@ -309,7 +309,7 @@ impl Verdicts {
         &self.notices
     }
 
-    /// Returns whether any tool asks until a person accepts it.
+    /// Returns true if any tool asks until a person accepts it.
     pub fn ask_any(&self) -> bool {
         !self.asks.is_empty()
     }
@@ -389,7 +389,7 @@ impl fmt::Display for Notice {
         match self.kind {
             NoticeKind::Server => write!(
                 f,
-                "the server `{server}` is reached in another way than the one that was pinned, with the {word} {tools}"
+                "the command or address of the server `{server}` changed since it was pinned, with the {word} {tools}"
             ),
             NoticeKind::Changed => write!(
                 f,

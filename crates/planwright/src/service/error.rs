@@ -14,12 +14,12 @@ use planwright_mcp::{ConfigError, ServerFailure};
 
 /// The reason why tools cannot be opened, or a run cannot start or be resumed.
 ///
-/// A failure of a tool is none of these: it stands in the [summary](crate::RunSummary) of the run.
+/// A failed tool call is not one of these: it is in the [summary](crate::RunSummary) of the run.
 ///
 /// Its [`Debug`] form is for people, since a `main` that returns it prints it: all diagnostics, or the help, and the output of a server that did not start.
 #[derive(thiserror::Error)]
 pub enum Error {
-    /// The plan is not sound. All findings are here, warnings included; their text is made for models, too.
+    /// The plan has errors. Contains all diagnostics, warnings included; their text is suitable for models, too.
     #[error("{}", rejection(.0))]
     Rejected(Diagnostics),
     /// A file or folder cannot be read.

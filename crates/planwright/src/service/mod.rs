@@ -18,7 +18,6 @@ mod sources;
 mod spec;
 #[cfg(feature = "store")]
 mod stored_runs;
-mod time_left;
 mod view;
 
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
@@ -37,5 +36,4 @@ pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
-pub use time_left::TimeLeft;
-pub use view::{ActiveStep, EndedStep, RunView, StepPhase, StepStates, StepView};
+pub use view::{ActiveStep, EndedStep, RunView, StepPhase, StepStates, StepView, TimeLeft};

@@ -150,7 +150,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`] with every finding. The warnings of a sound plan are in [`CheckedPlan::warnings`].
+    /// [`Error::Rejected`] with every diagnostic. The warnings of a sound plan are in [`CheckedPlan::warnings`].
     pub fn check(&self, plan: impl Into<ParseResult>) -> Result<CheckedPlan, Error> {
         self.checked(plan.into(), &Object::default())
     }
@@ -159,7 +159,7 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`] with every finding.
+    /// [`Error::Rejected`] with every diagnostic.
     pub fn check_with<K, V>(
         &self,
         plan: impl Into<ParseResult>,
@@ -193,11 +193,11 @@ impl Planwright {
     ///
     /// # Errors
     ///
-    /// Those of [`RunBuilder::start`], such as [`Error::NoRuntime`] outside of a tokio runtime.
+    /// The errors of [`RunBuilder::start`], such as [`Error::NoRuntime`] outside of a tokio runtime.
     ///
     /// # Panics
     ///
-    /// As [`RunBuilder::start`] does.
+    /// See [`RunBuilder::start`].
     pub fn start(&self, plan: CheckedPlan) -> Result<Run, Error> {
         self.run(plan).start()
     }
@@ -325,7 +325,7 @@ impl Planwright {
     }
 }
 
-/// The plan that `check` gives, with all findings: those of the text first, then its own.
+/// Returns the plan that `check` returns, with all diagnostics: those of the text first.
 pub(super) fn sound(
     mut diagnostics: planwright_core::Diagnostics,
     check: impl FnOnce(&mut planwright_core::Diagnostics) -> Option<CheckedPlan>,

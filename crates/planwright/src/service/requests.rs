@@ -12,7 +12,7 @@ use planwright_store::{Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-/// The time for which a run goes on before requests are watched for: most runs have ended by then.
+/// The age of a run at which the watch for requests begins: most runs are shorter.
 const QUIET_TIME: Duration = Duration::from_millis(200);
 
 /// The requests to one run.
@@ -88,7 +88,7 @@ impl RunRequests {
         self.store.is_plan_approved(&self.run, &self.consent)
     }
 
-    /// Returns whether there is a decision about just this call.
+    /// Returns true if there is a decision about just this call.
     fn has_decision(&self, request: &ApprovalRequest) -> Result<bool, StoreError> {
         let digest = request.digest();
         let decisions = self.store.decisions(self.run.as_str())?;

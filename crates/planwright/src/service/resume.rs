@@ -158,7 +158,7 @@ impl Resume {
     ///
     /// # Panics
     ///
-    /// As [`RunBuilder::start`](super::RunBuilder::start) does.
+    /// See [`RunBuilder::start`](super::RunBuilder::start).
     pub fn start(self) -> Result<Run, Error> {
         let Self {
             planwright,

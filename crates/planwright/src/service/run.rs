@@ -1,4 +1,4 @@
-//! A run under way.
+//! A run in progress.
 
 use std::fmt;
 use std::pin::Pin;
@@ -94,7 +94,7 @@ impl Learning {
     }
 
     /// Stores the durations and the answers of a run that has ended. They only order later runs and help to write further plans, so a
-    /// failure is no failure of the run.
+    /// failure is not a failure of the run.
     fn save(self, summary: &RunSummary) {
         if summary.journal_error.is_some() {
             return;
@@ -142,7 +142,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`] with every finding, or [`Error::Ended`].
+    /// [`Error::Rejected`] with every diagnostic, or [`Error::Ended`].
     pub fn extend(&mut self, text: impl AsRef<[u8]>) -> Result<(), Error> {
         let more = planwright_dialects::parse_as(&Native, text.as_ref(), &self.read_options());
         self.extend_with(more)
@@ -152,7 +152,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// [`Error::Rejected`] with every finding, or [`Error::Ended`].
+    /// [`Error::Rejected`] with every diagnostic, or [`Error::Ended`].
     pub fn extend_with(&mut self, more: impl Into<ParseResult>) -> Result<(), Error> {
         let inputs: &Object = self.plan.inputs();
         let ParseResult {

@@ -302,14 +302,14 @@ impl Names {
     }
 }
 
-/// Returns whether a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
+/// Returns true if a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
 /// server's name ends is always clear then.
 fn is_own_name(name: &str, others: &[char]) -> bool {
     let is_allowed = |character: char| character.is_alphanumeric() || others.contains(&character);
     !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
 }
 
-/// Returns whether a tool can be called with named arguments.
+/// Returns true if a tool can be called with named arguments.
 fn takes_objects(tool: &Tool) -> bool {
     tool.input.structure().members().iter().any(|member| {
         matches!(

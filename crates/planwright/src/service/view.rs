@@ -1,6 +1,7 @@
 //! The fold of a run's events, or of its journal, into the data that a screen shows.
 
 mod step_states;
+mod time_left;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use planwright_engine::run::SkipReason;
 use planwright_engine::{RunEvent, RunStatus, StampedEvent, StepStatus, ToolError};
 
 pub use step_states::{StepPhase, StepStates, StepView};
+pub use time_left::TimeLeft;
 
 /// The state of a run as far as its events, or the entries of its journal, have been applied. Times count from the run's start.
 ///
@@ -220,7 +222,7 @@ impl RunView {
         None
     }
 
-    /// Returns whether nothing happens before a person decides.
+    /// Returns true if nothing happens before a person decides.
     pub fn waits_for_people(&self) -> bool {
         self.calls == 0 && !self.questions.is_empty()
     }
@@ -318,7 +320,7 @@ impl RunView {
     }
 }
 
-/// Returns whether an address is an item or round of a step, or a step inside of one.
+/// Returns true if an address is an item or round of a step, or a step inside of one.
 fn is_part(at: &Address) -> bool {
     at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_part)
 }

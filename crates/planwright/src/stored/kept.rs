@@ -1,6 +1,6 @@
 //! Results that stay in a run although a new plan changes what they were computed from, and their labels.
 //!
-//! The analysis of the new plan knows nothing of where such a result came from, so the header of the process has its labels.
+//! The flow analysis of the new plan cannot derive their labels, so the header of the process records them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl KeptResults {
 impl StoredRun {
     /// Returns the results of `steps` with the labels that they have under `policy`, as the latest plan computed them. `asker`
     /// is the label of the planner that asks to keep them: what an exposed planner chooses is untrusted. Without a flow policy,
-    /// now or when the run went on last, nothing is known of the labels.
+    /// now or in the previous process, the labels are unknown.
     ///
     /// # Errors
     ///

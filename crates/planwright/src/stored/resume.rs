@@ -1,4 +1,4 @@
-//! Resumption of a stored run: the steps that a person or a model names, and the prepared run; and the effects of a new plan: calls that the
+//! Resumption of a stored run: the steps that a person or a model names, and the prepared run; and the effects of a new plan, such as
 //! run must not forget, and results that the plan makes stale.
 
 use std::collections::BTreeSet;
@@ -54,7 +54,7 @@ impl ResumeRequest<'_> {
     ///
     /// # Errors
     ///
-    /// Where a choice makes no sense, a new plan would bury a call in doubt, there never was a whole plan, or a server of an
+    /// If a choice is invalid, a new plan would discard a call with an unknown outcome, the plan was never complete, or a server of an
     /// earlier process may still be carrying out a call that is to be made again.
     pub fn prepare(
         mut self,
@@ -125,8 +125,8 @@ impl ResumeRequest<'_> {
     }
 }
 
-/// Returns whether `plan` is the plan that the run had last. A secret default is masked in a plan that took the place of another, so the
-/// stored text counts as well.
+/// Returns true if `plan` is the plan that the run had last. Secret defaults are redacted in stored plans, so the
+/// digest of the stored text is compared as well.
 fn is_plan_of(plan: &CheckedPlan, stored: &StoredRun, history: &History) -> bool {
     let process = stored.process.as_ref();
     let was_beginning = process.is_some_and(|process| process.beginning.is_some());
@@ -138,7 +138,7 @@ fn is_plan_of(plan: &CheckedPlan, stored: &StoredRun, history: &History) -> bool
             .is_ok_and(|stored| stored.digest() == plan.digest())
 }
 
-/// Refuses a new plan that would bury a call with an unknown outcome: a choice is required for each such step that it changes or drops.
+/// Refuses a new plan that would discard a call with an unknown outcome: a choice is required for each such step that it changes or drops.
 fn settle_doubt(
     step: &StepId,
     history: &History,
@@ -166,7 +166,7 @@ fn settle_doubt(
     }
 }
 
-/// The steps of `before` that `now` does not have, or has otherwise.
+/// Returns the steps of `before` that `now` lacks or changes.
 pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
     let is_same = |index: usize, id: &StepId| {
         let at = now.step_index(id.as_str()).map(|at| at as usize);
@@ -179,7 +179,7 @@ pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
         .collect()
 }
 
-/// The choices with each step by the [`Display`](std::fmt::Display) form of its address, which no other step, item or round has. Choices
+/// Resolves the step of each choice to the [`Display`](std::fmt::Display) form of its address, which is unique. Choices
 /// that are in this form stay as they are.
 ///
 /// # Errors
@@ -279,8 +279,8 @@ fn resolve(plan: &CheckedPlan, history: &History, text: &str) -> Result<Address,
     }
 }
 
-/// A call that happened, or may have, for a step that is not done, by a tool that must not be called twice for one thing. A plan that has
-/// this step otherwise would make it again.
+/// A call of an unfinished step that may have happened, of a tool that is not idempotent. A plan that
+/// changes the step would make the call again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CalledStep {
@@ -331,7 +331,7 @@ pub fn called_steps(history: &History, plan: &CheckedPlan) -> Vec<CalledStep> {
     pinned
 }
 
-/// A step that is done, whose result was computed from a step that the new plan changes.
+/// A completed step whose result was computed from a step that the new plan changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StaleStep {

@@ -186,7 +186,7 @@ impl StoredRun {
     ///
     /// # Errors
     ///
-    /// Where another version wrote it.
+    /// If another version wrote it.
     pub fn with_plan(self, number: usize) -> Result<Option<Self>, StoredRunError> {
         let has_plan = |entry: &Entry| {
             let header = entry.record.header();
@@ -242,7 +242,7 @@ impl StoredRun {
     ///
     /// # Errors
     ///
-    /// Where another version wrote it.
+    /// If another version wrote it.
     pub fn history(&self) -> Result<History, StoredRunError> {
         let imported = self.imported.unwrap_or(0).min(self.entries.len());
         let (foreign, own) = self.entries.split_at(imported);
@@ -254,7 +254,7 @@ impl StoredRun {
         Ok(history)
     }
 
-    /// Returns whether the run was imported, and no process of this store has driven it since.
+    /// Returns true if the run was imported, and no process of this store has driven it since.
     pub(super) fn is_just_imported(&self) -> bool {
         self.imported
             .is_some_and(|imported| self.entries.len() <= imported)
@@ -331,7 +331,7 @@ impl From<FormatError> for StoredRunError {
 ///
 /// # Errors
 ///
-/// Where another version wrote it.
+/// If another version wrote it.
 pub fn history(entries: &[Entry]) -> Result<History, StoredRunError> {
     let mut history = History::default();
     add(&mut history, entries)?;
@@ -370,13 +370,13 @@ pub enum StoredRunError {
     #[error("the plan cannot be stored: its dialect is not known")]
     NoDialect,
     /// Another process or request has resumed the run since it was read.
-    #[error("the run has gone on since it was read")]
+    #[error("the run was resumed since it was read")]
     Outdated,
     /// The stored data was written by another version, or is damaged.
     #[error("the run cannot be read: {0}")]
     Unreadable(String),
-    /// The plan that was sound when the run began is so no more.
-    #[error("the plan of the run is not sound any more")]
+    /// The plan was valid when the run began, but has errors now.
+    #[error("the plan of the run has errors now")]
     Unsound,
     /// The plan is not the one that the run began with, or resumed with last, and is not said to take its place.
     #[error("the plan is not that of the run")]
@@ -389,8 +389,8 @@ pub enum StoredRunError {
     /// The plan cannot be written down so that it means the same when it is read again.
     #[error("the plan cannot be stored: {0}")]
     Unwritable(String),
-    /// The run was ended before its plan was there in full.
-    #[error("the run cannot go on: its plan was never whole")]
+    /// The run ended before its plan was complete.
+    #[error("the run cannot be resumed: its plan was never complete")]
     Unfinished,
     /// A result is named as kept that the new plan does not make stale.
     #[error("the result of `{0}` is not stale, so there is nothing to keep")]
@@ -398,7 +398,7 @@ pub enum StoredRunError {
     /// An input is not known any more.
     #[error("the input `{0}` is secret, so it was not stored")]
     Hidden(Arc<str>),
-    /// A new plan would bury a call in doubt.
+    /// A new plan would discard a call with an unknown outcome.
     #[error("the new plan changes `{step}`, and the outcome of the call of `{at}` is unknown")]
     Doubt {
         /// The step that the new plan changes or drops.
@@ -408,7 +408,7 @@ pub enum StoredRunError {
     },
     /// A call is to be made again that a server which outlived its process may still be carrying out.
     #[error(
-        "the server `{server}` of the earlier process (pid {pid}) is still running, so the call of `{at}` may not be over"
+        "the server `{server}` of the earlier process (pid {pid}) is still running, so the call of `{at}` may still be in progress"
     )]
     ServerRuns {
         /// The server.
@@ -419,7 +419,7 @@ pub enum StoredRunError {
         at: Arc<Address>,
     },
     /// A choice was made for a step that is done.
-    #[error("`{0}` has succeeded, and what is done stays done")]
+    #[error("`{0}` has succeeded and cannot be changed")]
     Done(String),
     /// A choice was made for a step that does not exist.
     #[error("the run has no step `{step}`")]
@@ -430,7 +430,7 @@ pub enum StoredRunError {
         near: Option<String>,
     },
     /// A choice was made for a name that may mean several steps.
-    #[error("`{step}` may mean several steps of the run: `{}`", names.join("`, `"))]
+    #[error("`{step}` matches several steps of the run: `{}`", names.join("`, `"))]
     AmbiguousStep {
         /// The text.
         step: String,
@@ -438,6 +438,6 @@ pub enum StoredRunError {
         names: Vec<String>,
     },
     /// Two choices were made for one step.
-    #[error("two things are said about `{0}`")]
+    #[error("`{0}` has two conflicting choices")]
     Twice(String),
 }

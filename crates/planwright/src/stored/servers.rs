@@ -86,7 +86,7 @@ impl OrphanedServers {
         }
     }
 
-    /// Returns whether there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

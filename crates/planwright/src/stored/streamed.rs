@@ -1,4 +1,4 @@
-//! Keeps a run that begins while its plan is still being written.
+//! Storage of a run that starts while its plan is still being written.
 
 use std::fmt;
 use std::sync::Arc;

@@ -77,7 +77,7 @@ impl Telemetry {
         })
     }
 
-    /// Returns whether anything is sent.
+    /// Returns true if anything is sent.
     pub fn is_on(&self) -> bool {
         self.sending.is_some()
     }

@@ -63,7 +63,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// Why it cannot be opened, or that it is no file.
+    /// Why it cannot be opened, or that it is not a file.
     pub(super) fn open_file(&self, path: &InnerPath) -> Result<File, ToolError> {
         open_file(&self.dir, path.as_path(), path)
     }
@@ -98,7 +98,7 @@ impl Folder {
         self.open_folder(path)
     }
 
-    /// Returns whether the path leads to a folder.
+    /// Returns true if the path leads to a folder.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Folder {
 ///
 /// # Errors
 ///
-/// Why it cannot be opened, or that it is no file.
+/// Why it cannot be opened, or that it is not a file.
 pub(super) fn open_file(
     dir: &Dir,
     path: &Path,
@@ -137,7 +137,7 @@ pub(super) fn open_file(
 }
 
 impl InnerPath {
-    /// Returns whether this is the folder itself.
+    /// Returns true if this is the folder itself.
     pub(super) fn is_root(&self) -> bool {
         self.0.as_os_str().is_empty()
     }

@@ -67,7 +67,7 @@ fn input() -> serde_json::Value {
             },
             "max_results": {
                 "type": "integer", "minimum": 1, "maximum": 100_000, "default": usual_results(),
-                "description": "The most files that are listed.",
+                "description": "Maximum number of files to list.",
             },
         },
         "additionalProperties": false,
@@ -100,7 +100,7 @@ fn output() -> serde_json::Value {
             },
             "skipped": {
                 "type": "integer", "minimum": 0,
-                "description": "How many files and folders could not be looked at.",
+                "description": "Number of files and folders that could not be read.",
             },
         },
         "required": ["files", "count", "truncated", "skipped"],

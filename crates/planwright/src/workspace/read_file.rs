@@ -45,11 +45,11 @@ fn input() -> serde_json::Value {
             "path": {"type": "string", "description": "The file, relative to the workspace."},
             "first_line": {
                 "type": "integer", "minimum": 1, "default": 1,
-                "description": "The first line that is read, from 1.",
+                "description": "The first line to read, from 1.",
             },
             "last_line": {
                 "type": "integer", "minimum": 1,
-                "description": "The last line that is read; that of the file where it is left out.",
+                "description": "The last line to read; default: the last line of the file.",
             },
         },
         "required": ["path"],
@@ -62,13 +62,13 @@ fn output() -> serde_json::Value {
         "type": "object",
         "properties": {
             "path": {"type": "string"},
-            "text": {"type": "string", "description": "The lines, letter by letter."},
+            "text": {"type": "string", "description": "The lines, verbatim."},
             "first_line": {"type": "integer", "minimum": 1},
             "last_line": {
                 "type": "integer", "minimum": 0,
                 "description": "The last line that was read; less than `first_line` where there was none.",
             },
-            "more": {"type": "boolean", "description": "Whether the file goes on behind it."},
+            "more": {"type": "boolean", "description": "Whether the file has more lines."},
         },
         "required": ["path", "text", "first_line", "last_line", "more"],
         "additionalProperties": false,

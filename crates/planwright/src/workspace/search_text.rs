@@ -79,7 +79,7 @@ fn input() -> serde_json::Value {
             },
             "max_results": {
                 "type": "integer", "minimum": 1, "maximum": 10_000, "default": usual_results(),
-                "description": "The most lines that are given.",
+                "description": "Maximum number of lines to return.",
             },
         },
         "required": ["query"],
@@ -121,7 +121,7 @@ fn output() -> serde_json::Value {
             },
             "skipped": {
                 "type": "integer", "minimum": 0,
-                "description": "How many files and folders could not be looked at.",
+                "description": "Number of files and folders that could not be read.",
             },
         },
         "required": ["matches", "count", "truncated", "searched", "skipped"],

@@ -67,7 +67,7 @@ impl ToolBackend for Workspace {
             match work.await {
                 Ok(result) => result.map(ToolOutput::value),
                 Err(error) => {
-                    let message = format!("`{}` broke off: {error}", tool.name);
+                    let message = format!("`{}` failed: {error}", tool.name);
                     Err(ToolError {
                         retry: RetryAdvice::Uncertain,
                         ..ToolError::new(ErrorKind::Internal, message)

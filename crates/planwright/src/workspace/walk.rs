@@ -1,4 +1,4 @@
-//! Goes through a folder in the order of the names, without following links; and patterns for paths, such as `src/**/*.{rs,toml}`.
+//! A recursive walk of a folder, sorted by name, that follows no links; and patterns for paths, such as `src/**/*.{rs,toml}`.
 
 use std::io;
 use std::path::Path;
@@ -239,7 +239,7 @@ impl Glob {
         })
     }
 
-    /// Returns whether the pattern stands for `path`.
+    /// Returns true if the pattern stands for `path`.
     pub(super) fn matches(&self, path: &str) -> bool {
         let text = if self.whole_path {
             path

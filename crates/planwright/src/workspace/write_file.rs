@@ -47,7 +47,7 @@ fn input() -> serde_json::Value {
             "content": {"type": "string", "description": "The whole text."},
             "overwrite": {
                 "type": "boolean", "default": true,
-                "description": "Whether a file that is there already may be replaced.",
+                "description": "Whether an existing file may be replaced.",
             },
         },
         "required": ["path", "content"],
@@ -115,7 +115,7 @@ fn refuse_repository(path: &InnerPath) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The permissions of the file that is there, if there is one.
+/// Returns the permissions of the existing file, if any.
 fn permissions_of(
     parent: &Dir,
     name: &OsStr,
@@ -134,14 +134,14 @@ fn permissions_of(
 }
 
 fn is_there(path: &InnerPath) -> ToolError {
-    failure("exists", format!("`{path}` is there already"))
+    failure("exists", format!("`{path}` already exists"))
 }
 
 /// The prefix of the names of drafts.
 const DRAFT_START: &str = ".planwright-";
 const DRAFT_END: &str = ".draft";
 
-/// Returns whether a file of this name is one that is still being written.
+/// Returns true if a file of this name is one that is still being written.
 pub(super) fn is_draft(name: &str) -> bool {
     let numbers = name
         .strip_prefix(DRAFT_START)
@@ -220,7 +220,7 @@ impl<'a> Draft<'a> {
         self.parent.rename(&self.name, self.parent, Path::new(name))
     }
 
-    /// Takes a name that nothing has.
+    /// Creates a draft file under an unused name.
     fn publish(self, name: &OsStr) -> io::Result<()> {
         self.parent
             .hard_link(&self.name, self.parent, Path::new(name))

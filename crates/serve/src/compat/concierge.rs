@@ -171,7 +171,7 @@ impl PlanHost {
             if !current.next.is_empty() {
                 let next: Vec<&str> = current.next.iter().map(|name| &**name).collect();
                 let description = format!(
-                    "Go on to another stage of the work, which has other tools. The stage is `{}` now.",
+                    "Move to another stage of the work, which has other tools. The current stage is `{}`.",
                     current.name
                 );
                 definitions.push(json!({
@@ -229,7 +229,7 @@ impl PlanHost {
         self.announce();
         let to = &current.name;
         let instruction = if current.next.is_empty() {
-            "this is the last stage: do what is left to do, then sum up"
+            "this is the last stage: finish the work, then summarize it"
         } else {
             "there are other tools now: use them, and go on until the last stage"
         };

@@ -145,11 +145,11 @@ pub(crate) fn refused(name: CompatProfile, message: &str) -> Value {
 /// Returns the answer about a run that was interrupted.
 pub(crate) fn interrupted(name: CompatProfile, run: &RunId) -> Value {
     let message =
-        format!("the gateway ended before the plan did; `planwright resume {run}` goes on with it");
+        format!("the gateway ended before the plan did; `planwright resume {run}` resumes it");
     refused(name, &message)
 }
 
-/// Returns whether a tool's schema marks any part as taking references.
+/// Returns true if a tool's schema marks any part as taking references.
 pub(crate) fn marks_sharing(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => fields
@@ -284,7 +284,7 @@ impl PlanHost {
         definitions
     }
 
-    /// Returns whether `called` is a tool of the profile for this client.
+    /// Returns true if `called` is a tool of the profile for this client.
     pub(crate) fn profile_owns(
         &self,
         client: &GatewayClient,
@@ -295,7 +295,7 @@ impl PlanHost {
         tools.any(|tool| tool.name == called && self.meets(client, tool.condition))
     }
 
-    /// Returns whether `called` is a tool of the profile for any client.
+    /// Returns true if `called` is a tool of the profile for any client.
     pub(crate) fn profile_reserves(&self, name: CompatProfile, called: &str) -> bool {
         let mut tools = name.tools().tools().iter();
         tools.any(|tool| tool.name == called && self.can_meet(tool.condition))

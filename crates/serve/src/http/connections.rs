@@ -82,7 +82,7 @@ impl HttpServer {
     pub fn address(&self) -> Result<SocketAddr, ServeError> {
         self.listener
             .local_addr()
-            .map_err(|error| ServeError::new(format!("the port is gone: {}", io_reason(&error))))
+            .map_err(|error| ServeError::new(format!("the listener failed: {}", io_reason(&error))))
     }
 
     /// Returns the metrics, for `/metrics`.
@@ -170,7 +170,7 @@ pub(super) struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// Takes connections until `end`. Then those that are idle are closed at once, those with something under way when it
+    /// Takes connections until `end`. Then idle ones are closed immediately, those with requests in flight when they
     /// is answered, and all of them when the time for that is over.
     pub(super) async fn serve(
         self,
@@ -210,7 +210,7 @@ impl ConnectionServer {
                         None => turn_away(stream, &self.metrics).await,
                     },
                     Err(error) => {
-                        tracing::warn!(%error, "a connection cannot be taken");
+                        tracing::warn!(%error, "a connection cannot be accepted");
                         tokio::time::sleep(PAUSE).await;
                     }
                 },
@@ -222,7 +222,7 @@ impl ConnectionServer {
         while newcomers.evict_oldest() {}
         let all_done = async { tokio::join!(drain, graceful.shutdown()) };
         if tokio::time::timeout(drain_timeout, all_done).await.is_err() {
-            tracing::warn!("some requests were not answered in time, and are given up");
+            tracing::warn!("some requests did not end in time and are cancelled");
         }
         connections.shutdown().await;
     }
@@ -267,7 +267,7 @@ async fn place(
     free.ok()
 }
 
-/// Tells a client that there is no room, without waiting for it.
+/// Sends a 503 response to a client, without waiting for it to be read.
 async fn turn_away(mut stream: TcpStream, metrics: &Metrics) {
     metrics.refused("connections");
     let _ = tokio::time::timeout(PAUSE, stream.write_all(FULL_RESPONSE)).await;
@@ -344,7 +344,7 @@ impl UnadmittedConnections {
 }
 
 impl UnadmittedConnection {
-    /// Marks the connection as authorised: it does not give way any more.
+    /// Marks the connection as authorised, so that it is no longer closed in favour of others.
     pub(super) fn admit(&self) {
         self.0.leave();
     }

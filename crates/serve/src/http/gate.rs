@@ -72,7 +72,7 @@ impl RequestGate {
         self.access.identify(headers, from)
     }
 
-    /// Lets a request in: small enough, whole, with the identity of its client in its extensions.
+    /// Admits a request: checks its size, reads it completely, and adds the client identity to its extensions.
     async fn admit(
         &self,
         request: Request<Body>,
@@ -137,7 +137,7 @@ impl RequestGate {
         self.metrics.answered(response.status());
     }
 
-    /// Returns whether the server has this name, as `Host` has it.
+    /// Returns true if the server has this name, as `Host` has it.
     pub(super) fn is_known_host(&self, host: &str) -> bool {
         self.names.is_known(host)
     }
@@ -149,7 +149,7 @@ const STRANGER_RATE: Rate = Rate {
     per: Duration::from_mins(1),
 };
 
-/// Lets requests to the service behind in, and keeps their places until they are answered whole.
+/// Admits requests to the inner service, and holds their slots until the response is complete.
 pub(super) async fn admit(
     State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
@@ -185,7 +185,7 @@ pub(super) async fn names(
     response
 }
 
-/// Lets clients pass that may see figures about all clients: local ones, else those with a token.
+/// Admits clients that may see metrics of all clients: local ones, or those with a token.
 pub(super) async fn figures(
     State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
@@ -334,7 +334,7 @@ impl ClientAccess {
         let is_open = tokens.is_empty();
         if is_open && !listen.ip().is_loopback() {
             return Err(ServeError::new(format!(
-                "other machines reach `{listen}`, and nothing says which of them may"
+                "other machines can reach `{listen}`, but no client has a token"
             ))
             .hint("make a token for each client: `planwright token create NAME`")
             .hint("or listen on `127.0.0.1`, which only this machine reaches"));

@@ -175,7 +175,7 @@ pub(super) enum Refusal {
     TooManyWrong { wait: Duration },
     /// The client's requests come too fast.
     TooFast { wait: Duration },
-    /// The client has too many requests under way.
+    /// The client has too many requests in flight.
     TooMany,
     /// The request is too large.
     TooLarge { most: usize },
@@ -217,16 +217,16 @@ impl Refusal {
 
     fn message(&self) -> String {
         match self {
-            Self::Host => "the server is not called that".to_owned(),
+            Self::Host => "unknown host name".to_owned(),
             Self::Origin => "this web page may not send requests".to_owned(),
             Self::NoToken { .. } => "a token is needed".to_owned(),
-            Self::WrongToken { .. } => "the token is not taken".to_owned(),
+            Self::WrongToken { .. } => "the token is not valid".to_owned(),
             Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
             Self::TooFast { .. } => "too many requests in a short time".to_owned(),
-            Self::TooMany => "too many requests under way".to_owned(),
+            Self::TooMany => "too many requests in flight".to_owned(),
             Self::TooLarge { most } => format!("the request has more than {most} bytes"),
-            Self::TooSlow => "the request did not come in time".to_owned(),
-            Self::Broken => "the request broke off".to_owned(),
+            Self::TooSlow => "the request did not arrive in time".to_owned(),
+            Self::Broken => "the request was interrupted".to_owned(),
         }
     }
 

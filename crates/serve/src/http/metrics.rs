@@ -55,7 +55,7 @@ impl Metrics {
         };
         Self(Arc::new(MetricSet {
             answers: counter("planwright.http_answers", "Answers, by status"),
-            refusals: counter("planwright.http_refusals", "Requests that were not taken"),
+            refusals: counter("planwright.http_refusals", "Requests that were refused"),
             requests: gauge("planwright.http_requests_under_way", "Requests under way"),
             request_time: histogram("planwright.http_request", "How long requests took"),
             connections: gauge("planwright.http_connections", "Open connections"),
@@ -116,7 +116,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug)]
 pub(super) struct ActiveRequest {
     metrics: Metrics,

@@ -38,7 +38,7 @@ impl HostNames {
         }
     }
 
-    /// Returns whether a request calls the server by its name, and comes from a page that may send it.
+    /// Returns true if a request calls the server by its name, and comes from a page that may send it.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());
@@ -58,7 +58,7 @@ impl HostNames {
         Ok(())
     }
 
-    /// Returns whether the server has this name, as `Host` has it.
+    /// Returns true if the server has this name, as `Host` has it.
     pub(super) fn is_known(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let Some(name) = without_port(&host) else {

@@ -91,7 +91,7 @@ pub(crate) struct ReadyPlan {
 }
 
 impl PlanHost {
-    /// Returns whether a model writes plans for this client.
+    /// Returns true if a model writes plans for this client.
     pub(crate) fn has_plan_writer(&self, client: &GatewayClient) -> bool {
         match &self.settings.writer {
             Some(PlanWriter::Model(_)) => true,
@@ -100,7 +100,7 @@ impl PlanHost {
         }
     }
 
-    /// Returns whether a model extracts data for this client: that of the gateway, or the client itself.
+    /// Returns true if a model extracts data for this client: that of the gateway, or the client itself.
     pub(crate) fn extracts_for(&self, client: &GatewayClient) -> bool {
         matches!(self.settings.writer, Some(PlanWriter::Model(_)))
             || client.capabilities.get("sampling").is_some()
@@ -118,7 +118,7 @@ impl PlanHost {
         }
     }
 
-    /// Returns whether `create_plan` exists for this client.
+    /// Returns true if `create_plan` exists for this client.
     pub(crate) fn offers_create_plan(&self, client: &GatewayClient) -> bool {
         self.settings.mode.takes_plans() && self.has_plan_writer(client)
     }
@@ -164,9 +164,7 @@ impl PlanHost {
         context: Option<Object>,
     ) -> Result<Result<ReadyPlan, Value>, BadRequest> {
         if goal.trim().is_empty() {
-            return Err(BadRequest(
-                "`goal` says nothing: write what is wanted".to_owned(),
-            ));
+            return Err(BadRequest("`goal` is empty: describe the goal".to_owned()));
         }
         let memory = context
             .map(|context| Memory::read(&Value::from(context)))
@@ -348,7 +346,7 @@ fn read(answer: &Value) -> Result<ReplyChunk, ModelError> {
     if text.is_empty() {
         return Err(ModelError::new(
             ModelErrorKind::Malformed,
-            "the client's model answered without words",
+            "the client's model replied without text",
         ));
     }
     let mut reply = Reply::text(text);

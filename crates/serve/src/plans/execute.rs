@@ -89,7 +89,7 @@ impl PlanHost {
             .await
     }
 
-    /// As [`checked`](Self::checked), with what was read as `adjust` makes it.
+    /// Like [`checked`](Self::checked), but applies `adjust` to the parsed plan first.
     pub(crate) async fn check_adjusted(
         &self,
         client: &GatewayClient,
@@ -119,7 +119,7 @@ impl PlanHost {
         self.check_labelled(client, None, read).await
     }
 
-    /// As [`check_as_servers_start`](Self::check_as_servers_start), for a plan whose author had the label `planner`; without it, the client is the
+    /// Like [`check_as_servers_start`](Self::check_as_servers_start), for a plan whose author had the label `planner`; without it, the client is the
     /// author.
     pub(crate) async fn check_labelled(
         &self,
@@ -303,7 +303,7 @@ impl PlanHost {
         let (count, bytes) = self.runs.in_flight(&client.id);
         if count >= most {
             return Err(BadRequest(format!(
-                "{most} plans of this client are under way, which is the most there may be; wait for one to end"
+                "{most} plans of this client are running, the maximum; wait for one to end"
             )));
         }
         let bound = self.settings.options.guards.written_bytes.as_ref();

@@ -322,7 +322,7 @@ fn refuse_doubtful(step: &str, history: &History, stored: &StoredRun) -> Result<
         let is_meant = at.to_string() == step || whole.to_string() == step;
         if is_meant && past.calls_in_doubt().any(|call| !is_repeatable(call)) {
             return Err(BadRequest(format!(
-                "it is unknown whether the call of `{at}` happened, so only a person can decide what becomes of it"
+                "it is unknown whether the call of `{at}` happened, so only a person can decide about it"
             )));
         }
     }
@@ -433,7 +433,7 @@ fn form(request: &ApprovalRequest) -> Value {
     );
     let field =
         |kind: &str, title: &str| vec![("type", Value::from(kind)), ("title", Value::from(title))];
-    let mut decision = field("string", "May it be called?");
+    let mut decision = field("string", "Approve this call?");
     decision.push((
         "enum",
         Value::list([Value::from("approve"), Value::from("reject")]),
@@ -456,7 +456,7 @@ fn form(request: &ApprovalRequest) -> Value {
     ])
 }
 
-/// Returns the decision of a form. A form that is closed without an answer is no decision.
+/// Returns the decision of a form. A form that is closed without an answer is not a decision.
 pub(crate) fn read(answer: &Value) -> Decision {
     let content = answer.get("content");
     let field = |name: &str| content.and_then(|content| content.get(name)?.as_text());

@@ -253,7 +253,7 @@ pub(crate) fn stale_reason(stale: &StaleStep) -> String {
     )
 }
 
-/// Returns whether a step failed by itself, not because of one of its parts.
+/// Returns true if a step failed by itself, not because of one of its parts.
 fn fails_by_itself(step: &StepSummary) -> bool {
     let went_well = |part: &StepSummary| part.status == StepStatus::Succeeded;
     step.parts.iter().all(went_well)

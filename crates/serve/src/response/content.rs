@@ -241,7 +241,7 @@ fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
     }
 }
 
-/// Returns whether `value` contains binary media.
+/// Returns true if `value` contains binary media.
 fn has_binary(value: &Value) -> bool {
     if Media::binary(value).is_some() {
         return true;

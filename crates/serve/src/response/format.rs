@@ -120,7 +120,7 @@ fn interrupted(run: &RunId) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("interrupted"));
     fields.insert("run".into(), Value::from(run.as_str()));
-    let next = format!("resume_plan with {{\"run\": \"{run}\"}} goes on with it");
+    let next = format!("resume_plan with {{\"run\": \"{run}\"}} resumes it");
     fields.insert("next".into(), Value::from(next));
     answer::structured(fields, false)
 }

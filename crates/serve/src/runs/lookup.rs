@@ -142,7 +142,7 @@ impl PlanHost {
         let mut labels = RecalledLabels::new();
         let mut room = self.settings.recall_bytes;
         for (run, steps) in plan.map(recalled_steps).unwrap_or_default() {
-            // What is no run of this client is left to the checks, which say that there is no step `runs`.
+            // What is not a run of this client is left to the checks, which say that there is no step `runs`.
             let Ok(Some(ended)) = self.outcome(client, &run).await else {
                 continue;
             };

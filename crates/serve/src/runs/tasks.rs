@@ -186,7 +186,7 @@ impl PlanHost {
         match invalid {
             InvalidPlan::Diagnostics(_) => self.rejected(invalid),
             InvalidPlan::Refused(error) => {
-                self.refused(&format!("the run `{id}` cannot go on: {}", error.0))
+                self.refused(&format!("the run `{id}` cannot be resumed: {}", error.0))
             }
         }
     }
@@ -321,7 +321,7 @@ impl ProgressReporter {
         self.view.ended - usize::from(self.is_recalled)
     }
 
-    /// Returns whether nothing happens before a person decides.
+    /// Returns true if nothing happens before a person decides.
     pub(crate) fn waits_for_people(&self) -> bool {
         self.view.waits_for_people()
     }

@@ -38,7 +38,7 @@ impl<'a> GatewayArguments<'a> {
         self.fields?.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text that has to be there.
+    /// Returns a required string argument.
     pub(crate) fn text(&self, name: &str) -> Result<&'a str, BadRequest> {
         self.optional_text(name)?
             .ok_or_else(|| BadRequest(format!("`{}` needs the argument `{name}`", self.tool)))

@@ -139,7 +139,7 @@ pub(crate) fn with_answers(catalog: Catalog, settings: &GatewaySettings) -> Cata
 }
 
 impl CachedSnapshot {
-    /// Returns whether no tool that needs acceptance has been accepted since.
+    /// Returns true if no tool that needs acceptance has been accepted since.
     fn is_current(&self, settings: &GatewaySettings) -> bool {
         !self.snapshot.verdicts.ask_any() || acceptance(settings) == self.acceptance
     }
@@ -231,7 +231,7 @@ impl PlanHost {
         match changed(&self.upstreams, tool) {
             None => Ok(()),
             Some(changes) => Err(BadRequest(format!(
-                "`{}` changed while it was decided about ({}), so it was not called; call it again to be asked anew",
+                "`{}` changed while it was waiting for a decision ({}), so it was not called; call it again for a new decision",
                 tool.qualified_name(),
                 changes.names().join(", ")
             ))),

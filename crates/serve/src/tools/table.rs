@@ -182,12 +182,12 @@ impl GatewayTool {
         tools.filter(|tool| host.meets(client, tool.condition))
     }
 
-    /// Returns whether `client` sees a tool called `name`.
+    /// Returns true if `client` sees a tool called `name`.
     pub(crate) fn is_visible(host: &PlanHost, client: &GatewayClient, name: &str) -> bool {
         Self::of_client(host, client).any(|tool| tool.name == name)
     }
 
-    /// Returns whether any client may see a tool called `name`.
+    /// Returns true if any client may see a tool called `name`.
     pub(crate) fn is_reserved(host: &PlanHost, name: &str) -> bool {
         TOOLS.iter().any(|tool| {
             tool.name == name
@@ -224,7 +224,7 @@ impl GatewayTool {
         all
     }
 
-    /// Returns whether clients show the page of runs beside the results of the tool `name`.
+    /// Returns true if clients show the page of runs beside the results of the tool `name`.
     pub(crate) fn has_view(name: &str) -> bool {
         matches!(name, EXECUTE_PLAN | CHECK_PLAN | GET_RUN)
     }
@@ -247,7 +247,7 @@ impl GatewayTool {
 }
 
 impl PlanHost {
-    /// Returns whether a condition holds for `client`.
+    /// Returns true if a condition holds for `client`.
     pub(crate) fn meets(&self, client: &GatewayClient, condition: Condition) -> bool {
         match condition {
             Condition::PlanWriter => self.has_plan_writer(client),
@@ -256,7 +256,7 @@ impl PlanHost {
         }
     }
 
-    /// Returns whether a condition holds for any client.
+    /// Returns true if a condition holds for any client.
     pub(crate) fn can_meet(&self, condition: Condition) -> bool {
         match condition {
             Condition::Always => true,
@@ -276,8 +276,8 @@ const EXECUTE: &str = r#"Run a plan: a graph of tool calls in one request. Steps
   {"id": "warn", "when": "${size(warmest) > 0}", "tool": "chat.notify", "args": {"text": "Hot: ${warmest[*].city}"}}],
  "output": ["warmest"]}}
 
-Tools are named `server.tool`, as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool returns; `[*]` is a part of all items, `a ?? b` the first that is there. Between `${}` may stand any CEL expression: `c ? a : b`, `x.map(i, …)`, `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`.
-Only `output` comes back: ids of steps, or any value with references. Without it, all results come: small ones whole, of large ones the size. `waiting` means that a person has to decide about a call: do not hand the plan over again; resume_plan goes on once the person has decided."#;
+Tools are named `server.tool`, as listed. `${step.path}` refers to an earlier result: the object that `->` shows, or else the text or JSON that the tool returns; `[*]` is a part of all items, `a ?? b` the first that exists. Between `${}` may stand any CEL expression: `c ? a : b`, `x.map(i, …)`, `x.join(", ")`. Steps may also have "on_error": "continue", "retry": {"attempts": 3}, "timeout": "30s". Results of earlier runs: `${runs.RUN.step.path}`.
+Only `output` comes back: ids of steps, or any value with references. Without it, all results come: small ones whole, of large ones the size. `waiting` means that a person has to decide about a call: do not hand the plan over again; resume_plan resumes the run once the person has decided."#;
 
 /// The description of steps with `extract`, for clients with a model that reads texts.
 const EXTRACTS: &str = r#"
@@ -287,7 +287,7 @@ A step with "extract" has a model read a text, so that you need not: {"id": "bil
 pub(crate) fn instructions(mode: GatewayMode) -> Option<String> {
     let text = match mode {
         GatewayMode::Plan | GatewayMode::PlainWithPlans => {
-            "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools tells all about some."
+            "Hand over several tool calls as one plan with execute_plan. search_tools finds the tools that plans may call, describe_tools returns the full definitions of tools."
         }
         GatewayMode::Search => "search_tools finds tools, call_tool calls one.",
         GatewayMode::Plain => return None,
@@ -426,8 +426,8 @@ pub(super) fn resume(mode: GatewayMode, _: &str) -> serde_json::Value {
 fn resume_plan() -> serde_json::Value {
     json!({
         "name": RESUME_PLAN,
-        "title": "Go on with a run",
-        "description": "Go on with a run that failed, waits or was interrupted. What is done stays done. `plan` replaces the plan: what it changes runs again, and what was computed from that, except for the steps in `keep`; `retry`, `skip` and `set` decide about steps.",
+        "title": "Resume a run",
+        "description": "Resume a run that failed, is waiting or was interrupted. Completed steps are not repeated. `plan` replaces the plan: what it changes runs again, and what was computed from that, except for the steps in `keep`; `retry`, `skip` and `set` decide about steps.",
         "inputSchema": {"type": "object", "properties": {
             "run": {"type": "string"},
             "plan": {"type": "object"},
@@ -446,8 +446,8 @@ fn resume_plan() -> serde_json::Value {
 fn resume_call() -> serde_json::Value {
     json!({
         "name": RESUME_PLAN,
-        "title": "Go on with a call",
-        "description": "Go on with a call of call_tool that waits, once a person has decided about it.",
+        "title": "Resume a call",
+        "description": "Resume a call of call_tool that was waiting, once a person has decided.",
         "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
     })
@@ -457,7 +457,7 @@ pub(super) fn get_run() -> serde_json::Value {
     json!({
         "name": GET_RUN,
         "title": "Look at a run",
-        "description": "How a run stands, or what it came to.",
+        "description": "The status of a run, or its result.",
         "inputSchema": {"type": "object", "properties": {"run": {"type": "string"}}, "required": ["run"]},
         "outputSchema": outcome(),
         "annotations": {"readOnlyHint": true, "openWorldHint": false}
@@ -490,7 +490,7 @@ pub(super) fn describe_tools() -> serde_json::Value {
     json!({
         "name": DESCRIBE_TOOLS,
         "title": "Describe tools",
-        "description": "All about some tools: parameters, results, effects.",
+        "description": "The full definitions of tools: parameters, results, effects.",
         "inputSchema": {"type": "object", "properties": {
             "tools": {"type": "array", "items": {"type": "string"}}
         }, "required": ["tools"]},

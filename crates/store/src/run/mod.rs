@@ -4,6 +4,7 @@ pub(crate) mod entries;
 mod info;
 mod lease;
 mod prune;
+pub(crate) mod requests;
 mod server_processes;
 
 pub use entries::JournalEntries;

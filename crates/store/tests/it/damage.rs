@@ -133,7 +133,7 @@ fn a_run_of_a_newer_version_is_refused_and_no_other() {
     assert!(found.next().unwrap().is_ok());
     assert_eq!(
         found.next().unwrap().unwrap_err().to_string(),
-        "the run `odd` cannot be read: entry 1 is invalid: `dreamt` is no known kind of entry"
+        "the run `odd` cannot be read: entry 1 is invalid: unknown kind of entry `dreamt`"
     );
     assert!(found.next().is_none());
 }

@@ -86,14 +86,14 @@ pub(super) fn page(lists: &Value, field: &str, cursor: &Value) -> Value {
         .and_then(|size| usize::try_from(size).ok())
         .unwrap_or(usize::MAX);
     let end = start.saturating_add(size).min(entries.len());
-    let list_entry: Vec<Value> = entries[start..end]
+    let listed: Vec<Value> = entries[start..end]
         .iter()
         .map(|entry| match field {
             "tools" => list_entry(entry),
             _ => entry.clone(),
         })
         .collect();
-    let mut page = json!({ field: list_entry });
+    let mut page = json!({ field: listed });
     if end < entries.len() {
         page["nextCursor"] = end.to_string().into();
     }

@@ -120,7 +120,7 @@ pub(super) fn may_run(state: &PageState, visitor: &Visitor) -> Result<(), ApiErr
         return Ok(());
     }
     Err(
-        ApiError::new(StatusCode::FORBIDDEN, "this page runs no plans")
+        ApiError::new(StatusCode::FORBIDDEN, "this page cannot run plans")
             .help("`planwright ui` does"),
     )
 }

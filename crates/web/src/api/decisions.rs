@@ -97,7 +97,7 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
         let question = question.filter(|question| question.digest() == shown.digest);
         questions.push(question.ok_or_else(|| {
             ApiError::conflict(format!(
-                "the call of `{}` is not the one that was shown, or waits no more",
+                "the call of `{}` is not the one that was shown, or no longer waits",
                 shown.at
             ))
             .help("look at the calls that wait now")
@@ -127,7 +127,7 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     stored.map_err(|error| match error {
         planwright::service::Error::StoredRun(StoredRunError::Store(
             error @ StoreError::Decided { .. },
-        )) => ApiError::conflict(error.to_string()).help("a decision stands once it is made"),
+        )) => ApiError::conflict(error.to_string()).help("a decision cannot be changed"),
         other => other.into(),
     })?;
     // Last, so that it is not approved if one of its calls was decided about elsewhere meanwhile.
@@ -183,7 +183,7 @@ impl NewDecisions {
             return Err(ApiError::bad("`plan_digest` belongs to `approve` alone"));
         }
         if has_arguments && self.decisions.len() > 1 {
-            return Err(ApiError::bad("`change` is about one call"));
+            return Err(ApiError::bad("`change` applies to one call"));
         }
         Ok(match self.decision {
             DecisionWord::Approve => Decision::Approve { args: None },

@@ -124,7 +124,7 @@ impl Question {
         Ok(questions.collect())
     }
 
-    /// Returns whether no decision is stored.
+    /// Returns true if no decision is stored.
     pub(crate) fn is_undecided(&self) -> bool {
         self.decision.is_none()
     }

@@ -141,7 +141,7 @@ fn other_pages_are_refused() {
             .header("origin", &origin);
         assert_eq!(read.send().status(), 403, "{origin}");
     }
-    // A write without an origin is no browser's.
+    // A write without an origin is not a browser's.
     let write = world.session().sign(world.request("decisions", &json!({})));
     assert_eq!(write.send().status(), 403);
     let read = world

@@ -1,6 +1,6 @@
-//! `planwright check --fix`: plans in files, written as they are read.
+//! `planwright check --fix`: applies the fixes of diagnostics to plans in files.
 //!
-//! A fix never changes what a plan does: it is part of the diagnostic, as edits of the text, and comments and formatting stay.
+//! A fix never changes what a plan does: it is a text edit of a diagnostic, and preserves comments and formatting.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::run::plan_file;
 use crate::system::text_file;
 use crate::view::printer::{Printer, counted};
 
-/// Maximum number of readings. One fix may make room for another, such as the name of a key after its quotes.
+/// Maximum number of passes: one fix may enable another.
 const MAX_READINGS: usize = 16;
 
 /// The unchanged lines around a change.
@@ -37,7 +37,7 @@ fn fix_file(
     let file = plan_in_file(plan, "--fix")?;
     let bytes = plan_file::read_file(file, plan.max_size)
         .map_err(|error| CommandError::unreadable(file, &error))?;
-    // The check reports a text that is no UTF-8 or too large.
+    // The check reports a text that is not UTF-8 or too large.
     let Ok(before) = String::from_utf8(bytes) else {
         return Ok(());
     };

@@ -59,9 +59,7 @@ fn places(arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandErro
         let is_word = !arguments.target.contains(['/', '\\', '.']);
         let error = CommandError::unreadable(&file, &error);
         if is_word {
-            return error.hint(
-                "the clients that are known are claude-code, claude-desktop, cursor and vscode",
-            );
+            return error.hint("known clients are claude-code, claude-desktop, cursor and vscode");
         }
         error
     })?;
@@ -81,7 +79,7 @@ fn nothing_found(places: &[ServerListPlace]) -> CommandError {
     if files.is_empty() {
         return CommandError::new("the client has no servers of that scope");
     }
-    CommandError::new("there are no servers to stand in front of")
+    CommandError::new("there are no servers to wrap")
         .hint(format!("looked in {}", files.join(", ")))
 }
 
@@ -178,7 +176,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
                     gateway_files.servers.display()
                 ))
                 .hint(format!(
-                    "as it was, it is in `{}`",
+                    "the backup is `{}`",
                     gateway_files.backup.display()
                 )),
         );
@@ -257,9 +255,8 @@ fn client_rules(
     }
     for file in place.rule_files(around)? {
         let rules = super::rules::of_file(&file, &moved, &all).map_err(|error| {
-            CommandError::new(format!("`{}` is not JSON: {error}", file.name)).hint(
-                "its rules about tools are to hold behind the gateway: fix it, then try again",
-            )
+            CommandError::new(format!("`{}` is not JSON: {error}", file.name))
+                .hint("its tool rules must also apply behind the gateway: fix it, then try again")
         })?;
         found.extend(rules);
     }
@@ -267,7 +264,7 @@ fn client_rules(
     for rule in found {
         if !rule.is_refused() && !is_tool_pattern(&rule.pattern) {
             let message = format!(
-                "the rule `{}` in `{}` is about `{}`, which no rule of ours can name",
+                "the rule `{}` in `{}` is about `{}`, which cannot be expressed in planwright.toml",
                 rule.written, rule.file, rule.pattern
             );
             return Err(CommandError::new(message)

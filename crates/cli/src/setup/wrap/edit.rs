@@ -167,7 +167,7 @@ pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String
     let mut servers = our_servers(text)?;
     if servers.get(name).is_some() {
         return Err(EditFault {
-            message: format!("it has a server `{name}` already"),
+            message: format!("it already has a server `{name}`"),
             help: "give the new one another name, or edit the file".to_owned(),
         });
     }
@@ -179,7 +179,7 @@ pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String
     Ok(servers.text())
 }
 
-/// Returns whether a text has servers that a gateway could be put in front of.
+/// Returns true if a text has servers that a gateway could be put in front of.
 pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditFault> {
     let object = object(text, path)?;
     Ok(object.is_some_and(|object| !object.members.is_empty()))
@@ -203,7 +203,7 @@ fn no_servers(path: &[&str]) -> EditFault {
     }
 }
 
-/// Returns whether our entry is there.
+/// Returns true if our entry exists.
 fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFault> {
     let Some(member) = client.get(section.name) else {
         return Ok(false);
@@ -220,7 +220,7 @@ fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFau
         return Ok(true);
     }
     Err(EditFault {
-        message: format!("it has another server that is called `{}`", section.name),
+        message: format!("it has another server named `{}`", section.name),
         help: "give that one another name".to_owned(),
     })
 }
@@ -300,7 +300,7 @@ impl ObjectText {
             message
         })?;
         let tokens = parsed.tokens.unwrap_or_default();
-        let mut value = parsed.value.ok_or("there is no value in it")?;
+        let mut value = parsed.value.ok_or("it is empty")?;
         for name in path {
             let ast::Value::Object(object) = value else {
                 return Ok(None);

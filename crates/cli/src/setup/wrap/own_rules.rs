@@ -222,12 +222,12 @@ fn array<'d>(document: &'d mut DocumentMut, key: &str) -> Result<&'d mut Array, 
         .entry("tools")
         .or_insert_with(toml_edit::table)
         .as_table_like_mut()
-        .ok_or("its `tools` is no table")?;
+        .ok_or("its `tools` is not a table")?;
     tools
         .entry(key)
         .or_insert_with(|| toml_edit::value(Array::new()))
         .as_array_mut()
-        .ok_or_else(|| format!("its `tools.{key}` is no list"))
+        .ok_or_else(|| format!("its `tools.{key}` is not a list"))
 }
 
 #[cfg(test)]

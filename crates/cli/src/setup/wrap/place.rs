@@ -211,7 +211,7 @@ impl ServerListPlace {
     }
 }
 
-/// Returns whether a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
+/// Returns true if a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
 /// repository.
 fn is_own_file(file: &Path, around: &PathEnvironment) -> bool {
     let file = real(file);
@@ -230,7 +230,7 @@ impl PathEnvironment {
     pub(crate) fn of_process() -> Result<Self, CommandError> {
         let here = std::path::absolute(Path::new(".")).map_err(|error| {
             CommandError::new(format!(
-                "cannot tell the working folder: {}",
+                "cannot determine the working folder: {}",
                 reason(&error)
             ))
         })?;
@@ -325,12 +325,12 @@ pub(crate) fn replace_client(path: &Path, before: &str, text: &str) -> Result<()
             "`{}` has just been changed by another program",
             path.display()
         ))
-        .hint("try again, best while the client is closed: nothing was changed"));
+        .hint("close the client and try again: nothing was changed"));
     }
     replace(&path, text, Some(permissions.permissions()))
 }
 
-/// Takes a file away that may not be there.
+/// Deletes a file, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<(), CommandError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(path, &error)),
@@ -343,7 +343,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), CommandError> {
 pub(crate) fn this_program() -> Result<String, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
         CommandError::new(format!(
-            "cannot tell where this program is: {}",
+            "cannot determine the path of this program: {}",
             reason(&error)
         ))
     })?;

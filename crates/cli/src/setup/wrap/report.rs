@@ -96,7 +96,7 @@ fn of_rules(report: &WrapV1, rules: &CarriedRulesV1) -> Vec<String> {
     }
     for rule in &rules.left {
         lines.push(format!(
-            "  not taken over: `{}` in `{}` (a project's file cannot say that {} need not ask)",
+            "  not copied: `{}` in `{}` (a project's file cannot waive approval for {})",
             rule.rule, rule.from, rule.tools
         ));
     }
@@ -223,7 +223,7 @@ pub(crate) fn reason(name: &str, server: &Value) -> Option<String> {
         return Some(message.unwrap_or(&problem.message).to_owned());
     }
     if !config.disabled.is_empty() {
-        return Some("it is switched off".to_owned());
+        return Some("it is disabled".to_owned());
     }
     let fields = warnings
         .iter()
@@ -231,7 +231,7 @@ pub(crate) fn reason(name: &str, server: &Value) -> Option<String> {
     let mut unknown = fields.filter(|field| !HARMLESS.contains(field));
     unknown
         .next()
-        .map(|field| format!("what its field `{field}` says is not known here"))
+        .map(|field| format!("its field `{field}` is not supported"))
 }
 
 /// The first variable in any text of `value` that only a client can fill in.

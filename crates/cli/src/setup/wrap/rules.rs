@@ -65,7 +65,7 @@ impl RuleList {
 }
 
 impl ClientRule {
-    /// Returns whether it would make things easier, which only the user can say.
+    /// Returns true if it would make things easier, which only the user can say.
     pub(crate) fn is_refused(&self) -> bool {
         self.list == RuleList::NoAsk && !self.is_own
     }

@@ -183,10 +183,10 @@ fn texts_that_are_left_alone() {
         "{\"mcpServers\": {} /* }",
         "it is not JSON: unterminated comment block on line 1 column 19",
     );
-    check("", "it is not JSON: there is no value in it");
+    check("", "it is not JSON: it is empty");
     check(
         r#"{"mcpServers": {"planwright": {"command": "other"}, "a": {}}}"#,
-        "it has another server that is called `planwright`",
+        "it has another server named `planwright`",
     );
 }
 
@@ -269,11 +269,11 @@ fn servers_that_only_their_client_can_start() {
     );
     check(
         r#"{"command": "x", "envFile": ".env"}"#,
-        Some("what its field `envFile` says is not known here"),
+        Some("its field `envFile` is not supported"),
     );
     check(
         r#"{"command": "x", "disabled": true}"#,
-        Some("it is switched off"),
+        Some("it is disabled"),
     );
     check(
         r#"{"command": "/usr/bin/planwright", "args": ["serve"]}"#,

@@ -242,7 +242,7 @@ fn value_of(text: &str) -> Option<Value> {
         .or_else(|| lines::to_json(text))
 }
 
-/// Returns whether a field of a step holds values rather than steps, in any dialect.
+/// Returns true if a field of a step holds values rather than steps, in any dialect.
 fn is_arguments(field: &str) -> bool {
     matches!(field, "args" | "arguments" | "params" | "value" | "inputs")
 }

@@ -1,4 +1,4 @@
-//! The live view of a run: on a terminal, a line for each step under way, and above it one for each that has ended.
+//! The live view of a run: on a terminal, a line for each step in flight, below one for each that has ended.
 
 mod plain_lines;
 mod step_lines;

@@ -15,7 +15,7 @@ use planwright::terminal_text;
 
 use crate::view::printer::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line, styled, time};
 
-/// The most steps under way that have a line each.
+/// Maximum number of lines for steps in flight.
 const MAX_LINES: usize = 10;
 
 /// The largest number of lines about ended steps that wait to be printed, and are drawn meanwhile.
@@ -30,7 +30,7 @@ const MAX_COLUMN_WIDTH: usize = 28;
 /// The frames of the spinner in front of a step in progress, one for each tenth of a second.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// The steps under way.
+/// The steps in flight.
 #[derive(Debug, Default)]
 pub(super) struct StepLines {
     /// The model that is still writing the plan.
@@ -211,7 +211,7 @@ impl StepLines {
         }
     }
 
-    /// The lines about the steps under way, on a terminal with so many columns and rows.
+    /// Returns the lines of the steps in flight, for a terminal of `columns` and `rows`.
     pub(super) fn lines(&self, now: Duration, width: usize, rows: usize) -> Vec<String> {
         // Two lines follow the steps, and lines about ended ones may stand above them.
         let most = rows
@@ -320,7 +320,7 @@ impl StepLines {
             StepStatus::Failed => {
                 let text = self.columns(&id, action, &time, &failure(ended.error.as_ref()));
                 if self.handled.contains(&id) {
-                    format!("{} {text} (the plan goes on)", styled(ODD, "✗"))
+                    format!("{} {text} (ignored: the plan continues)", styled(ODD, "✗"))
                 } else {
                     format!("{} {text}", styled(BAD, "✗"))
                 }

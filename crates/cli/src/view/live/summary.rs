@@ -48,7 +48,7 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
             )
         }
         RunStatus::Failed if failures.is_empty() => format!(
-            "{} {steps} in {took}, but the output cannot be made",
+            "{} {steps} in {took}, but the output cannot be computed",
             styled(BAD, "✗")
         ),
         RunStatus::Failed => {
@@ -57,7 +57,7 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
         }
     };
     let mut text = format!("{headline}{}\n", counts(run));
-    // The steps that had not begun are no news one by one.
+    // The steps that had not begun are not news one by one.
     let not_started = with(run, StepStatus::NotRun).len();
     if run.status == RunStatus::Cancelled && not_started > 0 {
         let _ = writeln!(text, "  {} not started", counted(not_started, "step"));
@@ -121,7 +121,7 @@ fn hint(run: &RunSummary, is_stored: bool) -> Option<&'static str> {
     }
 }
 
-/// Returns whether one of the steps, or a part of one, waits for consent.
+/// Returns true if one of the steps, or a part of one, waits for consent.
 fn asks(steps: &[StepSummary]) -> bool {
     let mut steps = steps.iter();
     steps.any(|step| {

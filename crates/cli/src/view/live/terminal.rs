@@ -117,7 +117,7 @@ impl Live {
         self.change(|board| board.grow(plan));
     }
 
-    /// The plan is there.
+    /// The plan is complete.
     pub(crate) fn is_written(&self) {
         self.change(StepLines::is_written);
     }

@@ -169,7 +169,7 @@ fn failures_are_reported() {
     assert_snapshot!(ran.printed(), @r#"
     ✗ pay      broken  <1ms    Your card was declined. (card_declined)
     – receipt  skipped: `pay` did not succeed
-    ✗ maybe    broken  <1ms    Your card was declined. (card_declined) (the plan goes on)
+    ✗ maybe    broken  <1ms    Your card was declined. (card_declined) (ignored: the plan continues)
     ✗ trace    long    <1ms    line 1
     ✗ each     broken  <1ms    item 0: Your card was declined. (and 1 more)
     "#);
@@ -215,7 +215,7 @@ fn an_output_that_cannot_be_made_is_no_step() {
         TOOLS,
     );
     assert_snapshot!(ran.summary(), @"
-    ✗ 1 step in 0.4s, but the output cannot be made (1 call)
+    ✗ 1 step in 0.4s, but the output cannot be computed (1 call)
     error PW0402: `${a.wind}` leads nowhere: there is no `wind`; known are `temp`
     see every call with `planwright logs`
     ");

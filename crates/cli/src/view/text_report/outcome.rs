@@ -71,7 +71,7 @@ pub(super) fn output(value: &Value, room: Room) -> String {
 
 /// Returns a paragraph for each step that a run would perform.
 pub(crate) fn dry_run(steps: &[StepPreview]) -> String {
-    let mut text = "\nWhat it would call, as far as that is known:\n\n".to_owned();
+    let mut text = "\nCalls that the run would make, as far as known:\n\n".to_owned();
     previews(steps, 0, &mut text);
     text
 }
@@ -145,7 +145,7 @@ impl Room {
         }
     }
 
-    /// Returns whether more lines than these are only counted as too many.
+    /// Returns true if more lines than these are only counted as too many.
     fn is_exceeded_by(self, lines: &[String]) -> bool {
         lines.len() > self.lines
     }
@@ -170,7 +170,7 @@ fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
     let mut note = None;
     if room.is_exceeded_by(&lines) {
         lines.truncate(room.lines);
-        note = Some("… cut here: `--format json` gives all of it".to_owned());
+        note = Some("… trimmed: `--format json` prints all of it".to_owned());
     }
     let mut left = room.bytes;
     for at in 0..lines.len() {
@@ -180,7 +180,7 @@ fn cut(mut lines: Vec<String>, room: Room) -> Vec<String> {
             lines.truncate(at + 1);
             let bytes = room.bytes;
             note = Some(format!(
-                "… cut here, at {bytes} bytes: `--max-output` shows more"
+                "… trimmed at {bytes} bytes: `--max-output` shows more"
             ));
             break;
         }
@@ -227,7 +227,7 @@ fn short(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns whether `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
+/// Returns true if `text` without quotes would read as a number, a word of JSON, a list, an object, a quoted text or nothing.
 fn resembles_another_type(text: &str) -> bool {
     let is_scalar = || serde_json::from_str::<serde_json::Value>(text).is_ok();
     text.trim() != text.trim_end_matches('\n')

@@ -33,10 +33,10 @@ fn large_values_are_cut_at_their_bytes() {
     assert_snapshot!(output(&value.unwrap(), room), @r#"
     line:
       äöü ä
-      … cut here, at 9 bytes: `--max-output` shows more
+      … trimmed at 9 bytes: `--max-output` shows more
     rows:
       ["one, tw
-      … cut here, at 9 bytes: `--max-output` shows more
+      … trimmed at 9 bytes: `--max-output` shows more
     short: 1
     "#);
 }
@@ -56,7 +56,7 @@ fn long_values_are_cut() {
       one
       two
       three
-      … cut here: `--format json` gives all of it
+      … trimmed: `--format json` prints all of it
 
     fits:
       one
@@ -66,19 +66,19 @@ fn long_values_are_cut() {
       n
       ─
       1
-      … cut here: `--format json` gives all of it
+      … trimmed: `--format json` prints all of it
 
     items:
       - ["a, b"]
       - ["c, d"]
       - ["e, f"]
-      … cut here: `--format json` gives all of it
+      … trimmed: `--format json` prints all of it
 
     deep:
       a:
         b:
           c:
-      … cut here: `--format json` gives all of it
+      … trimmed: `--format json` prints all of it
 
     short: 1
     "#);
@@ -91,17 +91,17 @@ fn long_values_are_cut() {
             e:
               {
                 "f": [
-      … cut here: `--format json` gives all of it
+      … trimmed: `--format json` prints all of it
     "#);
     assert_snapshot!(shown_in(r#""one\ntwo\nthree""#, 2), @"
     one
     two
-    … cut here: `--format json` gives all of it
+    … trimmed: `--format json` prints all of it
     ");
     assert_snapshot!(shown_in("[[1, {}], [2, {}], [3, {}]]", 2), @"
     - - 1
       - {}
-    … cut here: `--format json` gives all of it
+    … trimmed: `--format json` prints all of it
     ");
 }
 

@@ -63,7 +63,7 @@ fn its_ends_have_exit_statuses() {
             json!(["no", "no", "no"]),
             &[],
             3,
-            "no answer of the model was a sound solution",
+            "no reply of the model was a valid solution",
         ),
         (
             json!([
@@ -72,7 +72,7 @@ fn its_ends_have_exit_statuses() {
             ]),
             &[],
             1,
-            "the same solution came twice in a row",
+            "the model sent the same solution twice",
         ),
         (
             json!([solution(&json!([{"_tool": "pay"}]), &Value::Null)]),
@@ -123,7 +123,7 @@ fn plans_of_a_folder_are_called_like_tools() {
     std::fs::write(library.join("broken.json"), "{\"steps\": 1}").unwrap();
     let (_, log) = chat(&fixture, &answers, &arguments, 2);
     assert!(
-        log.contains("broken.json` is no plan that can be called: PW"),
+        log.contains("broken.json` is not a valid plan: PW"),
         "{log}"
     );
     let (_, log) = chat(
@@ -132,10 +132,7 @@ fn plans_of_a_folder_are_called_like_tools() {
         &["Welcome me.", "--library", "plans"],
         2,
     );
-    assert!(
-        log.contains("`--library` is for conversations in the way of the acts"),
-        "{log}"
-    );
+    assert!(log.contains("`--library` needs `--protocol acts`"), "{log}");
 }
 
 #[test]

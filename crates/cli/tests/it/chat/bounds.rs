@@ -15,10 +15,7 @@ fn rounds_calls_and_tokens_are_bounded() {
         1,
     );
     assert_eq!(data, "");
-    assert!(
-        log.contains("nothing is left of the rounds that it may take"),
-        "{log}"
-    );
+    assert!(log.contains("the limit of rounds is reached"), "{log}");
 
     let both = calls(&[
         ("simulated__list_dogs", json!({})),
@@ -38,7 +35,7 @@ fn rounds_calls_and_tokens_are_bounded() {
 
     let dear = json!([{"calls": looks()["calls"], "usage": {"input": 100}}, "never asked for"]);
     let (_, log) = chat(&fixture, &dear, &["Go on.", "--max-tokens", "100"], 1);
-    assert!(log.contains("nothing is left of the tokens"), "{log}");
+    assert!(log.contains("the limit of tokens is reached"), "{log}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Answers in a conversation that are none, and calls that cannot be read.
+//! Incomplete and empty replies in a conversation, and malformed calls.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn half_an_answer_is_a_failure() {
         ),
         (
             json!({"text": "Two dogs are", "cut_off": true}),
-            "error: the answer of `replay:answers.json` was cut off at its greatest length\n",
+            "error: the reply of `replay:answers.json` reached the maximum length\n",
         ),
         (json!(" "), "error: `replay:answers.json` said nothing\n"),
     ] {
@@ -103,7 +103,7 @@ fn arguments_that_are_no_json_go_back() {
         "{tool_results:?}"
     );
     assert!(
-        tool_results[1].starts_with("error: the arguments are a list and no object"),
+        tool_results[1].starts_with("error: the arguments are a list, not an object"),
         "{tool_results:?}"
     );
     assert_eq!(tool_results[2], r#"{"name":"Rex"}"#);
@@ -115,5 +115,5 @@ fn arguments_that_are_never_json_end_the_rounds() {
     let broken = calls(&[("simulated__greet", json!("{"))]);
     let answers = json!([broken, broken, broken, "never"]);
     let (_, log) = chat(&fixture, &answers, &["Greet Rex.", "--max-rounds", "3"], 1);
-    assert!(log.contains("nothing is left of the rounds"), "{log}");
+    assert!(log.contains("the limit of rounds is reached"), "{log}");
 }

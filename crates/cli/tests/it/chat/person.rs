@@ -1,4 +1,4 @@
-//! A person at a terminal: plans that are looked at, turns that are given up.
+//! Conversations at a terminal: reviewed plans, cancelled turns.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -67,7 +67,7 @@ fn a_person_lets_a_plan_run_or_does_not() {
         let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
         let screen = typed(&fixture, &answers, line);
         assert!(screen.contains("run this plan? [r]un, [e]dit"), "{screen}");
-        // The call with its arguments stands above the question.
+        // The call with its arguments is printed above the question.
         assert!(screen.contains("name = \"Rex\""), "{screen}");
         assert_eq!(came_to(&fixture)["output"], expected, "{screen}");
     }
@@ -220,9 +220,9 @@ fn an_answer_is_read_while_it_is_written() {
     fixture.write("answers.json", &json!([streamed::paced(&json!(endless))]));
     let screen = watched(&fixture, "chat 'How is it?'", "Well, it is so");
     assert!(screen.matches("so").count() < 90_000);
-    // What is whole is not shown twice.
+    // Complete output is not printed twice.
     fixture.write("answers.json", &json!(["Well, it is so."]));
-    let screen = watched(&fixture, "chat 'How is it?' < /dev/null", "go on with");
+    let screen = watched(&fixture, "chat 'How is it?' < /dev/null", "resume with");
     assert_eq!(screen.matches("it is so.").count(), 1, "{screen}");
 }
 
@@ -288,10 +288,7 @@ fn a_turn_is_given_up() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(
         tool_results(&fixture),
-        [
-            r#"["Rex","Ada"]"#,
-            "error: the person gave this up before it was done"
-        ]
+        [r#"["Rex","Ada"]"#, "error: the person cancelled this call"]
     );
 }
 

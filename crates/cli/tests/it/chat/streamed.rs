@@ -80,12 +80,12 @@ fn an_unsound_plan_has_changed_nothing() {
     );
     for words in [
         "the calls made before are read-only: `a`",
-        "the run cannot go on, since its plan was never whole",
+        "the run cannot be resumed, since its plan was never complete",
     ] {
         assert!(log.contains(words), "{words}: {log}");
     }
     assert!(!log.contains("✓ tell"), "{log}");
-    assert!(tool_results(&fixture)[0].starts_with("error: no sound plan was found"));
+    assert!(tool_results(&fixture)[0].starts_with("error: no valid plan was written"));
     assert_eq!(runs(&fixture)[0]["status"], "cancelled");
 
     let mut other = plan();
@@ -123,7 +123,7 @@ fn a_conversation_that_has_read_untrusted_text_chooses_no_recipient() {
         assert_eq!(status(&results[0]), succeeded, "{results:?}");
         assert_eq!(status(&results[1]), succeeded, "{results:?}");
         assert!(
-            results[2].contains("no sound plan was found"),
+            results[2].contains("no valid plan was written"),
             "{results:?}"
         );
     }
@@ -136,7 +136,7 @@ fn options_that_prevent_streaming_are_refused() {
     for (with, words) in [
         (
             ["--approve", "plan"],
-            "`--approve plan` asks about the whole of it first",
+            "`--approve plan` needs the complete plan",
         ),
         (["--protocol", "acts"], "writes no plans to stream"),
     ] {

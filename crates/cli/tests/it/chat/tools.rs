@@ -20,7 +20,7 @@ fn tools_are_called_and_the_answer_is_data() {
     for line in [
         "✓ call_list_dogs  list_dogs",
         "✓ call_greet  greet",
-        "go on with `planwright chat --resume",
+        "resume with `planwright chat --resume",
     ] {
         assert!(log.contains(line), "{log}");
     }
@@ -101,7 +101,7 @@ fn a_conversation_goes_on() {
         &["--resume", id, "--protocol", "acts", "Hello?"],
         2,
     );
-    assert!(log.contains("held in the other way"), "{log}");
+    assert!(log.contains("a different `--protocol`"), "{log}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use planwright_testkit::listening::HttpServerProcess;
 
 use super::serve::Behind;
 
-/// The server that the gateway stands before passes everything itself, so what fails through the gateway is its own doing.
+/// The upstream server passes the whole suite, so every failure through the gateway is a defect of the gateway.
 fn check_server(suite: Suite) {
     let server = server();
     let failures = failures(&run_server_suite(suite, server.url(), None));

@@ -109,14 +109,14 @@ fn strangers_are_refused() {
     let scene = Scene::new(&["ada"], settings);
     let wrong = format!("Bearer pwt_{}", "0".repeat(64));
     for (header, value, status, text) in [
-        ("host", "evil.example.com", 403, "not called that"),
+        ("host", "evil.example.com", 403, "unknown host name"),
         ("host", "plans.example.com", 200, "execute_plan"),
         ("origin", "https://evil.example.com", 403, "may not send"),
         ("origin", "null", 403, "may not send"),
         ("origin", "https://chat.example.com", 200, "execute_plan"),
         ("authorization", "", 401, "a token is needed"),
         ("authorization", "Basic YTpi", 401, "a token is needed"),
-        ("authorization", &wrong, 401, "the token is not taken"),
+        ("authorization", &wrong, 401, "the token is not valid"),
     ] {
         let request = scene.request(0, "tools/list", json!({}));
         check(request.header(header, value).send(), status, text);
@@ -167,7 +167,7 @@ fn each_client_has_so_many_plans() {
     let refused = scene.call(0, "execute_plan", plan("echo"));
     let text = refused["content"][0]["text"].as_str().unwrap_or_default();
     assert!(
-        text.contains("plans of this client are under way"),
+        text.contains("plans of this client are running"),
         "{refused}"
     );
     let other = scene.call(1, "execute_plan", plan("echo"));
@@ -191,7 +191,7 @@ fn requests_under_way_are_counted() {
     let waiting = std::thread::spawn(move || request.send().answer());
     scene.recorder.message("tools/call");
     let refused = scene.request(0, "tools/list", json!({})).send();
-    check(refused, 429, "too many requests under way");
+    check(refused, 429, "too many requests in flight");
     let listed = scene.ask(1, "tools/list", json!({}));
     assert!(listed["result"]["tools"].is_array(), "{listed}");
     scene.recorder.release();
@@ -210,7 +210,7 @@ fn a_gateway_that_other_machines_reach_needs_tokens() {
         let output: Output = output.expect("the program can be started");
         assert_eq!(output.status.code(), Some(2));
         let log = stderr(&output);
-        assert!(log.contains("nothing says which of them may"), "{log}");
+        assert!(log.contains("no client has a token"), "{log}");
         assert!(log.contains("planwright token create"), "{log}");
     }
     let token = behind.token("ada");
@@ -230,7 +230,7 @@ fn a_token_that_is_taken_back_is_refused_at_once() {
     scene.is_well();
     scene.behind.run(&["token", "revoke", "ada"]);
     let refused = scene.request(0, "tools/list", json!({})).send();
-    check(refused, 401, "the token is not taken");
+    check(refused, 401, "the token is not valid");
     let listed = scene.ask(1, "tools/list", json!({}));
     assert!(listed["result"]["tools"].is_array(), "{listed}");
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::serve::Behind;
 
-/// A server with a tool that is under way for as long as the test likes, and one that leaves a trace.
+/// A server with a tool that blocks until the test releases it, and one that records its calls.
 struct Scene {
     behind: Behind,
     recorder: Recorder,
@@ -67,7 +67,7 @@ impl Scene {
         assert!(!self.trace.exists());
     }
 
-    /// Begins the plan and waits until its first step is under way.
+    /// Starts the plan and waits until its first call is in flight.
     fn begin(&self, client: &mut WireClient) -> u64 {
         let id = client.send("tools/call", Self::plan());
         self.recorder.message("tools/call");

@@ -113,7 +113,7 @@ fn lists() -> Vec<Step> {
     ]
 }
 
-/// All its tools, but `get-env`, which tells where it runs, and the two that make it talk whenever it likes.
+/// All its tools except `get-env`, whose result depends on the machine, and the two that send notifications at any time.
 fn calls() -> Vec<Step> {
     let call = |name: &str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
@@ -247,7 +247,7 @@ fn step(client: &mut WireClient, method: &str, params: Value) -> Value {
     }))
 }
 
-/// A question without the token by which its asker wants to hear of progress: that is between two neighbours.
+/// A request without its progress token, which is specific to one connection.
 fn without_token(asked: &Value) -> Value {
     let mut params = asked["params"].clone();
     if let Some(fields) = params.as_object_mut() {

@@ -131,7 +131,7 @@ fn named(client: &str) -> GatewayClient {
     GatewayClient::new(ClientId::new(client))
 }
 
-/// A client that hears nothing and answers nothing.
+/// A client that ignores notifications and requests.
 struct AbsentCaller;
 
 impl Caller for AbsentCaller {
@@ -146,7 +146,7 @@ impl Caller for AbsentCaller {
     }
 }
 
-/// A client that keeps what it hears.
+/// A client that records notifications.
 #[derive(Default)]
 struct Listener(Mutex<Vec<Value>>);
 
@@ -646,7 +646,7 @@ async fn one_client_has_so_many_plans_under_way() {
     }
     let refused = scene.execute("a", echo()).await;
     assert!(
-        text(&refused).contains("1 plans of this client are under way"),
+        text(&refused).contains("1 plans of this client are running"),
         "{refused}"
     );
     let other = scene.execute("b", echo()).await;

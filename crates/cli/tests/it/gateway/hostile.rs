@@ -1,4 +1,4 @@
-//! Messages that are no good MCP: the gateway says so or ignores them, and goes on.
+//! Malformed MCP messages: the gateway rejects or ignores them, and continues.
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};

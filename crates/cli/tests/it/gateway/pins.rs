@@ -57,7 +57,7 @@ fn call(client: &mut WireClient, tool: &str, arguments: Value) -> Value {
     client.request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 
-/// Has the server change its tool, and waits until the gateway has heard of it.
+/// Makes the server change its tool, and waits until the gateway is notified.
 fn change(client: &mut WireClient, mode: &[&str]) {
     let turned = match mode {
         ["--mode", "plain"] => call(client, "turn", json!({})),

@@ -107,7 +107,7 @@ fn a_plan_without_sense_is_refused_with_what_is_wrong() {
     );
     for (arguments, expected) in [
         (json!({}), "`goal`"),
-        (json!({"goal": " "}), "`goal` says nothing"),
+        (json!({"goal": " "}), "`goal` is empty"),
     ] {
         let refused = client.call("create_plan", arguments);
         assert!(

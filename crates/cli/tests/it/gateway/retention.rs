@@ -29,6 +29,6 @@ fn ended_runs_are_forgotten_after_their_time() {
     std::io::BufRead::read_line(&mut log, &mut line).unwrap();
     drop(gateway.stdin.take());
     gateway.wait().unwrap();
-    assert!(line.starts_with("1 stored run forgotten"), "{line}");
+    assert!(line.starts_with("1 stored run deleted"), "{line}");
     assert!(!stored());
 }

@@ -198,7 +198,7 @@ fn only_the_state_of_a_call_goes_on_with_it_over_http() {
     check_states(true);
 }
 
-/// The state of a plan goes on with its run in the next process, once.
+/// The state of a plan resumes its run in the next process, once.
 fn check_restart(over_http: bool, end: End) {
     let mut scene = Scene::new(over_http, &[]);
     let asked = is_asked(&scene.call(&plan()));

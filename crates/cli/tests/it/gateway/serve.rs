@@ -8,7 +8,7 @@ use planwright_testkit::listening::HttpServerProcess;
 use planwright_testkit::wire_client::WireClient;
 use serde_json::{Value, json};
 
-/// Servers for the gateway to stand before, as a file `mcp.json` in a folder of its own.
+/// Upstream servers, as an `mcp.json` in a temporary folder.
 pub(crate) struct Behind {
     folder: tempfile::TempDir,
 }
@@ -51,7 +51,7 @@ impl Behind {
         self.folder.path()
     }
 
-    /// `planwright serve` before these servers, over stdio, in a home of its own.
+    /// `planwright serve` in front of these servers, over stdio, with a temporary home.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_planwright"));
         command

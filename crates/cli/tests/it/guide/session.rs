@@ -72,7 +72,7 @@ impl Session {
                 "planwright() {{ command planwright \"$@\" --help; }}\n{command}"
             ));
             if std::mem::take(&mut self.status) != 0 {
-                return Err(format!("`{line}` is no command: {printed}"));
+                return Err(format!("`{line}` is not a command: {printed}"));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `run --replan` and `run --repair`: a run that fails goes on with another plan.
+//! `run --replan` and `run --repair`: a failed run continues with a revised plan.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -370,21 +370,21 @@ fn calls_with_unknown_outcomes_are_not_repeated() {
     let cases = [
         (
             json!([{"id": "paid", "tool": "pay", "args": {"order": 3}, "timeout": "50ms"}]),
-            "`paid` is not done, and its call of `pay` may have been made: no answer came; no other plan was asked for",
+            "`paid` is not done, and its call of `pay` may have been made: no answer came; no revised plan was requested",
             "with `--retry paid`, `--skip paid` or `--set paid=VALUE`",
         ),
         (
             json!([{"id": "each", "tool": "pay", "for_each": [1, 2], "args": {"order": "${item}"}}]),
-            "`each[0]` is not done, and its call of `pay` was made; no other plan was asked for",
-            "what is done stays done",
+            "`each[0]` is not done, and its call of `pay` was made; no revised plan was requested",
+            "completed steps are not repeated",
         ),
         (
             json!([{"id": "both", "plan": {"steps": [
                 {"id": "one", "tool": "pay", "args": {"order": 1}},
                 {"id": "two", "tool": "pay", "args": {"order": 2}, "after": ["one"]}
             ]}}]),
-            "`both/one` is not done, and its call of `pay` was made; no other plan was asked for",
-            "what is done stays done",
+            "`both/one` is not done, and its call of `pay` was made; no revised plan was requested",
+            "completed steps are not repeated",
         ),
         (
             json!([

@@ -101,7 +101,7 @@ fn a_model_that_has_no_last_word_is_done_without() {
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).contains("Rex"), "{}", stdout(&output));
     assert!(
-        stderr(&output).contains("the results were not summed up"),
+        stderr(&output).contains("the results were not summarized"),
         "{}",
         stderr(&output)
     );

@@ -53,7 +53,7 @@ fn a_plan_is_written_where_it_is_wanted() {
 
     let again = fixture.run(&["create", "greet the first dog", "--output", "plan.json"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("`plan.json` is there already"));
+    assert!(stderr(&again).contains("`plan.json` already exists"));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn unusable_arguments_are_named() {
         ),
         (&["--state", "list.json"], "`list.json` describes no state"),
         (&["--context", "none.json"], "cannot read `none.json`"),
-        (&["--tries", "0"], "it must be a whole number from 1 on"),
+        (&["--tries", "0"], "it must be a whole number of at least 1"),
     ];
     for (arguments, expected) in cases {
         let output = fixture.run(&[&["create", "greet"], *arguments].concat());
@@ -225,7 +225,7 @@ fn unusable_arguments_are_named() {
     fs::write(fixture.path().join("answers.json"), "{}").unwrap();
     let output = fixture.run(&["create", "greet"]);
     assert!(
-        stderr(&output).contains("`answers.json` is no script of answers"),
+        stderr(&output).contains("`answers.json` is not a script of answers"),
         "{}",
         stderr(&output)
     );

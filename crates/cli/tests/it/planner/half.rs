@@ -18,7 +18,7 @@ fn plan() -> Value {
     json!({"json": {"steps": [{"id": "dogs", "tool": "list_dogs"}], "output": ["dogs"]}})
 }
 
-/// The ways in which an answer is none: the answer, what is said of it, and how often the model is asked in vain for a plan.
+/// Unusable replies: the reply, its message, and the number of failed requests for a plan.
 fn halves() -> [(Value, &'static str, u64); 4] {
     [
         (
@@ -33,7 +33,7 @@ fn halves() -> [(Value, &'static str, u64); 4] {
         ),
         (
             json!({"text": "Half a", "cut_off": true}),
-            "the answer of `replay:answers.json` was cut off",
+            "the reply of `replay:answers.json` reached the maximum length",
             3,
         ),
         (json!(""), "`replay:answers.json` said nothing", 1),
@@ -89,7 +89,7 @@ fn half_a_summary_is_a_failure() {
         let log = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{log}");
         assert!(
-            log.contains(&format!("the results were not summed up: {message}")),
+            log.contains(&format!("the results were not summarized: {message}")),
             "{log}"
         );
         let words = half["text"].as_str().unwrap_or_default();
@@ -134,7 +134,7 @@ fn a_model_may_decline_to_sum_up() {
             "{log}"
         );
         assert!(
-            log.contains(&format!("the results were not summed up: {message}\n")),
+            log.contains(&format!("the results were not summarized: {message}\n")),
             "{log}"
         );
         let answer = fixture.json(&["ask", "which dogs?"], 1);

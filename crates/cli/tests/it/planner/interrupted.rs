@@ -9,7 +9,7 @@ use super::ModelFixture;
 use super::streamed::{endless, fixture, plan, run_program, runs, tools, unsound, written};
 use crate::program::planwright;
 
-/// Begins to ask; what the program prints can be read while it goes on.
+/// Starts `ask`; its output can be read while it runs.
 fn ask(fixture: &ModelFixture) -> Child {
     planwright(fixture.path())
         .args(["ask", "tell", "--format", "events", "--drain", "0s"])
@@ -56,7 +56,7 @@ fn a_plan_that_is_still_being_written_is_left() {
     let (exit, log) = end(child);
     assert_eq!(exit, Some(130), "{log}");
     assert!(
-        log.contains("what was called merely reads, and nothing is stored of it"),
+        log.contains("only read-only calls were made, and nothing was stored"),
         "{log}"
     );
     assert_eq!(runs(&fixture), [] as [Value; 0]);
@@ -77,13 +77,13 @@ fn a_run_is_left_whose_plan_is_written_anew() {
     let rest: Vec<String> = stderr.map_while(Result::ok).collect();
     assert!(
         rest.iter()
-            .any(|line| line.contains("the run cannot go on")),
+            .any(|line| line.contains("the run cannot be resumed")),
         "{rest:?}"
     );
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let run = runs(&fixture)[0]["id"].as_str().unwrap().to_owned();
     let (_, log) = run_program(&fixture, &["resume", &run], 2);
-    assert!(log.contains("its plan was never whole"), "{log}");
+    assert!(log.contains("its plan was never complete"), "{log}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_run_whose_plan_is_there_goes_on_later() {
         let (exit, log) = end(child);
         assert_eq!(exit, status, "{log}");
         if status.is_some() {
-            assert!(log.contains("go on with `planwright resume"), "{log}");
+            assert!(log.contains("resume with `planwright resume"), "{log}");
         }
         let run = runs(&fixture)[0]["id"].as_str().unwrap().to_owned();
         tools(&fixture, &json!({"echo": true}));

@@ -151,7 +151,7 @@ fn the_plan_is_written_first_where_that_is_wished() {
     let output = fixture.run(&both);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr(&output).contains("`--approve plan` asks about the whole of it first"),
+        stderr(&output).contains("`--approve plan` needs the complete plan"),
         "{}",
         stderr(&output)
     );
@@ -192,7 +192,7 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
         assert_ne!(run_program(&fixture, &[command, run], 0).0, "");
     }
     let (_, log) = run_program(&fixture, &["resume", run], 2);
-    assert!(log.contains("its plan was never whole"), "{log}");
+    assert!(log.contains("its plan was never complete"), "{log}");
     fixture.write("plan.json", &plan());
     let (data, _) = run_program(
         &fixture,
@@ -212,8 +212,8 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
     for words in [
         "the calls made before are read-only: `a`",
         "there is no tool `launch_rocket`",
-        "no answer was a sound plan",
-        "the run cannot go on, since its plan was never whole",
+        "no reply was a valid plan",
+        "the run cannot be resumed, since its plan was never complete",
     ] {
         assert!(log.contains(words), "{words}: {log}");
     }

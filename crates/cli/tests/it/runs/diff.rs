@@ -1,4 +1,4 @@
-//! `diff` tells what differs between two runs.
+//! `diff` compares two runs.
 
 use planwright::core::Value;
 

@@ -26,12 +26,12 @@ fn another_store_can_replay_a_run_and_go_on_with_it() {
     done(&shop.command(&["export", &run[..8], "-o", "run.jsonl"]));
     let again = shop.command(&["export", &run, "-o", "run.jsonl"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("`run.jsonl` is there already"));
+    assert!(stderr(&again).contains("`run.jsonl` already exists"));
     done(&shop.command(&["export", &run, "-o", "run.jsonl", "--force"]));
     let import = [&["import", "run.jsonl"], &elsewhere[..]].concat();
     assert_eq!(done(&shop.command(&import)).trim_end(), run);
     let twice = shop.command(&import);
-    assert!(stderr(&twice).contains("was there already"), "{twice:?}");
+    assert!(stderr(&twice).contains("was imported before"), "{twice:?}");
     for command in ["logs", "show"] {
         let here = done(&shop.command(&[command, &run]));
         let there = done(&shop.command(&[&[command, &run], &elsewhere[..]].concat()));
@@ -77,7 +77,7 @@ fn runs_are_forgotten() {
     let only = shop.command(&["prune", "--keep", "1", "--dry-run"]);
     assert_eq!(done(&only).trim_end(), old);
     assert!(
-        stderr(&only).starts_with("1 run would be forgotten"),
+        stderr(&only).starts_with("1 run would be deleted"),
         "{only:?}"
     );
     check_stored(&[&new, &old, &waiting]);

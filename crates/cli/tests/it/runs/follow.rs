@@ -153,7 +153,7 @@ fn an_attached_terminal_leaves_the_run_alone() {
         .status();
     assert!(sent.unwrap().success());
     assert_eq!(attached.wait().unwrap().code(), Some(130));
-    assert!(read_until(&mut shown, "goes on").contains(&scene.id[..8]));
+    assert!(read_until(&mut shown, "continues").contains(&scene.id[..8]));
     scene.recorder.release();
     assert_eq!(scene.run.wait().unwrap().code(), Some(0));
 }
@@ -182,11 +182,8 @@ fn the_death_of_the_process_is_noticed() {
         }
         scene.run.kill().unwrap();
         scene.run.wait().unwrap();
-        let text = read_until(&mut shown, "go on with");
-        assert!(
-            text.contains("its process has ended without a word"),
-            "{text}"
-        );
+        let text = read_until(&mut shown, "resume with");
+        assert!(text.contains("its process died"), "{text}");
         assert_eq!(following.wait().unwrap().code(), Some(130));
     }
 }

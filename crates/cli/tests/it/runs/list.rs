@@ -1,4 +1,4 @@
-//! `runs` lists what is kept.
+//! `runs` lists stored runs.
 
 use planwright::core::Value;
 
@@ -10,7 +10,7 @@ use crate::prompts::screens;
 const GOOD: &str = r#"{"name": "good", "steps": [{"id": "list", "tool": "list"}]}"#;
 const BAD: &str = r#"{"name": "bad", "steps": [{"id": "price", "tool": "price", "args": {"total": 4}}, {"id": "pay", "tool": "pay"}]}"#;
 
-/// The plans of the runs that are listed, and how these stand.
+/// The plan and the status of each listed run.
 fn listed(shop: &Shop, args: &[&str]) -> Vec<(String, String)> {
     let args = [&["runs", "--format", "json"], args].concat();
     let runs = json(&shop.command(&args));
@@ -93,7 +93,7 @@ fn the_owner_and_the_later_outcome_of_a_run_are_listed() {
         log.contains("? wait  simulated.wait  its process ended"),
         "{log}"
     );
-    assert!(log.contains("ended without a word: interrupted"), "{log}");
+    assert!(log.contains("process died: interrupted"), "{log}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `logs` tells what a run did.
+//! `logs` prints the calls and decisions of a run.
 
 use planwright::core::Value;
 

@@ -67,7 +67,7 @@ fn the_number_of_comparisons_is_reported() {
     );
     let text = stdout(&shop.command(&["replay", &run[..8]]));
     let wanted = format!(
-        "✓ run {} decides the same again: 3 decisions of 1 process compared\n",
+        "✓ run {} replays identically: 3 decisions of 1 process compared\n",
         &run[..8]
     );
     assert_eq!(text, wanted);

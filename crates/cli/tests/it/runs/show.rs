@@ -1,4 +1,4 @@
-//! `show` draws runs with how their steps stand.
+//! `show` draws runs with the status of each step.
 
 use planwright::core::Value;
 
@@ -103,10 +103,10 @@ fn running_steps_differ_from_interrupted_ones() {
     child.wait().unwrap();
     assert_eq!(
         drawn(&shop, run),
-        ["wait interrupted 1 was under way", "then not_run 0 not run"]
+        ["wait interrupted 1 was in flight", "then not_run 0 not run"]
     );
     let text = stdout(&shop.command(&["show", run]));
-    assert!(text.contains("?  wait  wait  was under way"), "{text}");
+    assert!(text.contains("?  wait  wait  was in flight"), "{text}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Shop {
         run.to_owned()
     }
 
-    /// Begins a run of `plan`, and leaves it when its first call is under way.
+    /// Starts a run of `plan`, and kills it while its first call is in flight.
     pub(super) fn begin(&self, plan: &str) -> Child {
         self.write("plan.json", plan);
         let mut child = planwright(self.folder.path())
@@ -103,7 +103,7 @@ impl Shop {
         let open = json(&self.command(&["runs", "--format", "json", "--status", "open"]));
         let run = open.get("runs").and_then(|runs| runs.as_list()?.first());
         let id = run.and_then(|run| run.get("id")?.as_text());
-        id.is_some_and(|id| stdout(&self.command(&["logs", id])).contains("under way"))
+        id.is_some_and(|id| stdout(&self.command(&["logs", id])).contains("in flight"))
     }
 }
 

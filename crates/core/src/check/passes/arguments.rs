@@ -117,7 +117,7 @@ impl ArgumentPass<'_> {
             | Type::Union(_) => false,
         };
         let members = shape.members();
-        // If one alternative accepts any field, an unlisted one is no reason to warn.
+        // If one alternative accepts any field, an unlisted one is not a reason to warn.
         if members.is_empty() || !members.iter().all(lists) {
             return;
         }
@@ -470,7 +470,7 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
                 format!("the schema of `{}` has references", step.id),
                 "write the schema itself, so that the types of the output are known",
             ),
-            // The argument pass reports a schema that is no object.
+            // The argument pass reports a schema that is not an object.
             Some(value) if !matches!(value, Value::Object(_)) => continue,
             Some(value) => match Schema::from_value(value.clone()).malformed() {
                 None => continue,
@@ -485,7 +485,7 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
     }
 }
 
-/// The advice how the reference `over`, whose type `found` is no list, leads to a list: its lines, or its only field that is one.
+/// The advice how the reference `over`, whose type `found` is not a list, leads to a list: its lines, or its only field that is one.
 fn list_advice(over: &Node, found: &Type) -> Option<String> {
     let NodeKind::Reference(reference) = &over.kind else {
         return None;

@@ -224,7 +224,7 @@ fn check_steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> Con
                 limits.max_steps
             ),
         )
-        .help("use `for_each` where steps differ only in their arguments");
+        .help("use `for_each` for steps that differ only in their arguments");
     reporter.push(diagnostic);
     // The passes do not look at a plan that exceeds the limit.
     ControlFlow::Break(())

@@ -187,7 +187,7 @@ fn report_competing_writers(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter
                     ),
                 )
                 .help(format!(
-                    "what `{}` writes wins, for it comes later in the plan: to keep both, write to two slots",
+                    "`{}` comes later in the plan and overwrites it: use two slots for both values",
                     step.id
                 ));
             reporter.push(diagnostic);

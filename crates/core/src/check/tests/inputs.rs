@@ -125,12 +125,12 @@ fn a_secret_is_never_quoted() {
     check(
         &text(r#""enum": ["hunter1", "hunter3"]"#),
         secret,
-        &format!("{hidden} is none of those that are allowed"),
+        &format!("{hidden} is not an allowed value"),
     );
     check(
         &text(r#""const": "hunter1""#),
         secret,
-        &format!("{hidden} is none of those that are allowed"),
+        &format!("{hidden} is not an allowed value"),
     );
     check(
         &text(r#""format": "password""#),
@@ -157,7 +157,7 @@ fn a_secret_is_never_quoted() {
     check(
         r#"{"not": {"type": "object"}, "properties": {"token": {"writeOnly": true}}}"#,
         r#"{"token": "hunter2"}"#,
-        &format!("{hidden} is a value that is ruled out"),
+        &format!("{hidden} is excluded"),
     );
 }
 

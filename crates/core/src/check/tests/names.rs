@@ -286,7 +286,7 @@ mod extraction {
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
-    /// Returns whether the output of a plan may show an untrusted text, and is untrusted.
+    /// Returns true if the output of a plan may show an untrusted text, and is untrusted.
     fn exposes(schema: &str, output: &str) -> bool {
         let mut fixture = fixture();
         fixture.policy = Policy::new().with_flow(FlowPolicy::default());

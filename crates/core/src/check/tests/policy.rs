@@ -162,7 +162,7 @@ fn tools_of_other_stages() {
         r#"{"steps": [{"id": "1", "tool": "list"}, {"id": "2", "tool": "pay"}, {"id": "3", "tool": "send"}]}"#,
         &[
             "PW0602 at /steps/1/tool: the stage `browse` does not have the tool `pay` (move to the stage `checkout` or `all` first)",
-            "PW0602 at /steps/2/tool: the stage `browse` does not have the tool `send` (no stage has it: do without the tool)",
+            "PW0602 at /steps/2/tool: the stage `browse` does not have the tool `send` (no stage has this tool)",
         ],
     );
 }
@@ -192,7 +192,7 @@ fn limits() {
     };
     fixture(limits).expect(
         plan,
-        &["PW0701: the plan has 2 steps, more than the 1 that are allowed (use `for_each` where steps differ only in their arguments)"],
+        &["PW0701: the plan has 2 steps, more than the 1 that are allowed (use `for_each` for steps that differ only in their arguments)"],
     );
 }
 

@@ -91,7 +91,7 @@ fn competing_writers() {
     check(
         r#"{"steps": [{"id": "a", "tool": "e", "writes": "state.x"}, {"id": "b", "tool": "e", "writes": "state.x.y"}]}"#,
         &[
-            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (what `b` writes wins, for it comes later in the plan: to keep both, write to two slots)",
+            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.x.y` (`b` comes later in the plan and overwrites it: use two slots for both values)",
         ],
     );
     // One writer waits for the other.
@@ -108,7 +108,7 @@ fn competing_writers() {
     check(
         r#"{"steps": [{"id": "sort", "tool": "e", "writes": "state.a || state.b"}, {"id": "h1", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}, {"id": "h2", "tool": "e", "args": {"v": "${slots.state.a}"}, "writes": "state.r"}]}"#,
         &[
-            "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (what `h2` writes wins, for it comes later in the plan: to keep both, write to two slots)",
+            "?PW0802 at /steps/2/writes: the steps `h1` and `h2` both write `state.r` (`h2` comes later in the plan and overwrites it: use two slots for both values)",
         ],
     );
     // The handler of one branch fills the slot of the other.

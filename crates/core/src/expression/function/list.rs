@@ -113,7 +113,7 @@ enum GroupKey {
     Bool(bool),
     Text(Arc<str>),
     Whole(i128),
-    /// The bits of a double that is no whole number within 128 bits.
+    /// The bits of a double that is not a whole number within 128 bits.
     Double(u64),
     List(Vec<GroupKey>),
 }

@@ -127,7 +127,10 @@ fn to_whole(name: &str, values: &[Value]) -> Result {
             None => truncate(number.as_f64().unwrap_or(f64::NAN)).ok_or_else(out_of_range),
         },
         [Value::Text(text)] => text.parse().ok().and_then(whole_value).ok_or_else(|| {
-            EvaluationError::failed(format!("the text `{}` is no whole number", excerpt(text)))
+            EvaluationError::failed(format!(
+                "the text `{}` is not a whole number",
+                excerpt(text)
+            ))
         }),
         _ => Err(EvaluationError::unsupported(name, values)),
     }
@@ -153,7 +156,7 @@ pub(super) fn double(values: &[Value], _: &mut EvaluationBudget) -> Result {
         [Value::Text(text)] => match text.parse() {
             Ok(number) => double_value(number),
             Err(_) => Err(EvaluationError::failed(format!(
-                "the text `{}` is no number",
+                "the text `{}` is not a number",
                 excerpt(text)
             ))),
         },

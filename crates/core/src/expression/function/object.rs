@@ -32,5 +32,5 @@ pub(super) fn json(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     // Each character may be a value of its own.
     budget.spend(text.len())?;
     Value::from_tool_json(text)
-        .map_err(|error| EvaluationError::failed(format!("the text is no JSON: {error}")))
+        .map_err(|error| EvaluationError::failed(format!("the text is not JSON: {error}")))
 }

@@ -53,7 +53,7 @@ pub(super) fn duration(values: &[Value], budget: &mut EvaluationBudget) -> Resul
         [Value::Text(text)] => {
             budget.spend_text(text.len())?;
             let nanos = nanoseconds(text).ok_or_else(|| {
-                EvaluationError::failed(format!("the text `{}` is no duration", excerpt(text)))
+                EvaluationError::failed(format!("the text `{}` is not a duration", excerpt(text)))
             })?;
             seconds_of(nanos, 1_000_000_000)
         }
@@ -94,7 +94,7 @@ fn earlier(values: &[Value], budget: &mut EvaluationBudget) -> Result {
 fn not_seconds(values: &[Value]) -> EvaluationError {
     let kind = values.get(1).map_or("nothing", crate::path::with_article);
     EvaluationError::failed(format!(
-        "a time goes on by a number of seconds, not by {kind}"
+        "a number of seconds can be added to a time, not {kind}"
     ))
 }
 
@@ -218,7 +218,7 @@ fn timestamp(text: &str, zone: &TimeZone, budget: &mut EvaluationBudget) -> Resu
             .and_then(|time| zone.to_timestamp(time).ok()),
     };
     let time = time.ok_or_else(|| {
-        EvaluationError::failed(format!("the text `{}` is no date", excerpt(text)))
+        EvaluationError::failed(format!("the text `{}` is not a date", excerpt(text)))
     })?;
     // Times are compared by microseconds.
     Timestamp::from_microsecond(time.as_microsecond()).map_err(|_| out_of_range())

@@ -17,7 +17,7 @@ impl<'t> Parser<'t> {
 
     /// Returns the error about `===` and `!==`.
     pub(super) fn strict_operator(&self, sign: &str, here: &str) -> ExpressionError {
-        let error = ExpressionError::new(format!("`{sign}` is no operator"), self.cursor.at);
+        let error = ExpressionError::new(format!("`{sign}` is not an operator"), self.cursor.at);
         // Other forms of JavaScript in the same expression are translated as well.
         let text = self.cursor.text;
         let others = ["undefined", ".length"];
@@ -56,7 +56,7 @@ impl<'t> Parser<'t> {
 
     /// Returns the error about `=>`.
     pub(super) fn arrow(&self) -> ExpressionError {
-        let error = ExpressionError::new("`=>` is no operator", self.cursor.at);
+        let error = ExpressionError::new("`=>` is not an operator", self.cursor.at);
         error.or_help(function::foreign_text("=>").map(str::to_owned))
     }
 
@@ -74,7 +74,7 @@ impl<'t> Parser<'t> {
             "not" => "write `!`, as in `!(a == b)`",
             other => function::foreign_text(other)?,
         };
-        Some(ExpressionError::new(format!("`{word}` is no operator"), at).help(hint))
+        Some(ExpressionError::new(format!("`{word}` is not an operator"), at).help(hint))
     }
 
     /// Returns the error about a comprehension of Python whose item at `start` was parsed.
@@ -89,7 +89,7 @@ impl<'t> Parser<'t> {
             return None;
         }
         let rest = rest.strip_prefix("for")?.trim_start();
-        let error = ExpressionError::new("`for` is no operator", self.cursor.at);
+        let error = ExpressionError::new("`for` is not an operator", self.cursor.at);
         let general = function::foreign_text("for").map(str::to_owned);
         let exact = || {
             let (variable, rest) = rest.split_at_checked(name_length(rest))?;
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
                         ))
                     });
                 let general = function::foreign_text("if").map(str::to_owned);
-                Some(error("`if` is no operator").or_help(exact.or(general)))
+                Some(error("`if` is not an operator").or_help(exact.or(general)))
             }
             "" => {
                 // A filter of Jinja or jq.
@@ -171,11 +171,11 @@ impl<'t> Parser<'t> {
                 } else {
                     function::foreign_form(name)
                 };
-                hint.map(|hint| error("`|` is no operator").help(hint))
+                hint.map(|hint| error("`|` is not an operator").help(hint))
             }
             word @ ("not" | "is" | "for" | "else") => {
                 let hint = function::foreign_text(word)?;
-                Some(error(&format!("`{word}` is no operator")).help(hint))
+                Some(error(&format!("`{word}` is not an operator")).help(hint))
             }
             _ => None,
         }

@@ -77,7 +77,7 @@ fn parse(
         return Err(ExpressionError::reference("the reference is empty", 0)
             .help("write the id of a step, and the way to the part that is wanted"));
     }
-    // `all(` is no function, so it is recognised before the expression grammar.
+    // `all(` is not a function, so it is recognised before the expression grammar.
     if let Some(reads) = parser.all()? {
         return Ok(Form::All(reads));
     }
@@ -186,7 +186,7 @@ impl Parser<'_> {
         let mut next = self.or()?;
         loop {
             self.cursor.skip_space();
-            // `??` separates alternatives and is no condition.
+            // `??` separates alternatives and is not a condition.
             if self.cursor.is_at("??") || !self.cursor.take("?") {
                 break;
             }
@@ -351,8 +351,8 @@ impl Parser<'_> {
         }
         match self.cursor.name() {
             // The operators of Python are a likely mistake.
-            Some("and") => return error("`and` is no operator", "write `&&`"),
-            Some("or") => return error("`or` is no operator", "write `||`"),
+            Some("and") => return error("`and` is not an operator", "write `&&`"),
+            Some("or") => return error("`or` is not an operator", "write `||`"),
             Some(name) => {
                 return error(
                     &format!("expected an operator, found `{name}`"),
@@ -364,12 +364,12 @@ impl Parser<'_> {
         }
         if rest.starts_with('|') {
             return error(
-                "`|` is no operator",
+                "`|` is not an operator",
                 "write `??` for a fallback, `||` for one of two conditions",
             );
         }
         if rest.starts_with('&') {
-            return error("`&` is no operator", "write `&&`");
+            return error("`&` is not an operator", "write `&&`");
         }
         self.cursor.unexpected("expected an operator")
     }

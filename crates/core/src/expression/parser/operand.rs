@@ -293,7 +293,7 @@ impl Parser<'_> {
                         && self.cursor.rest().starts_with("?.")
                         && !self.is_choice_of_fraction() =>
                 {
-                    let error = ExpressionError::reference("`?.` is no operator", at);
+                    let error = ExpressionError::reference("`?.` is not an operator", at);
                     let general = "one `?` at the end covers the whole path, as in `a.b?`";
                     let exact = self.optional_chain().map(|form| format!("write `{form}`"));
                     return Err(error.or_help(exact.or_else(|| Some(general.to_owned()))));

@@ -155,7 +155,7 @@ impl Stream {
         Some(())
     }
 
-    /// Goes on with the items of the value, which is the only one so far.
+    /// Continues with the items of the single value.
     fn each(&mut self, list: impl FnOnce(String) -> String) -> Option<()> {
         if self.list.is_some() {
             return None;

@@ -198,9 +198,9 @@ fn text() {
     check("int('12') + int(3.9) + int('-2')", "13");
     check("double('1.5') + 1", "2.5");
     check("bool('true') && true", "true");
-    check("int(' 1')", "the text ` 1` is no whole number");
+    check("int(' 1')", "the text ` 1` is not a whole number");
     check("uint(-0.5)", "`0` is negative");
-    check("int('x')", "the text `x` is no whole number");
+    check("int('x')", "the text `x` is not a whole number");
     check("uint(-1)", "`-1` is negative");
     check("string({'a': [1, null]})", r#""{\"a\":[1,null]}""#);
 }

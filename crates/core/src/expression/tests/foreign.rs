@@ -142,17 +142,17 @@ fn arrows_and_comprehensions() {
     );
     check(
         "[x.a for x in y if x.b]",
-        "`for` is no operator",
+        "`for` is not an operator",
         "write `y.filter(x, x.b).map(x, x.a)`",
     );
     check(
         "sum(x.n for x in y.rows)",
-        "`for` is no operator",
+        "`for` is not an operator",
         "write `y.rows.map(x, x.n)`",
     );
     check(
         "[x for x in y if x > 1]",
-        "`for` is no operator",
+        "`for` is not an operator",
         "write `y.filter(x, x > 1)`",
     );
     let keys = "a loop over an object goes over its keys: write `object.map(k, …)`, and `object[k]` for the value";
@@ -171,26 +171,26 @@ fn arrows_and_comprehensions() {
 
 #[test]
 fn operators() {
-    check("a === b", "`===` is no operator", "write `==`");
-    check("a !== b", "`!==` is no operator", "write `!=`");
+    check("a === b", "`===` is not an operator", "write `==`");
+    check("a !== b", "`!==` is not an operator", "write `!=`");
     check(
         "not a",
-        "`not` is no operator",
+        "`not` is not an operator",
         "write `!`, as in `!(a == b)`",
     );
     check(
         "a not in b",
-        "`not` is no operator",
+        "`not` is not an operator",
         "write `!(item in list)`, and `!` for other conditions",
     );
     check(
         "a is None",
-        "`is` is no operator",
+        "`is` is not an operator",
         "write `==`, as in `value == null`",
     );
     check(
         "a.x if b else c",
-        "`if` is no operator",
+        "`if` is not an operator",
         "write `b ? a.x : c`",
     );
     check(
@@ -198,14 +198,18 @@ fn operators() {
         "expected `)`, found `i`",
         "write `condition ? value : otherwise`",
     );
-    check("x | length", "`|` is no operator", "write `x.size()`");
+    check("x | length", "`|` is not an operator", "write `x.size()`");
     check(
         "x.a | upper",
-        "`|` is no operator",
+        "`|` is not an operator",
         "did you mean `upperAscii`?",
     );
-    check("x.a | trim", "`|` is no operator", "write `x.a.trim()`");
-    check("x.a | string", "`|` is no operator", "write `string(x.a)`");
+    check("x.a | trim", "`|` is not an operator", "write `x.a.trim()`");
+    check(
+        "x.a | string",
+        "`|` is not an operator",
+        "write `string(x.a)`",
+    );
 }
 
 #[test]
@@ -234,7 +238,7 @@ fn signs() {
     );
     check(
         "new Date()",
-        "`new` is no operator",
+        "`new` is not an operator",
         "write `now()`, the time of the run",
     );
 }
@@ -248,7 +252,7 @@ fn queries() {
     );
     check(
         "rows | map(.name)",
-        "`|` is no operator",
+        "`|` is not an operator",
         "write `rows[*].name`",
     );
     check(
@@ -272,7 +276,7 @@ fn queries() {
         ("rows.text | ascii_downcase", "rows.text.lowerAscii()"),
         ("rows.text | tonumber", "double(rows.text)"),
     ] {
-        check(text, "`|` is no operator", &format!("write `{form}`"));
+        check(text, "`|` is not an operator", &format!("write `{form}`"));
     }
 }
 
@@ -300,7 +304,7 @@ fn times() {
         "`date(a) - date(b)` is the seconds between them",
     );
     let error = parse_form("date('yesterday')").unwrap_err();
-    assert_eq!(error.message, "the text `yesterday` is no date");
+    assert_eq!(error.message, "the text `yesterday` is not a date");
     let error = parse_form("duration('1 week')").unwrap_err();
-    assert_eq!(error.message, "the text `1 week` is no duration");
+    assert_eq!(error.message, "the text `1 week` is not a duration");
 }

@@ -9,7 +9,7 @@ fn json() {
     check("json('3') + 0", "3");
     check(
         "json('{x}')",
-        "the text is no JSON: key must be a string at line 1 column 2",
+        "the text is not JSON: key must be a string at line 1 column 2",
     );
     check("json(a.n)", "`json` does not work on a number");
 }
@@ -168,7 +168,7 @@ fn times() {
     check("date('2025-10-12', '-05:30')", "\"2025-10-12T05:30:00Z\"");
     check("date(1700000000)", "\"2023-11-14T22:13:20Z\"");
     check("date(0.5)", "\"1970-01-01T00:00:00.5Z\"");
-    check("date(a.t)", "the text `text` is no date");
+    check("date(a.t)", "the text `text` is not a date");
     check("date('2025-10-12', 'Mars')", "there is no time zone `Mars`");
     check(
         "date(1e12 + 0)",
@@ -188,7 +188,7 @@ fn durations() {
     for wrong in ["", "1", "h", "1x", "1h ", "1.2.3s", "..s"] {
         check(
             &format!("duration('{wrong}' + '')"),
-            &format!("the text `{wrong}` is no duration"),
+            &format!("the text `{wrong}` is not a duration"),
         );
     }
 }
@@ -213,7 +213,7 @@ fn arithmetic_of_times() {
     check("(now() - date('2025-10-12')) / duration('1h') > 9", "true");
     check(
         "date('2025-10-12') + a.t",
-        "a time goes on by a number of seconds, not by text",
+        "a number of seconds can be added to a time, not text",
     );
     check(
         "date('9999-12-29') + duration('2d')",
@@ -263,7 +263,7 @@ fn parts_of_times() {
         "a.n.getFullYear()",
         "`getFullYear` does not work on a number",
     );
-    check("a.t.getFullYear()", "the text `text` is no date");
+    check("a.t.getFullYear()", "the text `text` is not a date");
 }
 
 #[test]

@@ -203,11 +203,11 @@ fn mistakes() {
     check("a)", "1: expected an operator, found `)`");
     check("a ? b", "5: expected `:`, found the end");
     check("a = b", "2: `=` compares nothing");
-    check("a and b", "2: `and` is no operator");
-    check("a or b", "2: `or` is no operator");
-    check("a | b", "2: `|` is no operator");
-    check("a & b", "2: `&` is no operator");
-    check("a?.b", "1: `?.` is no operator");
+    check("a and b", "2: `and` is not an operator");
+    check("a or b", "2: `or` is not an operator");
+    check("a | b", "2: `|` is not an operator");
+    check("a & b", "2: `&` is not an operator");
+    check("a?.b", "1: `?.` is not an operator");
     check("1.a", "1: `1` has no parts");
     check("true[0]", "4: `true` has no parts");
     check("12ab", "0: the number is malformed or too large");

@@ -44,7 +44,7 @@ pub(crate) fn form_type(
 struct Surroundings {
     /// The part is evaluated only in some cases, or its failure may be overridden.
     is_conditional: bool,
-    /// A missing part is no failure.
+    /// A missing part is not a failure.
     is_guarded: bool,
     /// The part is evaluated only if an earlier alternative is missing.
     is_fallback: bool,

@@ -130,7 +130,7 @@ impl<'a> Analysis<'a> {
                 let values = alternatives.iter().map(labels_of).collect();
                 self.store.any_of(values)
             }
-            // That the others exist is no part of the value.
+            // That the others exist is not part of the value.
             Form::All(reads) => {
                 let Some((last, others)) = reads.split_last() else {
                     return self.store.nothing();

@@ -131,7 +131,7 @@ impl LabelStore<'_> {
         (names, others)
     }
 
-    /// Returns the label of an argument of the type `shape`. The keys that the type lists are no text of the planner.
+    /// Returns the label of an argument of the type `shape`. The keys that the type lists are not text of the planner.
     pub(in crate::flow) fn argument(&mut self, id: LabelsId, shape: &Type) -> LabelsId {
         if self.keys.is_none() {
             return id;

@@ -285,7 +285,7 @@ fn malformed_schemas_are_reported_and_accept_anything() {
         r#"{"type": "strin"}"#,
         "`\"strin\"` cannot stand at `/type`",
     );
-    check("7", "`7` is no schema");
+    check("7", "`7` is not a schema");
 }
 
 #[test]

@@ -140,7 +140,7 @@ pub(super) const DEVIATIONS: &[Deviation] = &[
         explains: |_, _, _| false,
     },
     Deviation {
-        reason: "only what JSON has is a value: no bytes, types, times, optionals, or keys that are no text",
+        reason: "only what JSON has is a value: no bytes, types, times, optionals, or keys that are not text",
         cases: &[
             ("b'abc'", "malformed", "foreign"),
             ("bytes('a')", "malformed", "foreign"),

@@ -128,7 +128,7 @@ fn deviations_are_as_listed() {
                 assert_eq!(found, expected, "{text}: {ours:?}, {theirs:?}");
                 assert_ne!(
                     found.0, found.1,
-                    "{text} is no deviation ({})",
+                    "{text} is not a deviation ({})",
                     deviation.reason
                 );
             }

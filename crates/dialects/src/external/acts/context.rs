@@ -151,7 +151,7 @@ pub(super) fn mode(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Option
         "eager" => Some(Mode::Run),
         "lazy" => Some(Mode::Show),
         other => {
-            let message = format!("{} is no mode", quote(other));
+            let message = format!("{} is not a mode", quote(other));
             let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
             let help = "`eager` runs the plan, `lazy` checks and shows it";
             sink.push(item.place, diagnostic.help(help));

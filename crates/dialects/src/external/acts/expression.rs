@@ -287,7 +287,7 @@ fn operand(part: &str) -> Result<Operand, String> {
     }
     match slot_kind_of(word) {
         Some(kind) => Ok(Operand { kind, keys }),
-        None => Err(format!("{} is no kind of data", quote(word))),
+        None => Err(format!("{} is not a kind of data", quote(word))),
     }
 }
 

@@ -374,7 +374,7 @@ fn unknown_scope(word: &str) -> Diagnostic {
         return Diagnostic::warning(Code::InvalidFieldValue, message)
             .help("`input`, `state` and `data` do");
     }
-    let message = format!("{} is no kind of data", quote(word));
+    let message = format!("{} is not a kind of data", quote(word));
     let help = match nearest(word, kind_words()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "there are `input`, `state` and `data`".to_owned(),

@@ -108,7 +108,7 @@ fn write_call(
 fn parameters(step: &Step, writer: &ActsWriter<'_>, losses: &mut LossReport<'_>) -> Object {
     let args = write_node(&step.args, writer, losses);
     let Value::Object(fields) = &args else {
-        losses.error(step.args.place, "arguments that are no object");
+        losses.error(step.args.place, "arguments that are not object");
         return Object::default();
     };
     let written = fields.iter().map(|(key, value)| {
@@ -292,7 +292,7 @@ fn report_unknown_instance(
 ) {
     if let Some(instance) = instance.filter(|instance| !instances.contains(instance)) {
         let what = format!(
-            "something for {}, which is no instance of the plan",
+            "something for {}, which is not an instance of the plan",
             quote(instance)
         );
         losses.error_with_help(place, &what, "name it among the plan's instances");

@@ -124,7 +124,7 @@ fn method_called(item: &Item, reader: &mut ActsReader<'_>) -> Option<Method> {
     if let Some((_, method)) = known {
         return Some(*method);
     }
-    let message = format!("{} is no output method", quote(word));
+    let message = format!("{} is not an output method", quote(word));
     let names = METHODS.iter().map(|(name, _)| *name);
     let help = match nearest(word, names) {
         Some(name) => format!("did you mean `{name}`?"),

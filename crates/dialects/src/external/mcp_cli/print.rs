@@ -104,7 +104,7 @@ fn write_plan(plan: &Plan, steps: Vec<Value>, losses: &mut LossReport<'_>) -> Va
 fn write_metadata(plan: &Plan, root: &mut ObjectBuilder, losses: &mut LossReport<'_>) {
     let Some(fields) = plan.metadata.as_object() else {
         if !plan.metadata.is_null() {
-            losses.warning(plan.place, "metadata that is no object");
+            losses.warning(plan.place, "metadata that is not an object");
         }
         return;
     };

@@ -35,7 +35,7 @@ const GATHER: [&str; 3] = ["asyncio.gather", "Promise.all", "gather"];
 const PRINT: [&str; 3] = ["print", "console.log", "println"];
 
 impl Statement {
-    /// Reads `written`; `None` if it is no call with words around it whose meaning is known, and no `return`.
+    /// Reads `written`; `None` if it is not a call with words around it whose meaning is known, and no `return`.
     pub(super) fn read(written: &str, ids: &HashSet<String>) -> Option<Self> {
         let written = without_marks(written);
         if let Some(returned) = written.strip_prefix("return ") {

@@ -180,7 +180,7 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
                 'n' => '\n',
                 't' => '\t',
                 other if other.is_alphanumeric() || other == '\n' => return None,
-                // An escaped sign of a reference is no reference.
+                // An escaped sign of a reference is not a reference.
                 '$' | '{' | '}' if opening.is_some() => return None,
                 other => other,
             },

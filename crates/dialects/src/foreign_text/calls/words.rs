@@ -20,7 +20,7 @@ const RETURNED: [&str; 19] = [
 /// Words behind a call that select a part of its result.
 const PARTS: [&str; 4] = ["first", "second", "third", "name"];
 
-/// Words that are no names of results: they decide whether, or how often, a call is made.
+/// Words that are not names of results: they decide whether, or how often, a call is made.
 const CONTROL: [&str; 46] = [
     "if",
     "else",

@@ -141,7 +141,7 @@ fn meaning_of(entry: &ItemEntry) -> Option<&'static str> {
     STEP.iter().find(is_meant).map(|group| group.field)
 }
 
-/// The text inside of `${…}`, or all of `text` if it is no reference.
+/// The text inside of `${…}`, or all of `text` if it is not a reference.
 fn inside(text: &str) -> &str {
     let inside = text
         .strip_prefix("${")
@@ -159,7 +159,7 @@ pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
     })
 }
 
-/// Makes `step` depend on `condition` besides its own; `None` if its own is no expression.
+/// Makes `step` depend on `condition` besides its own; `None` if its own is not an expression.
 fn add_condition(step: &mut Item, condition: &str) -> Option<()> {
     let place = step.place;
     let ItemKind::Object(fields) = &mut step.kind else {
@@ -224,7 +224,7 @@ fn steps_in(item: &Item) -> Vec<Item> {
     }
 }
 
-/// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is no expression.
+/// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is not an expression.
 fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
     let at = ["if", "condition", "when"].iter().find_map(|word| {
         let is_condition =
@@ -248,7 +248,7 @@ fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>>
     Some(steps)
 }
 
-/// The steps of a `switch`, each under the condition of its case; its value is taken from `entries`. `None` if that is no expression.
+/// The steps of a `switch`, each under the condition of its case; its value is taken from `entries`. `None` if that is not an expression.
 fn cases(group: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
     let at = SWITCH.iter().find_map(|word| {
         let is_value = |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();

@@ -16,7 +16,7 @@ pub(super) struct Names {
     titles: Vec<(Arc<str>, String)>,
 }
 
-/// A name with a dollar before it in a text, which is no reference here.
+/// A name with a dollar before it in a text, which is not a reference here.
 #[derive(Debug)]
 pub(super) struct DollarName {
     pub(super) place: Place,

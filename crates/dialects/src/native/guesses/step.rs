@@ -230,7 +230,7 @@ impl Guesses<'_> {
         entry.item.as_text().filter(|_| target == "title").cloned()
     }
 
-    /// Leaves out an `unless` that is no expression: as `when`, it would mean the opposite.
+    /// Leaves out an `unless` that is not an expression: as `when`, it would mean the opposite.
     fn negation(&mut self, entries: &mut Vec<ItemEntry>) {
         let is_unreadable =
             |entry: &ItemEntry| negates(&entry.key) && condition_of(entry).is_none();

@@ -52,7 +52,7 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
             .then_some(LineStart::Plan(brace));
     }
     let rest = word.strip_prefix("return")?;
-    // `returning`, `return(a)` and `return.x` are no statements.
+    // `returning`, `return(a)` and `return.x` are not statements.
     let is_word = !rest.starts_with(|c: char| is_id_char(c) || matches!(c, '(' | '.' | ':'));
     is_word.then_some(LineStart::Return(start + "return".len()))
 }
@@ -343,13 +343,13 @@ mod tests {
             ("{\"when\": true}", "an object stands alone"),
             ("1. f(1)", "the line is neither a step nor words"),
             ("#E1 = f[x]", "words"),
-            ("a.b = f()", "`a.b` is no id of a step"),
+            ("a.b = f()", "`a.b` is not an id of a step"),
             ("const a = f()", "a calls f )"),
             ("let a = await f(x)", "a calls f x)"),
             ("a := f()", "a calls f )"),
             ("1. a = f()", "a calls f )"),
             ("- a = f()", "a calls f )"),
-            ("const a = {", "`const a` is no id of a step"),
+            ("const a = {", "`const a` is not an id of a step"),
             ("if a.b:", "`if` opens a block"),
             ("print(a)", "the call of `print` has no id"),
         ];

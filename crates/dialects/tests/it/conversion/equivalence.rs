@@ -26,7 +26,7 @@ pub(super) fn assert_equivalent(
         assert_eq!(without_places(again), without_places(plan), "{printed}");
         return;
     }
-    // Changed ids are no further loss.
+    // Changed ids are not further loss.
     let is_of_origin = |message: &str| message.contains("the ids of steps");
     let lossy = diagnostics
         .iter()

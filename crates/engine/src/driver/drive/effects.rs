@@ -24,7 +24,7 @@ impl Driver {
                 Effect::Emit(event) => self.broadcast(&event),
                 Effect::Learn { task, tool, took } => {
                     let waited = self.journal_waits.remove(&task).unwrap_or_default();
-                    // The wait for the journal is no property of the tool.
+                    // The wait for the journal is not a property of the tool.
                     let took = took.saturating_sub(waited);
                     self.durations
                         .lock()

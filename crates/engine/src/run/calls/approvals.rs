@@ -46,7 +46,7 @@ impl RunMachine {
             return;
         };
         let at = Arc::clone(&data.address);
-        // This is no question of consent: a person has to find out whether the call happened.
+        // This is not a question of consent: a person has to find out whether the call happened.
         if data.outcome_unknown {
             let tool = Arc::clone(&tool.name);
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });

@@ -126,7 +126,7 @@ impl TextSources {
         });
     }
 
-    /// Adds texts that are no output, such as the inputs of the run.
+    /// Adds texts that are not output, such as the inputs of the run.
     fn exclude(&mut self, value: &Value) {
         each_text(value, &mut |text| self.share(address(text)));
     }
@@ -340,7 +340,7 @@ impl RunMachine {
         &self.run_flow.stated
     }
 
-    /// Records that the texts of `inputs` are no outputs.
+    /// Records that the texts of `inputs` are not outputs.
     pub(in crate::run) fn exclude_from_sources(&mut self, inputs: &Value) {
         self.run_flow.sources.exclude(inputs);
     }

@@ -59,7 +59,7 @@ pub enum ReplayError<E> {
     #[error("{0}")]
     ReplayHeader(E),
     /// The journal does not begin with an opening record.
-    #[error("the journal does not begin with the opening of a run")]
+    #[error("the journal does not start with an opening entry")]
     NoOpening,
     /// The plan was extended, and the extended plan is not known.
     #[error("the plan was extended at turn {turn}, and the longer plan is not known")]
@@ -68,7 +68,7 @@ pub enum ReplayError<E> {
         turn: u64,
     },
     /// The journal names a step that the run does not have.
-    #[error("the journal tells of `{at}` at turn {turn}, which the run does not have")]
+    #[error("the journal has an entry for `{at}` at turn {turn}, which the plan does not have")]
     UnknownAddress {
         /// The address.
         at: String,
@@ -76,7 +76,7 @@ pub enum ReplayError<E> {
         turn: u64,
     },
     /// The run decides differently now.
-    #[error("the run decides otherwise at turn {turn}")]
+    #[error("the replay diverges at turn {turn}")]
     Diverged {
         /// The turn.
         turn: u64,

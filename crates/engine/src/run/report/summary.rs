@@ -468,7 +468,7 @@ impl fmt::Display for OutputError {
                 (None, Some(at)) => write!(f, "the outcome of the call of `{at}` is unknown"),
                 (None, None) => write!(f, "the run ended as {status}"),
             },
-            Self::Type(error) => write!(f, "the output has another form: {error}"),
+            Self::Type(error) => write!(f, "the output has an unexpected type: {error}"),
         }
     }
 }

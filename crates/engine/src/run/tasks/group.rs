@@ -147,7 +147,7 @@ impl RunMachine {
             Ok(Value::Bool(false)) => Err(ToolError::new(
                 ErrorKind::Budget,
                 format!(
-                    "the condition still does not hold after {max} rounds, the most that `repeat.max` allows"
+                    "the condition still does not hold after {max} rounds, the limit of `repeat.max`"
                 ),
             )),
             Ok(other) => Err(ToolError::new(

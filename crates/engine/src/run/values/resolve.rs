@@ -201,7 +201,7 @@ impl ReferenceScope<'_> {
                         }
                     }
                 }
-                // An exceeded budget is no error here: the next value that does not fit is left out.
+                // An exceeded budget is not an error here: the next value that does not fit is left out.
                 let _ = self.memory.add(whole.len());
                 Value::text(whole)
             }
@@ -299,7 +299,7 @@ impl ReferenceScope<'_> {
             .evaluate(&values, self.limits)
             .map_err(|error| match error {
                 EvaluationError::Missing(_) => missing(format!(
-                    "`{}` needs what is not there: {error}",
+                    "`{}` reads a missing value: {error}",
                     reference.shown()
                 )),
                 EvaluationError::TooCostly { .. } => fail(
@@ -308,7 +308,7 @@ impl ReferenceScope<'_> {
                 ),
                 EvaluationError::Failed(_) => fail(
                     ErrorKind::Reference,
-                    format!("`{}` cannot be worked out: {error}", reference.shown()),
+                    format!("`{}` cannot be computed: {error}", reference.shown()),
                 ),
             })
     }

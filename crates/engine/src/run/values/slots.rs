@@ -289,7 +289,7 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
         *at = combine(Some(old), method, value);
         return;
     };
-    // A write below a value that is no object replaces it.
+    // A write below a value that is not an object replaces it.
     if at.as_object().is_none() {
         *at = Value::empty_object();
     }
@@ -342,12 +342,12 @@ fn items_of(value: Option<Value>) -> Arc<Vec<Value>> {
     }
 }
 
-/// The fields of both, at the first level; those of `new` win. A value that is no object is replaced.
+/// The fields of both, at the first level; those of `new` win. A value that is not an object is replaced.
 fn assign(old: Value, new: &Value) -> Value {
     with_fields(old, new, |_, new| new.clone())
 }
 
-/// The fields of both, at every depth; those of `new` win. A value that is no object is replaced.
+/// The fields of both, at every depth; those of `new` win. A value that is not an object is replaced.
 fn merge(old: Value, new: &Value) -> Value {
     with_fields(old, new, |old, new| match old {
         Some(old) => merge(old, new),

@@ -87,8 +87,8 @@ fn failures_in_a_row_end_it() {
         &[
             "t0 failed tool: no",
             "t1 failed tool: no",
-            "t2 failed budget: 2 calls failed in a row, the most that `RunOptions` allows",
-            "t3 failed budget: 2 calls failed in a row, the most that `RunOptions` allows",
+            "t2 failed budget: 2 calls failed in a row, the limit of `RunOptions`",
+            "t3 failed budget: 2 calls failed in a row, the limit of `RunOptions`",
         ],
     );
 }
@@ -123,7 +123,7 @@ fn the_same_call_again_and_again_is_refused() {
         &[
             "t0 succeeded",
             "t1 succeeded",
-            "t2 failed budget: `s.t` was called 2 times with these arguments, the most that `RunOptions` allows",
+            "t2 failed budget: `s.t` was called 2 times with these arguments, the limit of `RunOptions`",
             "other succeeded",
             "u succeeded",
         ],
@@ -141,7 +141,7 @@ fn rounds_without_progress_end() {
         plan(vec![step.clone()]),
         options(Guards::new().same_rounds(3)),
         "x",
-        &["poll failed budget: the last 3 rounds gave the same, the most that `RunOptions` allows"],
+        &["poll failed budget: the last 3 rounds had the same output, the limit of `RunOptions`"],
     );
     // A change restarts the count.
     let mut count = 0;
@@ -177,7 +177,7 @@ fn a_refused_call_asks_for_no_approval() {
         plan(vec![step]),
         options(Guards::new().calls(0)),
         "x",
-        &["a failed budget: the run has made 0 calls, the most that `RunOptions` allows"],
+        &["a failed budget: the run has made 0 calls, the limit of `RunOptions`"],
     );
 }
 
@@ -220,7 +220,7 @@ fn a_call_that_may_have_happened_stays_unknown_whatever_the_guards_say() {
         })
         .collect();
     assert_eq!(timers, [Duration::from_secs(4)]);
-    let refused = "t1 failed budget: the run has made 1 call, the most that `RunOptions` allows";
+    let refused = "t1 failed budget: the run has made 1 call, the limit of `RunOptions`";
     assert_eq!(outcomes(&run.summary()), ["t0 unknown", refused]);
     let end_by_time_limit = RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);
     run.handle(end_by_time_limit, Duration::from_secs(9), &mut effects);
@@ -275,7 +275,8 @@ async fn a_call_that_is_refused_takes_no_turn_of_the_rate() {
         .with_options(options)
         .run("r".parse().unwrap(), sound(plan(all)))
         .await;
-    let refused = "t1 failed budget: `s.t` was called 1 time with these arguments, the most that `RunOptions` allows";
+    let refused =
+        "t1 failed budget: `s.t` was called 1 time with these arguments, the limit of `RunOptions`";
     assert_eq!(
         outcomes(&summary),
         ["t0 succeeded", refused, "other succeeded"]
@@ -308,8 +309,8 @@ async fn when_the_time_is_up_everything_ends() {
     assert_eq!(
         outcomes(&summary),
         [
-            "t0 failed budget: the run has taken 90s, the longest that `planwright.toml:7` allows",
-            "t1 failed budget: the run has taken 90s, the longest that `planwright.toml:7` allows",
+            "t0 failed budget: the run has taken 90s, the limit of `planwright.toml:7`",
+            "t1 failed budget: the run has taken 90s, the limit of `planwright.toml:7`",
             "later not_run",
         ]
     );
@@ -341,7 +342,7 @@ async fn a_person_who_does_not_answer_does_not_hold_up_the_end() {
         .await;
     assert_eq!(
         outcomes(&summary),
-        ["a failed budget: the run has taken 1s, the longest that `RunOptions` allows"]
+        ["a failed budget: the run has taken 1s, the limit of `RunOptions`"]
     );
     assert!(times.lock().unwrap().is_empty());
 }

@@ -240,7 +240,7 @@ impl Life {
         }
     }
 
-    /// Checks what really happened, as a person would, and chooses for steps in doubt.
+    /// Checks what really happened, as a person would, and chooses for steps with an unknown outcome.
     fn decide(&mut self, steps: &[StepSummary], choices: &mut Vec<(Arc<str>, Choice)>) {
         for step in steps {
             self.decide(&step.parts, choices);

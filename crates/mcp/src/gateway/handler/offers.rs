@@ -256,7 +256,7 @@ impl GatewayHandler {
             match self.gateway.upstreams.subscribe(&server, address).await {
                 Ok(subscription) => return vec![subscription],
                 Err(error) => {
-                    tracing::debug!(server = &*server, %error, "a server took no subscription");
+                    tracing::debug!(server = &*server, %error, "a server rejected a subscription");
                 }
             }
         }

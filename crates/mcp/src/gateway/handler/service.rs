@@ -213,7 +213,7 @@ impl ServerHandler for GatewayHandler {
             && (is_older || !client::REMOVED_METHODS.contains(&method.as_str()));
         // `rmcp` parses a request with invalid parameters as one of an unknown method.
         Err(if is_known {
-            let message = format!("these are no parameters of `{method}`");
+            let message = format!("invalid parameters for `{method}`");
             ErrorData::invalid_params(message, None)
         } else {
             ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
@@ -281,7 +281,7 @@ impl GatewayHandler {
                 );
                 if let Err(error) = request.await {
                     // Servers of the latest revision take the level from each request.
-                    tracing::debug!(server = &*server.name, %error, "a server took no level of logs");
+                    tracing::debug!(server = &*server.name, %error, "a server rejected the log level");
                 }
             }
         }

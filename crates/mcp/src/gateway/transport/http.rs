@@ -186,7 +186,7 @@ where
             let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
             error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
         })?;
-        // Trailers are no part of the message.
+        // Trailers are not part of the message.
         let Ok(mut data) = frame.into_data() else {
             continue;
         };

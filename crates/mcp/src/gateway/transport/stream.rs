@@ -35,10 +35,10 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// The handshake has failed.
-    #[error("the client did not begin as MCP has it: {0}")]
+    #[error("the client did not start with a valid MCP handshake: {0}")]
     Handshake(String),
     /// The connection has failed because of a defect.
-    #[error("the connection broke down: {0}")]
+    #[error("the connection failed: {0}")]
     Broken(String),
 }
 
@@ -119,7 +119,7 @@ where
                 }
                 Ok(None) => return None,
                 Err(error) => {
-                    tracing::error!(%error, "the client cannot be read any more");
+                    tracing::error!(%error, "reading from the client failed");
                     return None;
                 }
             };
@@ -180,7 +180,7 @@ where
             if self.has_begun {
                 return Some(message);
             }
-            tracing::debug!("a message was left out that came before any request");
+            tracing::debug!("a message before the first request was ignored");
         }
     }
 
@@ -229,7 +229,7 @@ pub(super) fn parse_message(text: &[u8]) -> Incoming {
         },
         Err(error) => match error.classify() {
             Category::Data if members.has_method && members.ids.is_empty() => {
-                tracing::debug!(%error, "a notification was left out that does not fit its method");
+                tracing::debug!(%error, "a malformed notification was ignored");
                 return Incoming::Ignored;
             }
             Category::Data => (
@@ -310,7 +310,7 @@ impl MessageMembers {
         match self.ids.as_slice() {
             [_, _, ..] => "the message has several members `id`",
             [None] => "the message has an `id` that is neither a text nor an integer of 64 bits",
-            _ => "the message is no request, notification or response",
+            _ => "the message is not a request, notification or response",
         }
     }
 
@@ -475,12 +475,12 @@ mod tests {
         {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
         {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
         {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message has an `id` that is neither a text nor an integer of 64 bits"}}
-        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","id":6,"error":{"code":-32600,"message":"the message is not a request, notification or response"}}
         {"jsonrpc":"2.0","error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 46"}} and {"jsonrpc":"2.0","id":7,"error":{"code":-32700,"message":"the message cannot be read: unexpected end of hex escape at line 1 column 46"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is not a request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is not a request, notification or response"}}
         {"jsonrpc":"2.0","error":{"code":-32700,"message":"the message cannot be read: expected value at line 1 column 1"}}
-        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is no request, notification or response"}}
+        {"jsonrpc":"2.0","error":{"code":-32600,"message":"the message is not a request, notification or response"}}
         {"jsonrpc":"2.0","id":"\"}","error":{"code":-32700,"message":"the message cannot be read: expected ident at line 1 column 54"}}
         "#);
     }

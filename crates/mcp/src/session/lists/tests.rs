@@ -187,12 +187,12 @@ fn finds_invalid_headers() {
 sound
 sound
 sound
-`` is no name of a header
-`My Region` is no name of a header
-`Re\tgion` is no name of a header
-`Région` is no name of a header
-the name of a header is no text
-the header `A` is of an argument that is no simple value
+`` is not a name of a header
+`My Region` is not a name of a header
+`Re\tgion` is not a name of a header
+`Région` is not a name of a header
+the name of a header is not text
+the header `A` is of an argument that is not a simple value
 the header `a` stands twice
 a header stands where it belongs to no argument
 a header stands where it belongs to no argument

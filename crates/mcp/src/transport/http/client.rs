@@ -105,7 +105,7 @@ impl HttpClient {
     ) -> Result<Self, HttpFailure> {
         let url = Url::parse(&config.url).map_err(|error| {
             HttpFailure::unsent(
-                format!("its `url` is no address: {error}"),
+                format!("its `url` is not an address: {error}"),
                 "write it as `https://HOST/PATH`",
             )
         })?;

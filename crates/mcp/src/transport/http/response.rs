@@ -379,7 +379,7 @@ async fn read_json(
     let first = next_line(&mut response, &mut lines).await;
     let (first, is_last) = first.map_err(StreamableHttpError::Client)?;
     let message = expected.read(&connection.router, &first);
-    let message = message.ok_or_else(|| HttpFailure::unreadable("it is no message of MCP"));
+    let message = message.ok_or_else(|| HttpFailure::unreadable("it is not a message of MCP"));
     let message = message.map_err(StreamableHttpError::Client)?;
     let is_response = matches!(
         message,

@@ -103,7 +103,7 @@ async fn a_refusal_says_what_to_do() {
       write the address that it redirects to as `url`
     the server `far` did not start: it answered with HTTP 502 Bad Gateway
       look into the log of the server
-    the server `far` did not start: it refused to connect: go away
+    the server `far` did not start: it rejected the handshake: go away
       see that its `url` is that of its MCP endpoint
     ");
 }
@@ -134,7 +134,7 @@ async fn an_answer_may_be_lost() {
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     unavailable: the server `far` did not answer: it sent a message that is longer than the limit (unknown)
     unavailable: the server `far` did not answer: it sent a message that is longer than the limit (unknown)
-    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is not a message of MCP (unknown)
     unavailable: the server `far` did not answer: it answered with HTTP 500 Internal Server Error (unknown)
     unavailable: the server `far` was not reached: it answered with HTTP 429 Too Many Requests (retry)
     arguments: no such tool {"code":-32602,"data":[1]}
@@ -295,7 +295,7 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
     unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
-    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is not a message of MCP (unknown)
     unavailable: the server `far` did not answer: the connection to it was lost: end of file before message length reached (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it is neither JSON nor a stream of events (unknown)
@@ -330,7 +330,7 @@ async fn a_json_answer_may_have_a_message_on_each_line() {
     "done"
     "done"
     unavailable: the answer of the server `far` cannot be read: trailing characters (unknown)
-    unavailable: the server `far` did not answer: its answer cannot be read: it is no message of MCP (unknown)
+    unavailable: the server `far` did not answer: its answer cannot be read: it is not a message of MCP (unknown)
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     unavailable: the server `far` did not answer: the connection was lost before the answer came (unknown)
     "#);

@@ -262,5 +262,5 @@ async fn the_revision_is_the_clients_if_the_server_has_it() {
         );
     }
     let refused = spoken(&["2025-11-25"], false, Some("2026-07-28")).await;
-    assert!(refused.contains("it refused to connect"), "{refused}");
+    assert!(refused.contains("it rejected the handshake"), "{refused}");
 }

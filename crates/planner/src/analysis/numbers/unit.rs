@@ -1,4 +1,4 @@
-//! Currencies and units as texts write them before or after a number.
+//! Currencies and units before or after a number in text.
 
 /// Symbols and words for currencies with their ISO codes. `$`, `¥` and `kr` are ambiguous and stand for themselves.
 const CURRENCIES: &[(&str, &str)] = &[

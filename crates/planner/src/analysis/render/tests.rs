@@ -73,13 +73,9 @@ fn omitted_lines_are_counted() {
 }
 
 fn check(given: &Value, budget: usize, expected: &Value) {
-    let trim_value = trim_value(&value(given), budget);
-    assert_eq!(
-        trim_value.value,
-        value(expected),
-        "{given} in {budget} tokens"
-    );
-    assert_eq!(trim_value.is_cut, given != expected);
+    let trimmed = trim_value(&value(given), budget);
+    assert_eq!(trimmed.value, value(expected), "{given} in {budget} tokens");
+    assert_eq!(trimmed.is_cut, given != expected);
 }
 
 #[test]

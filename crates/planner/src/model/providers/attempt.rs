@@ -118,7 +118,7 @@ impl ProviderReply {
         }
     }
 
-    /// Returns whether the response holds no reply.
+    /// Returns true if the response holds no reply.
     pub(super) fn is_empty(&self) -> bool {
         self.reply.text.is_empty() && self.reply.calls.is_empty() && !self.has_end
     }
@@ -136,7 +136,7 @@ fn finish(stop: &StopReason) -> FinishReason {
     }
 }
 
-/// Returns whether a provider's finish reason means that the reply is unusable.
+/// Returns true if a provider's finish reason means that the reply is unusable.
 fn is_interruption(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     // Gemini has `MALFORMED_FUNCTION_CALL`, `UNEXPECTED_TOOL_CALL` and `OTHER`, DeepSeek `insufficient_system_resource`,
@@ -337,7 +337,7 @@ fn parse_rejected(error: &Error) -> Option<ProviderReply> {
     reply.map(ProviderReply::from_reply)
 }
 
-/// Returns whether a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
+/// Returns true if a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
 /// show by its fields.
 fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
     match kind {

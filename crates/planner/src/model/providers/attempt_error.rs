@@ -64,7 +64,7 @@ impl AttemptError {
 
     /// Creates the error for a reply that ended early.
     pub(super) fn interrupted(context: ErrorContext<'_>) -> Self {
-        let message = format!("the answer of `{}` broke off", context.name);
+        let message = format!("the reply of `{}` was interrupted", context.name);
         Self::new(ModelErrorKind::Interrupted, message)
             .help("the connection was lost, or the provider stopped; ask again")
             .transient()
@@ -72,7 +72,7 @@ impl AttemptError {
 
     /// Creates the error for a reply that its provider reports to be unusable.
     pub(super) fn stopped(context: ErrorContext<'_>, reason: &str, reply: Reply) -> Self {
-        let message = format!("the answer of `{}` broke off ({reason})", context.name);
+        let message = format!("the reply of `{}` was interrupted ({reason})", context.name);
         Self {
             reply: reply.text,
             usage: reply.usage,
@@ -106,7 +106,7 @@ impl AttemptError {
     pub(super) fn timed_out(context: ErrorContext<'_>, allowed: Duration) -> Self {
         let message = format!("`{}` did not answer within {allowed:?}", context.name);
         Self::new(ModelErrorKind::Timeout, message)
-            .help("give it longer with `model.timeout`, or ask for less")
+            .help("increase `model.timeout`, or ask for less")
     }
 
     /// Converts an error of `genai`.
@@ -184,7 +184,7 @@ fn from_web_error(error: WebError, context: ErrorContext<'_>) -> AttemptError {
             AttemptError::malformed(context, &cause)
         }
         WebError::ResponseFailedNotJson { content_type, .. } => {
-            AttemptError::malformed(context, &format!("it is `{content_type}` and no JSON"))
+            AttemptError::malformed(context, &format!("it is `{content_type}`, not JSON"))
         }
         WebError::JsonValueExt(error) => AttemptError::malformed(context, &error.to_string()),
     }
@@ -309,7 +309,7 @@ fn from_status(
         .transient(),
         404 => error(
             ModelErrorKind::Refused,
-            format!("`{}` knows no model `{}`", name.provider, name.model),
+            format!("`{}` has no model `{}`", name.provider, name.model),
         )
         .help("check the name of the model, and the base URL if one is set"),
         // Redirects are not followed, because the key would reach another host.
@@ -331,7 +331,7 @@ fn from_status(
                 format!("`{name}` refuses the question (status {status})"),
             )
         },
-        // 529 is no standard status, but some providers use it for overload.
+        // 529 is not a standard status, but some providers use it for overload.
         503 | 529 => error(
             ModelErrorKind::Unavailable,
             format!("`{name}` is overloaded (status {status})"),
@@ -354,9 +354,9 @@ fn from_status(
 fn key_help(name: &ModelName) -> String {
     match name.key_variable() {
         Some(variable) => {
-            format!("look at the key in `{variable}`, and at what it is allowed to do")
+            format!("check the key in `{variable}` and its permissions")
         }
-        None => "look at the key, and at what it is allowed to do".to_owned(),
+        None => "check the key and its permissions".to_owned(),
     }
 }
 
@@ -367,7 +367,7 @@ fn with_detail(message: String, detail: Option<String>) -> String {
     }
 }
 
-/// Returns whether an error means that the prompt exceeds the model's context.
+/// Returns true if an error means that the prompt exceeds the model's context.
 fn is_context_exceeded(code: &str, detail: Option<&str>) -> bool {
     let detail = detail.unwrap_or_default().to_lowercase();
     let says = |part: &str| detail.contains(part);

@@ -153,7 +153,7 @@ fn is_ollama(kind: AdapterKind) -> bool {
     matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
 }
 
-/// Returns whether the provider expects its reasoning back with the results of calls, and sends it unasked.
+/// Returns true if the provider expects its reasoning back with the results of calls, and sends it unasked.
 fn returns_reasoning(kind: AdapterKind) -> bool {
     !matches!(
         kind,
@@ -161,7 +161,7 @@ fn returns_reasoning(kind: AdapterKind) -> bool {
     )
 }
 
-/// Returns whether `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
+/// Returns true if `genai` passes requests on in OpenAI's protocol unchanged. A reasoning budget is then not sent; it only keeps `genai` from
 /// reading the end of a model name as an effort.
 fn passes_through(kind: AdapterKind) -> bool {
     !matches!(
@@ -180,7 +180,7 @@ fn passes_through(kind: AdapterKind) -> bool {
     )
 }
 
-/// Returns whether `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
+/// Returns true if `genai` would read the end of the name, as in `mistral-medium`, as a reasoning effort.
 fn ends_in_effort(model: &str) -> bool {
     ReasoningEffort::from_model_name(model).0.is_some()
 }
@@ -307,7 +307,7 @@ fn is_object(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "object")
 }
 
-/// Returns whether every object in a schema is closed and requires all of its fields.
+/// Returns true if every object in a schema is closed and requires all of its fields.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         // An empty schema accepts open objects as well.

@@ -167,7 +167,7 @@ impl ProviderState {
         }
     }
 
-    /// Returns whether the provider rejected the request for a parameter that can be left out, and leaves it out of all further requests.
+    /// Returns true if the provider rejected the request for a parameter that can be left out, and leaves it out of all further requests.
     fn drop_rejected_parameter(&self, error: &AttemptError, request: &ModelRequest) -> bool {
         let rejection = error.rejection.as_deref();
         let Some(parameter) = rejection.and_then(OptionalParameter::named_in) else {
@@ -227,7 +227,7 @@ fn endpoint(name: &ModelName, settings: &ProviderSettings) -> Result<Option<Endp
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     let Some(mut url) = url else {
         return Err(
-            ModelError::configuration(format!("the base URL `{text}` is no address"))
+            ModelError::configuration(format!("the base URL `{text}` is not an address"))
                 .help("write it as `https://HOST/PATH`"),
         );
     };

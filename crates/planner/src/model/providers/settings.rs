@@ -101,12 +101,12 @@ impl ModelName {
         }
     }
 
-    /// Returns whether the provider has no default address.
+    /// Returns true if the provider has no default address.
     pub(super) fn needs_base_url(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// Returns whether the provider requires a key.
+    /// Returns true if the provider requires a key.
     pub(super) fn needs_key(&self) -> bool {
         self.key_variable().is_some()
     }
@@ -240,7 +240,7 @@ impl Key {
         &self.0
     }
 
-    /// Returns whether the key is valid in an HTTP header.
+    /// Returns true if the key is valid in an HTTP header.
     pub(super) fn is_valid_header(&self) -> bool {
         !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic())
     }

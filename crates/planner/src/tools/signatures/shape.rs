@@ -200,7 +200,7 @@ impl<'a> ShapeWriter<'a> {
         union(self.choices(schema, depth))
     }
 
-    /// Returns the shapes of the members of a union, nested unions flattened; a schema that is no union is its only member.
+    /// Returns the shapes of the members of a union, nested unions flattened; a schema that is not a union is its only member.
     fn choices(&mut self, schema: &'a Value, depth: usize) -> Vec<String> {
         let Some(left) = self
             .left

@@ -178,7 +178,9 @@ async fn an_aborted_reply_is_requested_again() {
         let error = outcome.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Interrupted);
         assert!(
-            error.message.contains(&format!("broke off ({finish})")),
+            error
+                .message
+                .contains(&format!("was interrupted ({finish})")),
             "{error}"
         );
         assert_eq!(&*error.reply, "Half a");

@@ -132,7 +132,7 @@ async fn permanent_errors_are_not_retried() {
         (429, late, Limited, "limits the rate", 1),
         (401, None, Key, "refuses the key: it hurts", 1),
         (403, None, Key, "denies access with this key", 1),
-        (404, yes, Refused, "knows no model", 1),
+        (404, yes, Refused, "has no model", 1),
         (
             400,
             None,
@@ -166,7 +166,7 @@ async fn malformed_replies_are_failures() {
     .await;
     for protocol in &PROTOCOLS {
         let page = ScriptedResponse::new(200, "text/html", vec!["<html></html>".to_owned()]);
-        let expected = Err((Malformed, "cannot be read: it is text/html and no JSON"));
+        let expected = Err((Malformed, "cannot be read: it is text/html, not JSON"));
         check(protocol, Delivery::Whole, vec![page], (expected, 1)).await;
     }
     let nothing = ScriptedResponse::json(200, &serde_json::json!({}));
@@ -182,9 +182,9 @@ async fn truncated_replies_are_failures() {
         let all = whole.parts.len();
         // The end is missing, or the last chunk and the end; the connection is closed properly, or not.
         for (parts, ending, kind, part) in [
-            (all - 1, ResponseEnd::Whole, Interrupted, "broke off"),
-            (all - 1, ResponseEnd::Closed, Interrupted, "broke off"),
-            (all - 2, ResponseEnd::Whole, Interrupted, "broke off"),
+            (all - 1, ResponseEnd::Whole, Interrupted, "was interrupted"),
+            (all - 1, ResponseEnd::Closed, Interrupted, "was interrupted"),
+            (all - 2, ResponseEnd::Whole, Interrupted, "was interrupted"),
             (
                 all - 1,
                 ResponseEnd::Silent,
@@ -200,7 +200,7 @@ async fn truncated_replies_are_failures() {
         let part = whole.parts[0].get(..40).unwrap().to_owned();
         let mut half = whole.ending(0, ResponseEnd::Closed);
         half.parts.push(part);
-        let expected = (Err((Interrupted, "broke off")), 3);
+        let expected = (Err((Interrupted, "was interrupted")), 3);
         check(protocol, Delivery::Whole, vec![half], expected).await;
     }
 }

@@ -210,12 +210,12 @@ fn invalid_settings_are_rejected() {
     );
     check_settings(
         base("localhost:80"),
-        "the base URL `localhost:80` is no address",
+        "the base URL `localhost:80` is not an address",
         "https://HOST/PATH",
     );
     check_settings(
         base("ftp://a"),
-        "the base URL `ftp://a` is no address",
+        "the base URL `ftp://a` is not an address",
         "https://HOST/PATH",
     );
 }

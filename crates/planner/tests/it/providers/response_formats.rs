@@ -135,7 +135,7 @@ fn form(body: &Json) -> Option<(Json, bool)> {
     match kind.and_then(Json::as_str) {
         Some("json_object" | "json") => assert!(found.is_none(), "{body}"),
         Some("json_schema" | "text") | None => {}
-        Some(other) => panic!("`{other}` is no form"),
+        Some(other) => panic!("`{other}` is not a form"),
     }
     found
 }

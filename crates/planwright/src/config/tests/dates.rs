@@ -33,8 +33,8 @@ fn an_unknown_word_is_a_fault() {
         Origin::User,
         mine,
         &[
-            "mine.toml:2: `someday` is no day of the week (write `monday` to `sunday`)",
-            "mine.toml:3: `4` is no month (write `january` to `december`)",
+            "mine.toml:2: `someday` is not a day of the week (write `monday` to `sunday`)",
+            "mine.toml:3: `4` is not a month (write `january` to `december`)",
             "mine.toml:4: no fiscal year has the number of its `middle` (write `start` or `end`)",
         ],
     );

@@ -170,18 +170,18 @@ t = "10/fortnight"
 same_rounds = 1
 "#,
         &[
-            "mine.toml:3: `alow` is not known here (did you mean `allow`?)",
-            "mine.toml:4: found text \"x\", expected a list (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:5: `not ok` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
-            "mine.toml:6: `budget` is not known here (did you mean `budgets`?)",
-            "mine.toml:9: found integer `-1`, expected a whole number from 0 (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:10: `soon` is no time such as `250ms`, `30s` or `2m` (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:11: `fish` is no unit of size; use B, kB, MB, GB, KiB, MiB or GiB (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:12: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:14: `a b` can be no tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
-            "mine.toml:16: `10` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:17: `10/fortnight` is no rate such as `10/s` or `100/m` (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:19: one round alone cannot give the same as another (write 2 or more)",
+            "mine.toml:3: unknown field `alow` (did you mean `allow`?)",
+            "mine.toml:4: found text \"x\", expected a list (see the reference of planwright.toml for the fields)",
+            "mine.toml:5: `not ok` cannot be a tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:6: unknown field `budget` (did you mean `budgets`?)",
+            "mine.toml:9: found integer `-1`, expected a whole number from 0 (see the reference of planwright.toml for the fields)",
+            "mine.toml:10: `soon` is not a time such as `250ms`, `30s` or `2m` (see the reference of planwright.toml for the fields)",
+            "mine.toml:11: `fish` is not a unit of size; use B, kB, MB, GB, KiB, MiB or GiB (see the reference of planwright.toml for the fields)",
+            "mine.toml:12: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
+            "mine.toml:14: `a b` cannot be a tool (write it as `server.tool`, `server.*`, `*.delete_*` or `tool`)",
+            "mine.toml:16: `10` is not a rate such as `10/s` or `100/m` (see the reference of planwright.toml for the fields)",
+            "mine.toml:17: `10/fortnight` is not a rate such as `10/s` or `100/m` (see the reference of planwright.toml for the fields)",
+            "mine.toml:19: 1 is not possible: a round needs another one to compare with (write 2 or more)",
         ],
     );
     faults(Origin::User, "", &[]);
@@ -197,10 +197,10 @@ same_rounds = 1
         Origin::Project,
         "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]\nsharable = [\"m.s:t\"]",
         &[
-            "planwright.toml:2: a project cannot say that a tool need not ask (the user decides this: put `no_ask` into your own planwright.toml)",
-            "planwright.toml:3: a project cannot say that a tool changes nothing (the user decides this: put `read_only` into your own planwright.toml)",
-            "planwright.toml:4: a project cannot say that a tool may be called again (the user decides this: put `idempotent` into your own planwright.toml)",
-            "planwright.toml:5: a project cannot say which parameters take references (the user decides this: put `sharable` into your own planwright.toml)",
+            "planwright.toml:2: a project cannot waive the approval of a tool (the user decides this: put `no_ask` into your own planwright.toml)",
+            "planwright.toml:3: a project cannot declare a tool read-only (the user decides this: put `read_only` into your own planwright.toml)",
+            "planwright.toml:4: a project cannot declare a tool idempotent (the user decides this: put `idempotent` into your own planwright.toml)",
+            "planwright.toml:5: a project cannot make parameters sharable (the user decides this: put `sharable` into your own planwright.toml)",
         ],
     );
     faults(
@@ -224,7 +224,7 @@ fn a_user_marks_parameters_of_other_peoples_servers() {
         let before = tool.definition_digest();
         let catalog = Config::of([&user]).catalog(&[tool].into_iter().collect());
         let tool = catalog.get("mail", "send").unwrap();
-        // A mark of the user is no change of the tool.
+        // A mark of the user is not a change of the tool.
         assert_eq!(tool.definition_digest(), before);
         tool.sharable.iter().cloned().collect::<Vec<_>>().join(" ")
     };
@@ -280,13 +280,13 @@ fn a_project_makes_pins_stricter_and_no_looser() {
         Origin::Project,
         off,
         &[
-            "planwright.toml:1: a project cannot switch off that tools are pinned (a project can only make it stricter: put `pin` into your own planwright.toml)",
+            "planwright.toml:1: a project cannot disable the pinning of tools (a project can only make it stricter: put `pin` into your own planwright.toml)",
         ],
     );
     faults(
         Origin::User,
         "[tools]\npin = 'always'",
-        &["mine.toml:2: `always` is no way to pin tools (write `ask`, `warn` or `off`)"],
+        &["mine.toml:2: `always` is not a way to pin tools (write `ask`, `warn` or `off`)"],
     );
 }
 
@@ -398,13 +398,13 @@ fn tools_that_leave_open_what_they_destroy_ask_where_it_is_said() {
         Origin::Project,
         run,
         &[
-            "planwright.toml:1: a project cannot say that tools without annotations need not ask (a project can only make it stricter: put `unannotated` into your own planwright.toml)",
+            "planwright.toml:1: a project cannot waive the approval of tools without annotations (a project can only make it stricter: put `unannotated` into your own planwright.toml)",
         ],
     );
     faults(
         Origin::User,
         "[tools]\nunannotated = 'warn'",
-        &["mine.toml:2: `warn` is not what can become of such tools (write `ask` or `run`)"],
+        &["mine.toml:2: unknown value `warn` (write `ask` or `run`)"],
     );
 }
 
@@ -473,16 +473,16 @@ fn secrets_that_cannot_be_so() {
         Origin::User,
         "[secrets.A]\nenv = \"A\"\n[secrets.B]\ntools = [\"x\"]\n[secrets.C]\nenv = \"C\"\nfile = \"c\"\ntools = [\"x\"]\n",
         &[
-            "mine.toml:1: nothing says which tools may be given the secret `A` (write `tools = [\"server.tool\"]`)",
-            "mine.toml:3: nothing says where the secret `B` is (write `env = \"VARIABLE\"` or `file = \"PATH\"`)",
-            "mine.toml:7: the secret `C` is in two places (write `env` or `file`)",
+            "mine.toml:1: no tool may receive the secret `A` (write `tools = [\"server.tool\"]`)",
+            "mine.toml:3: the secret `B` has no source (write `env = \"VARIABLE\"` or `file = \"PATH\"`)",
+            "mine.toml:7: the secret `C` has two sources (write `env` or `file`)",
         ],
     );
     faults(
         Origin::Project,
         "[secrets.A]\nenv = \"AWS_SECRET\"\ntools = [\"x\"]\n",
         &[
-            "planwright.toml:2: a project cannot say where the secret `A` is (the user decides this: put `env` or `file` into your own planwright.toml)",
+            "planwright.toml:2: a project cannot define the source of the secret `A` (the user decides this: put `env` or `file` into your own planwright.toml)",
         ],
     );
 }
@@ -516,13 +516,12 @@ fn stages_that_cannot_be_so() {
         Origin::User,
         "[stages.start]\nnext = [\"py\", \"nowhere\"]\n[stages.pay]\ntools = []\n[stages.\"a b\"]\ntools = []\n",
         &[
-            "mine.toml:1: nothing says which tools the stage `start` has (write `tools = [\"server.tool\"]`, or `tools = []` where it \
-             has none)",
+            "mine.toml:1: the stage `start` has no `tools` (write `tools = [\"server.tool\"]`, or `tools = []` for none)",
             "mine.toml:2: there is no stage `py` (did you mean `pay`?)",
             "mine.toml:2: there is no stage `nowhere` (there are: `start`, `pay`, `a b`)",
-            "mine.toml:3: no way leads to the stage `pay` (write `next = [\"pay\"]` in a stage before it, or take it out)",
-            "mine.toml:5: `a b` is no name of a stage (write a name without spaces, since models have to give it back)",
-            "mine.toml:5: no way leads to the stage `a b` (write `next = [\"a b\"]` in a stage before it, or take it out)",
+            "mine.toml:3: the stage `pay` is unreachable (write `next = [\"pay\"]` in a stage before it, or take it out)",
+            "mine.toml:5: `a b` is not a name of a stage (write a name without spaces, since models have to give it back)",
+            "mine.toml:5: the stage `a b` is unreachable (write `next = [\"a b\"]` in a stage before it, or take it out)",
         ],
     );
 }

@@ -53,20 +53,19 @@ fn models_that_cannot_be_asked_so() {
         Origin::User,
         "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\nnotation = \"yaml\"\n",
         &[
-            "mine.toml:2: `localhost` is no URL of a server (write it as `https://example.com`)",
-            "mine.toml:3: `3` is no temperature (write 0 to 2)",
-            "mine.toml:5: the key of the model is in two places (write `key_variable` or `key_file`)",
-            "mine.toml:6: missing field `output` (the reference of planwright.toml lists what may stand here)",
-            "mine.toml:7: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
-             stand here)",
-            "mine.toml:8: no model writes plans in `yaml` (write `json` or `lines`)",
+            "mine.toml:2: `localhost` is not a URL of a server (write it as `https://example.com`)",
+            "mine.toml:3: `3` is not a temperature (write 0 to 2)",
+            "mine.toml:5: the key of the model has two sources (write `key_variable` or `key_file`)",
+            "mine.toml:6: missing field `output` (see the reference of planwright.toml for the fields)",
+            "mine.toml:7: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
+            "mine.toml:8: unknown dialect `yaml` (write `json` or `lines`)",
         ],
     );
     faults(
         Origin::Project,
         "[model]\ntimeout = \"1m\"\nname = \"openai:a\"\n",
         &[
-            "planwright.toml:2: a project cannot say which model is asked (the user decides this: put it into your own planwright.toml)",
+            "planwright.toml:2: a project cannot choose the model (the user decides this: put it into your own planwright.toml)",
         ],
     );
 }

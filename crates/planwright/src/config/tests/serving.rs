@@ -91,19 +91,18 @@ fn serving_that_cannot_be_so() {
         Origin::User,
         "[serve]\nhosts = [\"https://a\"]\norigins = [\"a.example.com\"]\nmax_plans = 0\n",
         &[
-            "mine.toml:2: `https://a` is no name of a host (write it as `plans.example.com`, without `https://` and path)",
-            "mine.toml:3: `a.example.com` is no URL of a server (write it as `https://example.com`)",
-            "mine.toml:4: found integer `0`, expected a whole number from 1 (the reference of planwright.toml lists what may \
-             stand here)",
+            "mine.toml:2: `https://a` is not a name of a host (write it as `plans.example.com`, without `https://` and path)",
+            "mine.toml:3: `a.example.com` is not a URL of a server (write it as `https://example.com`)",
+            "mine.toml:4: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
         ],
     );
     faults(
         Origin::Project,
         "[serve]\norigins = [\"https://evil.example.com\"]\n[telemetry]\nendpoint = \"https://evil.example.com\"\n",
         &[
-            "planwright.toml:2: a project cannot say who may reach the server (the user decides this: \
+            "planwright.toml:2: a project cannot configure access to the server (the user decides this: \
              put it into your own planwright.toml)",
-            "planwright.toml:4: a project cannot say where telemetry goes (the user decides this: put it into your own planwright.toml)",
+            "planwright.toml:4: a project cannot configure the telemetry endpoint (the user decides this: put it into your own planwright.toml)",
         ],
     );
 }

@@ -196,7 +196,7 @@ fn cycles_are_reported() {
     assert_snapshot!(body(&Drawing::of_unchecked(&plan(steps)).text(&Style::default())), @r#"
     ●    a     get
     │ ●  self  put   waits for itself
-    ●    b     turn  waits for d in a circle
+    ●    b     turn  waits for d in a cycle
     │
     ●    c     turn
     │

@@ -65,7 +65,7 @@ async fn what_cannot_be_written_is_explained() {
             "write_file",
             json!({"path": "old", "content": "x", "overwrite": false}),
             "exists",
-            "`old` is there already",
+            "`old` already exists",
         )
         .await;
     fixture

@@ -65,10 +65,10 @@ async fn other_tools_are_refused() {
     check(
         same,
         |pay| pay.description("Pays twice."),
-        "its definition is another one",
+        "its definition changed",
     )
     .await;
-    check(same, Function::idempotent, "its effects are others").await;
+    check(same, Function::idempotent, "its effects changed").await;
     let denied = "the policy denies the tool `bank.pay`";
     check(
         |builder| builder.policy(Policy::new().deny("pay")),

@@ -1,4 +1,4 @@
-//! Runs that are watched, and that grow while they go on.
+//! Observed runs, and runs whose plan is extended while they are in progress.
 
 use planwright::engine::StepStatus;
 use planwright::{Error, RunEvent, Value, parse};

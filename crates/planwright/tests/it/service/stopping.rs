@@ -125,7 +125,7 @@ async fn a_cancelled_run_drops_its_calls_on_other_threads() {
 }
 
 async fn calls_are_gone_when_a_cancelled_run_is() {
-    /// Tells when it is dropped, which takes until the summary is there, or so long that it should have been.
+    /// Reports when it is dropped: once the summary exists, or after a timeout.
     struct Guard {
         dropped: Arc<AtomicBool>,
         summary: Receiver<()>,

@@ -606,7 +606,7 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
         .stored_in(&store, "order-10".parse().unwrap())
         .await
         .unwrap_err();
-    assert_eq!(error.to_string(), "there is a run `order-10` already");
+    assert_eq!(error.to_string(), "the run `order-10` already exists");
     let entries: Vec<Entry> = store
         .entries("order-10")
         .unwrap()

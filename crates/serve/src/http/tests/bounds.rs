@@ -39,7 +39,7 @@ async fn slow_clients_are_let_go() {
     let body = server
         .raw(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\nhel")
         .await;
-    check(&body, "408 Request Timeout", &["did not come in time"]);
+    check(&body, "408 Request Timeout", &["did not arrive in time"]);
     let idle = server
         .raw(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello")
         .await;
@@ -68,7 +68,7 @@ async fn each_client_has_so_many_requests_under_way() {
     check(
         &answer,
         "429 Too Many Requests",
-        &["retry-after: 1", "too many requests under way"],
+        &["retry-after: 1", "too many requests in flight"],
     );
     check(&server.post(&[&headers[1]], "hello").await, "200 OK", &[]);
     // A client that disconnects frees its slot.

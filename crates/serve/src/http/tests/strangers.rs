@@ -152,7 +152,7 @@ async fn a_port_that_others_reach_needs_tokens() {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("other machines reach `{listen}`, and nothing says which of them may")
+            format!("other machines can reach `{listen}`, but no client has a token")
         );
     }
     tokens(folder.path()).create("ada").unwrap();

@@ -71,7 +71,7 @@ fn a_decision_is_replaced_only_on_request() {
     let error = scene.store.decide("r", &no).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`a` of the run `r` was decided about before, by ada"
+        "`a` of the run `r` was already decided, by ada"
     );
     scene.store.decide("r", &approve("a", 2)).unwrap();
     scene.store.replace_decision("r", &no).unwrap();

@@ -64,7 +64,7 @@ fn an_existing_run_is_imported_only_if_it_is_equal() {
     assert!(!scene.store.import(&text).unwrap().is_new);
     let other = text.replace("\"weather\"", "\"other\"");
     let refused = scene.store.import(&other).unwrap_err();
-    assert_eq!(refused.to_string(), "there is a run `r` already");
+    assert_eq!(refused.to_string(), "the run `r` already exists");
     assert_eq!(scene.store.export("r").unwrap(), text);
 }
 
@@ -103,10 +103,10 @@ fn incomplete_and_unknown_exports_are_refused() {
         text.replacen(from, to, 1)
     };
     check("", "it is empty");
-    check("[]", "its first line is no object");
-    check("5", "its first line is no object");
+    check("[]", "its first line is not an object");
+    check("5", "its first line is not an object");
     check("{}", "it names no format");
-    check("what is this", "its first line is no object");
+    check("what is this", "its first line is not an object");
     let unknown = "it has the unknown format `planwright.run-export/2`";
     check(&changed("run-export/1", "run-export/2"), unknown);
     check(
@@ -127,7 +127,7 @@ fn incomplete_and_unknown_exports_are_refused() {
     );
     check(
         &changed("\"kind\":\"sent\"", "\"kind\":\"felt\""),
-        "`felt` is no known kind of entry",
+        "unknown kind of entry `felt`",
     );
     check(
         &changed("{\"decision\"", "{\"opinion\""),
@@ -135,7 +135,7 @@ fn incomplete_and_unknown_exports_are_refused() {
     );
     check(
         &changed("\"failed\"", "\"bored\""),
-        "`bored` is no known status of a run",
+        "unknown status of a run `bored`",
     );
     check(&changed("x\\nx", "y\\nx"), "the value is not the one of");
     check(
@@ -148,7 +148,7 @@ fn incomplete_and_unknown_exports_are_refused() {
     );
     check(&format!("{text}{text}"), "a line after the end");
     let lines: Vec<&str> = text.lines().collect();
-    check(&lines[..lines.len() - 1].join("\n"), "it is cut off");
+    check(&lines[..lines.len() - 1].join("\n"), "it is truncated");
     check(&text[..text.len() / 2], "EOF");
     let without_value: Vec<&str> = lines
         .iter()

@@ -139,7 +139,7 @@ fn no_id_looks_like_an_option_and_each_stands_for_one_run() {
     create("a").unwrap();
     assert_eq!(
         create("a").unwrap_err().to_string(),
-        "there is a run `a` already"
+        "the run `a` already exists"
     );
 }
 

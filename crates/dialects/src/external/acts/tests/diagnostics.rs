@@ -23,15 +23,15 @@ fn references() {
         ("†", "`†` stands alone FORM", "†"),
         (
             "†stat.x",
-            "`stat` is no kind of data (write `†state.x`)",
+            "`stat` is not a kind of data (write `†state.x`)",
             "†stat.x",
         ),
         (
             "†inputs.x",
-            "`inputs` is no kind of data (write `†input.x`)",
+            "`inputs` is not a kind of data (write `†input.x`)",
             "†inputs.x",
         ),
-        ("†vars.x", "`vars` is no kind of data FORM", "†vars.x"),
+        ("†vars.x", "`vars` is not a kind of data FORM", "†vars.x"),
         ("†.x", "`†.x` has an empty part FORM", "†.x"),
         ("†state.", "`†state.` has an empty part FORM", "†state."),
         (
@@ -121,7 +121,7 @@ fn references() {
     );
     check(
         r#"[{"_tool": "t", "v": "†stat.a || state.b"}]"#,
-        "PW0401 at /0/v: `stat` is no kind of data (write `†state.a || †state.b`) [†stat.a]\n\
+        "PW0401 at /0/v: `stat` is not a kind of data (write `†state.a || †state.b`) [†stat.a]\n\
          PW0401 at /0/v: `state.b` does not begin with `†` (write `†state.a || †state.b`) [state.b]",
     );
 }
@@ -169,12 +169,12 @@ fn output_paths() {
         ),
         (
             r#""_outputPath": "†state.x", "_outputMethod": "append""#,
-            "PW0108 at /0/_outputMethod: `append` is no output method (there are `set`, `merge`, `assign`, `push` and \
+            "PW0108 at /0/_outputMethod: `append` is not an output method (there are `set`, `merge`, `assign`, `push` and \
              `concat`) [\"append\"]",
         ),
         (
             r#""_outputPath": "†state.x", "_outputMethod": "merg""#,
-            "PW0108 at /0/_outputMethod: `merg` is no output method (did you mean `merge`?) [\"merg\"]",
+            "PW0108 at /0/_outputMethod: `merg` is not an output method (did you mean `merge`?) [\"merg\"]",
         ),
         (
             r#""_outputMethod": "push""#,
@@ -226,7 +226,7 @@ fn calls() {
         ),
         (
             r#"[{"_tool": "t", "_delegate": "p", "_scopes": ["stat", "text", 1]}]"#,
-            "PW0108 at /0/_scopes/0: `stat` is no kind of data (did you mean `state`?) [\"stat\"]\n\
+            "PW0108 at /0/_scopes/0: `stat` is not a kind of data (did you mean `state`?) [\"stat\"]\n\
              warning PW0108 at /0/_scopes/1: messages of the type `text` hold nothing that a plan reads (`input`, \
              `state` and `data` do) [\"text\"]\n\
              PW0104 at /0/_scopes/2: expected a list of texts in `_scopes`, found a number [1]",
@@ -304,7 +304,7 @@ fn messages() {
         ),
         (
             r#"{"type": "plan", "plan": [], "mode": "soon"}"#,
-            "PW0108 at /context/0/mode: `soon` is no mode (`eager` runs the plan, `lazy` checks and shows it) \
+            "PW0108 at /context/0/mode: `soon` is not a mode (`eager` runs the plan, `lazy` checks and shows it) \
              [\"soon\"]",
         ),
     ];
@@ -343,7 +343,7 @@ fn plans() {
         ),
         (
             r#"{"calls": [{"_tool": "t"}], "output": ["†x"]}"#.to_owned(),
-            format!("PW0401 at /output/0: `x` is no kind of data {FORM} [†x]"),
+            format!("PW0401 at /output/0: `x` is not a kind of data {FORM} [†x]"),
         ),
     ];
     for (text, wanted) in cases {

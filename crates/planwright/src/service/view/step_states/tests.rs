@@ -1,9 +1,9 @@
 //! States of steps by the entries of a journal.
 
 use planwright_core::{StepId, Tool, Value};
-use planwright_engine::ToolError;
 use planwright_engine::approval::CallSubject;
 use planwright_engine::backend::ToolOutput;
+use planwright_engine::{RunStatus, ToolError};
 
 use super::*;
 

@@ -42,7 +42,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
     has_table.then(|| root.into_value())
 }
 
-/// The path of a table's header, and whether the table is an item of a list; `None` if `line` is no header.
+/// The path of a table's header, and whether the table is an item of a list; `None` if `line` is not a header.
 fn header(line: &str) -> Option<(Vec<String>, bool)> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let item = inside

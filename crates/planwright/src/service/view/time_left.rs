@@ -8,7 +8,7 @@ use planwright_engine::ConcurrencyLimits;
 use planwright_engine::Durations;
 use planwright_engine::run::{StepTime, step_times};
 
-use super::view::{ActiveStep, EndedStep, RunView};
+use super::{ActiveStep, EndedStep, RunView};
 
 /// The expected time that a run has left. It is an estimate: a list that is not known before the run counts as one item until its step has
 /// started, repetitions count as one round, and time in which people are asked is not included.
@@ -41,7 +41,7 @@ impl TimeLeft {
     /// Applies the end of a step.
     pub fn step_ended(&mut self, ended: &EndedStep) {
         if ended.at.inside.is_none() {
-            // Plans are short beside what their steps take, so the search for the place is no cost.
+            // Plans are short beside what their steps take, so the search for the place is not a cost.
             self.steps.swap_remove(ended.at.step.as_str());
         }
     }
