@@ -22,7 +22,10 @@ test('the page says that the program was killed, and continues where it was afte
   const run = (await world.run(payBack)).run;
   const page = await browser.open(world, { route: `#/run/${run}/graph` });
   await page.locator('.node.s-waiting').waitFor();
-  const { seq } = await page.evaluate(async (id) => (await fetch(`/api/runs/${id}`)).json(), run);
+  const { seq } = await page.evaluate(async (id) => {
+    const headers = { 'planwright-session': localStorage.getItem('planwright-session') };
+    return (await fetch(`/api/runs/${id}`, { headers })).json();
+  }, run);
   const streams = [];
   page.on('request', (request) => {
     const { pathname, searchParams } = new URL(request.url());

@@ -161,8 +161,8 @@ test('figures for live updates', async () => {
 
 test('figures for watchers of a run', async () => {
   world.write('watched.json', plan('watched', WATCHED_STEPS, 'brief'));
-  const cookie = await world.session();
-  const events = (query, signal) => fetch(new URL(`/api/events${query}`, world.address), { headers: { cookie }, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
+  const headers = await world.session();
+  const events = (query, signal) => fetch(new URL(`/api/events${query}`, world.address), { headers, signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]) });
 
   /** Runs the plan under `count` streams of events; each has to see every step and the end. Returns the duration in ms. */
   async function watched(count) {

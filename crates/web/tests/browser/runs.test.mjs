@@ -279,7 +279,8 @@ test('the keys reach every screen and row', async () => {
 test('a run of another process is cancelled', async () => {
   const process = world.beginPlan({ ...payBack, name: 'elsewhere' }, '--approve', 'wait');
   const page = await browser.open(world);
-  await page.getByRole('row').filter({ hasText: 'elsewhere' }).getByRole('link').first().click();
+  // A row that waits has a link to its call as well.
+  await page.getByRole('row').filter({ hasText: 'elsewhere' }).getByRole('link', { name: 'elsewhere' }).click();
   await page.getByRole('link', { name: 'Decide 1 call' }).waitFor();
   await page.getByRole('button', { name: 'Cancel…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();

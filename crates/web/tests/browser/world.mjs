@@ -108,12 +108,13 @@ export class World {
     return address;
   }
 
-  /** Opens a session without a browser. Returns its cookie. */
+  /** Opens a session without a browser. Returns the headers that show it. */
   async session() {
     const { origin, hash } = new URL(this.address);
     const headers = { 'content-type': 'application/json', origin };
     const response = await fetch(`${origin}/api/session`, { method: 'POST', headers, body: JSON.stringify({ token: hash.replace('#token=', '') }) });
-    return response.headers.get('set-cookie').split(';')[0];
+    const { key } = await response.json();
+    return { cookie: response.headers.get('set-cookie').split(';')[0], 'planwright-session': key };
   }
 
   /** Kills `planwright ui` without a chance to say anything. */

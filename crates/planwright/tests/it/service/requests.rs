@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use planwright::core::PlanConsent;
-use planwright::engine::{Decision, RunStatus, StepStatus};
+use planwright::engine::{Decision, Entry, Record, RunStatus, StepStatus};
 use planwright::store::{LeaseHolder, StoreError};
 use planwright::stored::{Decider, Passphrase, StoredRun, StoredRunError};
 use planwright::{Error, Planwright, RunEvent, parse};
@@ -199,6 +199,10 @@ async fn steps_that_are_added_later_were_not_approved() {
         run.next_event().await.unwrap().event,
         RunEvent::ApprovalAsked { .. }
     ) {}
+    // Events come before their entries are stored.
+    let mut entries = disk.open().watch_entries("r", 0).unwrap();
+    let is_extended = |entry: &Entry| matches!(entry.record, Record::Extended { .. });
+    while !entries.next().await.unwrap().iter().any(is_extended) {}
     let stored = StoredRun::read(&disk.open(), "r").unwrap();
     assert_eq!(stored.plan_consent(), None);
     disk.decide("r", Decision::Reject { because: None });
