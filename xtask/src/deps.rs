@@ -171,7 +171,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("opentelemetry-prometheus", &["planwright"]),
     ("prometheus", &["planwright"]),
     // The server for the conformance suite is written with it, so that a failure that occurs only through the gateway is the gateway's
-    // fault; the benchmarks compare with it.
+    // error; the benchmarks compare with it.
     (
         "rmcp",
         &["planwright-mcp", "planwright-bench", "planwright-testkit"],

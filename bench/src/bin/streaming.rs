@@ -16,23 +16,27 @@ use planwright_bench::streaming::{
     rounds, streamed,
 };
 use planwright_bench::tokens::tokens as real_tokens;
-use planwright_planner::prompt::PlanDialect as PlanNotation;
+use planwright_planner::prompt::PlanDialect as PlannerDialect;
 
 /// The default number of rounds.
 const ROUNDS: usize = 5;
 
 /// The methods, ours first, each with the index of the one that it is compared with, which is written as briefly.
 const METHODS: [(&str, Method, usize); 8] = [
-    ("streamed", Method::Streamed(PlanNotation::Json), 0),
-    ("plan, then run", Method::PlanThenRun(PlanNotation::Json), 0),
+    ("streamed", Method::Streamed(PlannerDialect::Json), 0),
+    (
+        "plan, then run",
+        Method::PlanThenRun(PlannerDialect::Json),
+        0,
+    ),
     (
         "streamed, in lines",
-        Method::Streamed(PlanNotation::Lines),
+        Method::Streamed(PlannerDialect::Lines),
         2,
     ),
     (
         "plan, then run, in lines",
-        Method::PlanThenRun(PlanNotation::Lines),
+        Method::PlanThenRun(PlannerDialect::Lines),
         2,
     ),
     ("one call a round", Method::Rounds(RoundSize::One), 0),
@@ -51,8 +55,8 @@ const METHODS: [(&str, Method, usize); 8] = [
 
 #[derive(Clone, Copy)]
 enum Method {
-    Streamed(PlanNotation),
-    PlanThenRun(PlanNotation),
+    Streamed(PlannerDialect),
+    PlanThenRun(PlannerDialect),
     Rounds(RoundSize),
     LineWise(TaskSyntax),
 }
@@ -115,10 +119,10 @@ async fn measure(scene: &Scene, rounds: usize) {
 /// Runs one method. Returns the share of the plan that was written before the first call, if known.
 async fn go(scene: &Scene, method: Method) -> Option<f64> {
     match method {
-        Method::Streamed(notation) => return Some(streamed(scene, notation).await.first_call_at),
-        Method::PlanThenRun(notation) => plan_then_run(scene, notation).await,
+        Method::Streamed(dialect) => return Some(streamed(scene, dialect).await.first_call_at),
+        Method::PlanThenRun(dialect) => plan_then_run(scene, dialect).await,
         Method::Rounds(size) => rounds(scene, size).await,
-        Method::LineWise(notation) => line_wise(scene, notation).await,
+        Method::LineWise(dialect) => line_wise(scene, dialect).await,
     }
     None
 }

@@ -67,11 +67,11 @@ fn prompts() {
             memory: None,
             state: None,
         };
-        for notation in [PlanDialect::Json, PlanDialect::Lines] {
+        for dialect in [PlanDialect::Json, PlanDialect::Lines] {
             let settings = CreateSettings::default();
-            let prompt = task.prompt(settings.tool_tokens, settings.memory_tokens, notation);
+            let prompt = task.prompt(settings.tool_tokens, settings.memory_tokens, dialect);
             let (system, message) = (tokens(&prompt.system), tokens(&prompt.text));
-            let name = format!("in {}", notation.as_str());
+            let name = format!("in {}", dialect.as_str());
             println!("{name:<38} {count:>6} {system:>8} {message:>8}");
         }
     }

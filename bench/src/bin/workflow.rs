@@ -4,7 +4,7 @@
 //! $ cargo run --release -p planwright-bench --bin workflow docs/workflows/montage.json --width 8
 //! ```
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
-#![expect(clippy::print_stderr, reason = "faults of the file go beside them")]
+#![expect(clippy::print_stderr, reason = "problems of the file go beside them")]
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use clap::{Parser, ValueEnum};
 use planwright_bench::workflow::{Settings, Workflow, measure, text};
 use planwright_core::Value;
 
-/// The largest number of faults of a file that are printed.
+/// The largest number of problems of a file that are printed.
 const MAX_FAULTS: usize = 20;
 
 /// Replay a recorded workflow in virtual time, and compare orders of its tasks.
@@ -57,8 +57,8 @@ fn main() -> ExitCode {
             print!("{output}");
             ExitCode::SUCCESS
         }
-        Err(faults) => {
-            eprintln!("error: {faults}");
+        Err(problems) => {
+            eprintln!("error: {problems}");
             ExitCode::from(2)
         }
     }
@@ -86,13 +86,17 @@ fn read(arguments: &Arguments) -> Result<Workflow, String> {
         .map_err(|error| format!("cannot read `{file}`: {error}"))?;
     let value =
         Value::from_json(&text).map_err(|error| format!("`{file}` is not JSON: {error}"))?;
-    Workflow::from_value(&value).map_err(|faults| {
+    Workflow::from_value(&value).map_err(|problems| {
         let mut message = format!("`{file}` cannot be replayed");
-        for fault in faults.iter().take(MAX_FAULTS) {
-            let _ = write!(message, "\n  hint: {fault}");
+        for problem in problems.iter().take(MAX_FAULTS) {
+            let _ = write!(message, "\n  hint: {problem}");
         }
-        if faults.len() > MAX_FAULTS {
-            let _ = write!(message, "\n  hint: and {} more", faults.len() - MAX_FAULTS);
+        if problems.len() > MAX_FAULTS {
+            let _ = write!(
+                message,
+                "\n  hint: and {} more",
+                problems.len() - MAX_FAULTS
+            );
         }
         message
     })

@@ -17,10 +17,10 @@ pub struct StreamedOutcome {
 }
 
 /// Waits for the whole plan, then runs it.
-pub async fn plan_then_run(scene: &Scene, notation: PlanDialect) {
-    let model = model([text(scene, notation)]);
+pub async fn plan_then_run(scene: &Scene, dialect: PlanDialect) {
+    let model = model([text(scene, dialect)]);
     let catalog = catalog();
-    let settings = settings(notation);
+    let settings = settings(dialect);
     let created = create(&creation(&model, &catalog, &settings)).await;
     let plan = created.plan.expect("a sound plan");
     let summary = Engine::new(Server::of(scene))
@@ -30,10 +30,10 @@ pub async fn plan_then_run(scene: &Scene, notation: PlanDialect) {
 }
 
 /// Runs the plan while it is written.
-pub async fn streamed(scene: &Scene, notation: PlanDialect) -> StreamedOutcome {
-    let model = model([text(scene, notation)]);
+pub async fn streamed(scene: &Scene, dialect: PlanDialect) -> StreamedOutcome {
+    let model = model([text(scene, dialect)]);
     let catalog = catalog();
-    let settings = settings(notation);
+    let settings = settings(dialect);
     let engine = Engine::new(Server::of(scene));
     let streamed = stream(StreamRequest {
         creation: creation(&model, &catalog, &settings),
@@ -49,16 +49,16 @@ pub async fn streamed(scene: &Scene, notation: PlanDialect) -> StreamedOutcome {
     }
 }
 
-fn text(scene: &Scene, notation: PlanDialect) -> String {
-    match notation {
+fn text(scene: &Scene, dialect: PlanDialect) -> String {
+    match dialect {
         PlanDialect::Json => scene.plan(),
         PlanDialect::Lines => scene.plan_in_lines(),
     }
 }
 
-fn settings(notation: PlanDialect) -> CreateSettings {
+fn settings(dialect: PlanDialect) -> CreateSettings {
     let mut settings = CreateSettings::default();
-    settings.notation = notation;
+    settings.dialect = dialect;
     settings
 }
 

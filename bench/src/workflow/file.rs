@@ -36,7 +36,7 @@ pub struct Task {
     pub parents: Vec<u32>,
 }
 
-/// A fault in a workflow's file.
+/// An error in a workflow's file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct WorkflowFault {
     /// The place in the file, as a JSON pointer.
@@ -60,7 +60,7 @@ impl Workflow {
     ///
     /// # Errors
     ///
-    /// Every fault of the file, each with its place.
+    /// Every error of the file, each with its place.
     pub fn from_value(value: &Value) -> Result<Self, Vec<WorkflowFault>> {
         read::workflow(value)
     }

@@ -95,7 +95,7 @@ fn read_plan(
     let syntax = match (&chosen, &part) {
         (Ok(Some(dialect)), _) => dialect.syntax(),
         (_, EnclosedJson::Only(part)) if part.enclosure == Enclosure::Assignment => Syntax::Json,
-        // An unknown dialect needs a syntax as well, so that the faults of the text are reported.
+        // An unknown dialect needs a syntax as well, so that the problems of the text are reported.
         (Ok(None) | Err(_), _) => syntax_of(text),
     };
     let (document, mut diagnostics) = match syntax {
@@ -176,7 +176,7 @@ enum EnclosedJson {
 fn enclosed_part(text: &[u8], options: &ReadOptions<'_>) -> EnclosedJson {
     let text = match std::str::from_utf8(text) {
         Ok(text) if text.len() <= options.limits.bytes => text,
-        // The reader reports the fault.
+        // The reader reports the problem.
         _ => return EnclosedJson::All,
     };
     let mut parts = enclosed_parts(text);

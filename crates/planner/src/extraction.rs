@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright_core::place::push_pointer_segment;
-use planwright_core::schema::SchemaFault;
+use planwright_core::schema::SchemaViolation;
 use planwright_core::{Schema, Value};
 use planwright_engine::backend::{BoxFuture, ErrorKind, RetryAdvice};
 use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
@@ -22,7 +22,7 @@ The text begins behind the line `The text:` and reaches to the end of that messa
 /// The request of steps that do not say what to look for.
 const ANYTHING: &str = "Fill the schema with the data of the text.";
 
-/// Maximum number of faults of an answer that the model reads.
+/// Maximum number of violations of an answer that the model reads.
 const MAX_FAULTS: usize = 20;
 
 /// The backend of the [extraction tool](planwright_core::Tool::extraction). Clones share the usage.
@@ -56,12 +56,12 @@ impl Extraction {
         let mut messages = vec![Message::User(question(&args, &schema))];
         let rejected = match self.ask(&schema, &messages).await? {
             (_, Ok(value)) => return Ok(value),
-            (answer, Err(faults)) => {
+            (answer, Err(violations)) => {
                 messages.push(Message::Assistant {
                     text: answer,
                     calls: Vec::new(),
                 });
-                faults
+                violations
             }
         };
         messages.push(Message::User(format!(
@@ -69,19 +69,19 @@ impl Extraction {
             rejected.lines()
         )));
         let (answer, read) = self.ask(&schema, &messages).await?;
-        read.map_err(|faults| {
+        read.map_err(|violations| {
             let name = self.model.name();
-            let message = format!("the answer of `{name}` does not fit the schema: {faults}");
+            let message = format!("the answer of `{name}` does not fit the schema: {violations}");
             ToolError::tool(message, words(&answer))
         })
     }
 
-    /// Sends one request. Returns the model's words, and the value in them or its faults.
+    /// Sends one request. Returns the model's words, and the value in them or its violations.
     async fn ask(
         &self,
         schema: &Schema,
         messages: &[Message],
-    ) -> Result<(String, Result<Value, AnswerFaults>), ToolError> {
+    ) -> Result<(String, Result<Value, AnswerViolations>), ToolError> {
         let json = schema.as_value();
         // Providers enforce schemas of objects only.
         let is_object = json.get("type").and_then(Value::as_text) == Some("object");
@@ -140,7 +140,7 @@ fn question(args: &Value, schema: &Schema) -> String {
 }
 
 /// Reads the value in an answer: the answer itself, or the last value among words that fits.
-fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
+fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerViolations> {
     let whole = Value::from_json(answer.trim()).ok();
     let values: Vec<Value> = match whole {
         Some(value) => vec![value],
@@ -154,50 +154,50 @@ fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerFaults> {
         return Ok(value.clone());
     }
     Err(match values.last() {
-        Some(value) => AnswerFaults(schema.validate(value)),
-        None => AnswerFaults(Vec::new()),
+        Some(value) => AnswerViolations(schema.validate(value)),
+        None => AnswerViolations(Vec::new()),
     })
 }
 
 /// The ways in which an answer does not fit the schema; empty if it is not JSON.
-struct AnswerFaults(Vec<SchemaFault>);
+struct AnswerViolations(Vec<SchemaViolation>);
 
-impl AnswerFaults {
-    /// Returns a line for each fault.
+impl AnswerViolations {
+    /// Returns a line for each violation.
     fn lines(&self) -> String {
         if self.0.is_empty() {
             return format!("- {self}\n");
         }
         let mut lines = String::new();
-        for fault in self.0.iter().take(MAX_FAULTS) {
+        for violation in self.0.iter().take(MAX_FAULTS) {
             // Writing to a `String` cannot fail.
-            let _ = writeln!(lines, "- {}", fault_text(fault));
+            let _ = writeln!(lines, "- {}", violation_text(violation));
         }
         lines
     }
 }
 
-impl fmt::Display for AnswerFaults {
+impl fmt::Display for AnswerViolations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => f.write_str("it holds no JSON"),
-            [only] => f.write_str(&fault_text(only)),
+            [only] => f.write_str(&violation_text(only)),
             [first, more @ ..] => {
-                write!(f, "{}, and {} more", fault_text(first), more.len())
+                write!(f, "{}, and {} more", violation_text(first), more.len())
             }
         }
     }
 }
 
-fn fault_text(fault: &SchemaFault) -> String {
+fn violation_text(violation: &SchemaViolation) -> String {
     let mut pointer = String::new();
-    for segment in &fault.path {
+    for segment in &violation.path {
         push_pointer_segment(&mut pointer, segment);
     }
     if pointer.is_empty() {
-        fault.message.clone()
+        violation.message.clone()
     } else {
-        format!("{} at {pointer}", fault.message)
+        format!("{} at {pointer}", violation.message)
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
         let schema = Schema::from_value(Value::from_json(SCHEMA).unwrap());
         let read = read(answer, &schema);
         let read = read.map(|value| value.to_json());
-        let read = read.map_err(|faults| faults.to_string());
+        let read = read.map_err(|violations| violations.to_string());
         assert_eq!(
             read,
             expected.map(str::to_owned).map_err(str::to_owned),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_fit_has_faults() {
+    fn an_answer_that_does_not_fit_has_violations() {
         check("I cannot say.", Err("it holds no JSON"));
         check("{}", Err("the field `n` is missing"));
     }

@@ -19,8 +19,8 @@ pub(super) fn check(pages: &[Page]) -> Vec<String> {
     for page in pages.iter().filter(|page| page.name != NOT_FOUND) {
         for target in page.targets() {
             count += 1;
-            if let Some(fault) = fault(&anchors, &page.name, &target) {
-                findings.push(format!("{}: the link to `{target}` {fault}", page.name));
+            if let Some(error) = error(&anchors, &page.name, &target) {
+                findings.push(format!("{}: the link to `{target}` {error}", page.name));
             }
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn check(pages: &[Page]) -> Vec<String> {
 }
 
 /// Returns the problem of a link, if any.
-fn fault(
+fn error(
     anchors: &HashMap<&str, HashSet<String>>,
     from: &str,
     target: &str,
@@ -81,7 +81,7 @@ mod tests {
         );
         check_page("<a href=\"https://example.com/a?b=c\">", &[]);
         check_page("no links", &["the book has no links"]);
-        for (target, fault) in [
+        for (target, error) in [
             ("gone.html", "leads nowhere"),
             ("../guide/first.md", "leads nowhere"),
             ("../index.html#gone", "leads to no place of that page"),
@@ -90,7 +90,7 @@ mod tests {
             ("http://example.com", "is not an address"),
             ("https://example.com/a b", "is not an address"),
         ] {
-            let expected = format!("guide/first.html: the link to `{target}` {fault}");
+            let expected = format!("guide/first.html: the link to `{target}` {error}");
             check_page(&format!("<a href=\"{target}\">"), &[&expected]);
         }
     }

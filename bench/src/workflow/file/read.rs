@@ -13,10 +13,10 @@ const LONGEST: f64 = 1e9;
 pub(super) fn workflow(value: &Value) -> Result<Workflow, Vec<WorkflowFault>> {
     let mut reader = Reader::default();
     let workflow = reader.workflow(value);
-    if reader.faults.is_empty() {
+    if reader.errors.is_empty() {
         Ok(workflow)
     } else {
-        Err(reader.faults)
+        Err(reader.errors)
     }
 }
 
@@ -60,12 +60,12 @@ const TWO_LISTS: Layout = Layout {
 
 #[derive(Default)]
 struct Reader {
-    faults: Vec<WorkflowFault>,
+    errors: Vec<WorkflowFault>,
 }
 
 impl Reader {
-    fn fault(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
-        self.faults.push(WorkflowFault {
+    fn error(&mut self, pointer: impl Into<String>, message: impl Into<String>) {
+        self.errors.push(WorkflowFault {
             pointer: pointer.into(),
             message: message.into(),
         });
@@ -82,11 +82,11 @@ impl Reader {
             Some(other) => {
                 let known = VERSIONS.join("`, `");
                 let message = format!("WfFormat `{other}` is not one of `{known}`");
-                self.fault("/schemaVersion", message);
+                self.error("/schemaVersion", message);
                 return workflow;
             }
             None => {
-                self.fault(
+                self.error(
                     "",
                     "the file does not say its `schemaVersion`, so it is not a WfFormat",
                 );
@@ -101,12 +101,12 @@ impl Reader {
             let at = format!("{}/{index}", layout.tasks);
             let id = text(task, "id").or_else(|| text(task, "name").filter(|_| layout.by_name));
             let Some(id) = id else {
-                self.fault(at, "a task has no `id`");
+                self.error(at, "a task has no `id`");
                 continue;
             };
             let position = workflow.tasks.len();
             if ids.insert(id, position).is_some() {
-                self.fault(format!("{at}/id"), format!("the task `{id}` stands twice"));
+                self.error(format!("{at}/id"), format!("the task `{id}` stands twice"));
             }
             if layout.by_name {
                 let name = text(task, "name").unwrap_or(id);
@@ -119,10 +119,10 @@ impl Reader {
         }
         let found = OrderSource { ids, names };
         self.times(times, &layout, &found, &mut workflow);
-        if self.faults.is_empty() {
+        if self.errors.is_empty() {
             self.relatives(tasks, &layout, &found, &mut workflow);
         }
-        if self.faults.is_empty() {
+        if self.errors.is_empty() {
             self.circle(&workflow, &layout);
         }
         workflow
@@ -135,10 +135,10 @@ impl Reader {
             at = at.and_then(|value| value.get(key));
         }
         match at.and_then(Value::as_list) {
-            Some([]) => self.fault(pointer, "there are no tasks"),
+            Some([]) => self.error(pointer, "there are no tasks"),
             Some(list) => return list,
-            None if self.faults.iter().any(|fault| fault.pointer == pointer) => {}
-            None => self.fault(pointer, "there is no list of tasks"),
+            None if self.errors.iter().any(|error| error.pointer == pointer) => {}
+            None => self.error(pointer, "there is no list of tasks"),
         }
         &[]
     }
@@ -158,7 +158,7 @@ impl Reader {
             let found = id.map(|id| positions.of(id)).unwrap_or_default();
             let Some(position) = found.first().copied() else {
                 let id = id.unwrap_or_default();
-                self.fault(
+                self.error(
                     at,
                     format!("the run has a task `{id}` that the workflow has not"),
                 );
@@ -166,7 +166,7 @@ impl Reader {
             };
             if !timed.insert(position) {
                 let id = id.unwrap_or_default();
-                self.fault(at, format!("the run has the task `{id}` twice"));
+                self.error(at, format!("the run has the task `{id}` twice"));
                 continue;
             }
             let at = format!("{at}/runtimeInSeconds");
@@ -177,16 +177,16 @@ impl Reader {
                 }
                 (Some(Some(seconds)), _) => {
                     let message = format!("a task cannot have taken `{seconds}` seconds");
-                    self.fault(at, message);
+                    self.error(at, message);
                 }
-                (Some(None), _) => self.fault(at, "the time of a task must be a number"),
-                (None, _) => self.fault(at, "the time of a task is missing"),
+                (Some(None), _) => self.error(at, "the time of a task must be a number"),
+                (None, _) => self.error(at, "the time of a task is missing"),
             }
         }
         for (index, task) in workflow.tasks.iter().enumerate() {
             if !times.is_empty() && !timed.contains(&index) {
                 let at = format!("{}/{index}", layout.tasks);
-                self.fault(at, format!("the run has no time of the task `{}`", task.id));
+                self.error(at, format!("the run has no time of the task `{}`", task.id));
             }
         }
     }
@@ -207,7 +207,7 @@ impl Reader {
                     None | Some(Value::Null) => &[],
                     Some(Value::List(named)) => named.as_slice(),
                     Some(_) => {
-                        self.fault(at, format!("`{field}` must be a list of tasks"));
+                        self.error(at, format!("`{field}` must be a list of tasks"));
                         continue;
                     }
                 };
@@ -217,12 +217,12 @@ impl Reader {
                         [other] => *other,
                         [] => {
                             let message = format!("the task `{name}` does not exist");
-                            self.fault(format!("{at}/{nth}"), message);
+                            self.error(format!("{at}/{nth}"), message);
                             continue;
                         }
                         _ => {
                             let message = format!("several tasks are called `{name}`");
-                            self.fault(format!("{at}/{nth}"), message);
+                            self.error(format!("{at}/{nth}"), message);
                             continue;
                         }
                     };
@@ -257,7 +257,7 @@ impl Reader {
         } else {
             names.join(", ")
         };
-        self.fault(
+        self.error(
             format!("{}/{first}/parents", layout.tasks),
             format!("tasks wait for each other in a circle: {shown}"),
         );

@@ -27,10 +27,10 @@ fn read(tasks: &[(&str, &[&str])], changes: &[(&str, &str)]) -> Result<Workflow,
         text = text.replacen(old, new, 1);
     }
     Workflow::from_value(&Value::from_json(&text).unwrap())
-        .map_err(|faults| faults.iter().map(ToString::to_string).collect())
+        .map_err(|errors| errors.iter().map(ToString::to_string).collect())
 }
 
-fn check_faults(tasks: &[(&str, &[&str])], changes: &[(&str, &str)], expected: &[&str]) {
+fn check_errors(tasks: &[(&str, &[&str])], changes: &[(&str, &str)], expected: &[&str]) {
     assert_eq!(read(tasks, changes).unwrap_err(), expected);
 }
 
@@ -55,8 +55,8 @@ fn older_files_have_all_in_one_list() {
 }
 
 #[test]
-fn all_faults_are_found_with_their_places() {
-    check_faults(
+fn all_errors_are_found_with_their_places() {
+    check_errors(
         &[("a", &["x"]), ("b", &["y", "a"])],
         &[],
         &[
@@ -64,19 +64,19 @@ fn all_faults_are_found_with_their_places() {
             "the task `y` does not exist at /workflow/specification/tasks/1/parents/0",
         ],
     );
-    check_faults(
+    check_errors(
         &[("a", &["c"]), ("b", &["a"]), ("c", &["b"]), ("d", &["c"])],
         &[],
         &[
             "tasks wait for each other in a circle: `a`, `c`, `b` at /workflow/specification/tasks/0/parents",
         ],
     );
-    check_faults(
+    check_errors(
         &[("a", &["a"])],
         &[],
         &["tasks wait for each other in a circle: `a` at /workflow/specification/tasks/0/parents"],
     );
-    check_faults(
+    check_errors(
         &[("a", &[]), ("a", &[])],
         &[],
         &[
@@ -85,7 +85,7 @@ fn all_faults_are_found_with_their_places() {
             "the run has no time of the task `a` at /workflow/specification/tasks/0",
         ],
     );
-    check_faults(
+    check_errors(
         &[("a", &[]), ("b", &[]), ("c", &[]), ("d", &[])],
         &[
             (
@@ -114,7 +114,7 @@ fn all_faults_are_found_with_their_places() {
 
 #[test]
 fn relatives_are_lists_of_distinct_tasks() {
-    check_faults(
+    check_errors(
         &[("a", &[]), ("b", &["a"])],
         &[
             (r#""parents": ["a"]"#, r#""parents": "a""#),
@@ -128,10 +128,10 @@ fn relatives_are_lists_of_distinct_tasks() {
     let text = r#"{"name": "w", "schemaVersion": "1.4", "workflow": {"tasks": [
         {"name": "x", "id": "1", "runtimeInSeconds": 10}, {"name": "x", "id": "2", "runtimeInSeconds": 1},
         {"name": "y", "id": "3", "runtimeInSeconds": 1, "parents": ["x"], "children": null}]}}"#;
-    let faults = Workflow::from_value(&Value::from_json(text).unwrap()).unwrap_err();
-    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let errors = Workflow::from_value(&Value::from_json(text).unwrap()).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
-        faults,
+        errors,
         ["several tasks are called `x` at /workflow/tasks/2/parents/0"]
     );
     let by_id = text.replace(r#"["x"]"#, r#"["1"]"#);
@@ -141,22 +141,22 @@ fn relatives_are_lists_of_distinct_tasks() {
 
 #[test]
 fn other_files_are_refused() {
-    check_faults(
+    check_errors(
         &[("a", &[])],
         &[("1.5", "2.0")],
         &["WfFormat `2.0` is not one of `1.4`, `1.5`, `1.6` at /schemaVersion"],
     );
-    check_faults(
+    check_errors(
         &[("a", &[])],
         &[("schemaVersion", "version")],
         &["the file does not say its `schemaVersion`, so it is not a WfFormat"],
     );
-    check_faults(
+    check_errors(
         &[("a", &[])],
         &[("execution", "executed")],
         &["there is no list of tasks at /workflow/execution/tasks"],
     );
-    check_faults(
+    check_errors(
         &[],
         &[],
         &[

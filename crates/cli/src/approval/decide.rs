@@ -14,7 +14,7 @@ use planwright::engine::approval::CallSubject;
 use planwright::engine::event::Address;
 use planwright::engine::run::{History, MASK};
 use planwright::format::{OPEN_CALL_SCHEMA, OpenCallV1, WaitingV1};
-use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError, argument_faults};
+use planwright::stored::{Decider, OpenQuestion, StoredRun, StoredRunError, argument_violations};
 use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
@@ -465,15 +465,15 @@ impl Question {
             return Err(self.explain_secret(error));
         }
         let tool = self.tool.as_ref();
-        let faults = tool.map_or_else(Vec::new, |tool| argument_faults(&tool.input, args));
-        if faults.is_empty() {
+        let problems = tool.map_or_else(Vec::new, |tool| argument_violations(&tool.input, args));
+        if problems.is_empty() {
             return Ok(());
         }
         let error = CommandError::new("the tool does not take these arguments");
-        Err(faults.into_iter().fold(error, |error, fault| {
-            error.hint(match &*fault.pointer {
-                "" => fault.message,
-                at => format!("{} at `{at}`", fault.message),
+        Err(problems.into_iter().fold(error, |error, problem| {
+            error.hint(match &*problem.pointer {
+                "" => problem.message,
+                at => format!("{} at `{at}`", problem.message),
             })
         }))
     }

@@ -100,7 +100,7 @@ pub(crate) struct PlanningArguments {
     pub(crate) tries: NonZeroU32,
     /// The dialect in which the model writes the plan: lines take about two thirds of the tokens of JSON. The plan is stored as JSON.
     #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
-    pub(crate) notation: Option<NotationWord>,
+    pub(crate) notation: Option<PlannerDialectWord>,
     /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
@@ -117,18 +117,18 @@ pub(crate) struct PlanningArguments {
 
 /// The dialect in which a model writes a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum NotationWord {
+pub(crate) enum PlannerDialectWord {
     /// JSON.
     Json,
     /// Lines.
     Lines,
 }
 
-impl From<NotationWord> for PlanDialect {
-    fn from(word: NotationWord) -> Self {
+impl From<PlannerDialectWord> for PlanDialect {
+    fn from(word: PlannerDialectWord) -> Self {
         match word {
-            NotationWord::Json => Self::Json,
-            NotationWord::Lines => Self::Lines,
+            PlannerDialectWord::Json => Self::Json,
+            PlannerDialectWord::Lines => Self::Lines,
         }
     }
 }

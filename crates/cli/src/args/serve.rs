@@ -24,7 +24,7 @@ pub(crate) struct ServeArguments {
     with_plans: bool,
     /// Offer the tools of another system instead of Planwright's, for prompts written for it; with `--mode plan` or `--mode plain`.
     #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
-    pub(crate) face: Option<ServeFace>,
+    pub(crate) face: Option<ServeProfile>,
     /// Serve over HTTP at this address, or at this port of the loopback address; default: standard input and
     /// output.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
@@ -74,7 +74,7 @@ pub(crate) enum ServeMode {
 
 /// A system whose tools are offered to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ServeFace {
+pub(crate) enum ServeProfile {
     /// `execute_plan`, and the tools for stages, as Concierge has them.
     Concierge,
     /// `execute_tool_plan`, as agentle4j has it.
@@ -87,9 +87,9 @@ impl ServeArguments {
     /// The system whose tools replace those of Planwright.
     pub(crate) fn face(&self) -> Option<CompatProfile> {
         self.face.map(|face| match face {
-            ServeFace::Concierge => CompatProfile::Concierge,
-            ServeFace::Agentle => CompatProfile::Agentle,
-            ServeFace::McpCli => CompatProfile::McpCli,
+            ServeProfile::Concierge => CompatProfile::Concierge,
+            ServeProfile::Agentle => CompatProfile::Agentle,
+            ServeProfile::McpCli => CompatProfile::McpCli,
         })
     }
 

@@ -166,9 +166,9 @@ fn output_schema(context: &ChatContext<'_>) -> Result<Option<Schema>, CommandErr
         None => value,
     };
     let schema = Schema::from_value(schema);
-    if let Some(fault) = schema.malformed() {
+    if let Some(problem) = schema.malformed() {
         return Err(CommandError::new(format!(
-            "`{}` is not JSON Schema: {fault}",
+            "`{}` is not JSON Schema: {problem}",
             path.display()
         )));
     }

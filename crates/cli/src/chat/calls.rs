@@ -161,11 +161,11 @@ impl CallHandler<'_> {
     /// Makes a call, and returns its result for the model.
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
-        if let Some(fault) = unreadable(&call.arguments) {
+        if let Some(problem) = unreadable(&call.arguments) {
             let shown = &self.context.shown;
-            shown.line(&format!("  ✗ {}  was refused: {fault}", call.name));
+            shown.line(&format!("  ✗ {}  was refused: {problem}", call.name));
             shown.called(&call.name, &call.arguments, false, begin.elapsed());
-            return CallOutcome::failure(fault).text;
+            return CallOutcome::failure(problem).text;
         }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
         let outcome = match (&*call.name, argument("goal"), argument("plan_id")) {
@@ -257,13 +257,13 @@ fn unreadable(arguments: &Value) -> Option<String> {
         return None;
     }
     let text = arguments.to_inserted_text();
-    let fault = match Value::from_json(&text) {
+    let problem = match Value::from_json(&text) {
         Ok(value) => format!("a {}, not an object", value.kind()),
         Err(error) => format!("no JSON: {error}"),
     };
     let arguments = terminal_text::shortened(&text, MAX_ARGUMENTS, "…");
     Some(format!(
-        "the arguments are {fault}; call it again with a JSON object. They were: {arguments}"
+        "the arguments are {problem}; call it again with a JSON object. They were: {arguments}"
     ))
 }
 

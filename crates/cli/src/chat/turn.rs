@@ -458,7 +458,7 @@ impl CallHandler<'_> {
             None => progress::tell(&created, context.model.name(), context.printer),
         }
         if let Some(error) = journal_error {
-            return Err(keeper.fault(&error));
+            return Err(keeper.problem(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), Some(plan)) => {

@@ -130,7 +130,7 @@ pub(crate) async fn show(
         (Some(plan), _) if !loaded.diagnostics.has_errors() => (Drawing::of(plan), Exit::Success),
         // Only the flow policy denies it.
         (Some(plan), _) => (Drawing::of(plan), Exit::Rejected),
-        // Even a partial drawing helps to find the fault.
+        // Even a partial drawing helps to find the problem.
         (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
         (None, None) => return Ok(Exit::Rejected),
     };

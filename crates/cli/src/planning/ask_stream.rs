@@ -65,7 +65,7 @@ impl AskSession<'_> {
         if let Some(error) = journal_error {
             live.finish();
             telemetry::close(telemetry).await;
-            return Err(keeper.fault(&error));
+            return Err(keeper.problem(&error));
         }
         let answer = AnswerV1::new(
             &self.arguments.question,

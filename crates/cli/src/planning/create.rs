@@ -76,7 +76,7 @@ pub(crate) async fn command(
         let prompt = requirements.task().prompt(
             arguments.planning.tool_tokens,
             CreateSettings::default().memory_tokens,
-            requirements.notation,
+            requirements.dialect,
         );
         printer.data(&format!("{}\n{}", prompt.system, prompt.text));
         return Ok(Exit::Success);
@@ -179,9 +179,9 @@ fn cached(
 }
 
 /// Returns the dialect of the model: from the arguments, else from the configuration.
-fn notation(known: &Known, config: &Config) -> PlanDialect {
-    let configured = || PlanDialect::named(config.model().notation?.as_str());
-    known.notation.or_else(configured).unwrap_or_default()
+fn dialect(known: &Known, config: &Config) -> PlanDialect {
+    let configured = || PlanDialect::named(config.model().dialect?.as_str());
+    known.dialect.or_else(configured).unwrap_or_default()
 }
 
 /// The parts that run a plan while the model is still writing it.
@@ -201,7 +201,7 @@ pub(crate) struct PlanRequirements<'a> {
     catalog: &'a Catalog,
     durations: Durations,
     known: &'a Known,
-    notation: PlanDialect,
+    dialect: PlanDialect,
     library: Library,
     policy: Policy,
     /// True if the plan may name tools that do not exist.
@@ -225,7 +225,7 @@ impl<'a> PlanRequirements<'a> {
             catalog: &toolbox.catalog,
             durations,
             known,
-            notation: notation(known, config),
+            dialect: dialect(known, config),
             library: Library::new(),
             policy: config.restrict(Policy::new()),
             inputs: Object::default(),
@@ -245,7 +245,7 @@ impl<'a> PlanRequirements<'a> {
             catalog: self.catalog,
             durations: self.durations.clone(),
             known: self.known,
-            notation: self.notation,
+            dialect: self.dialect,
             library: self.library.clone(),
             policy: self.policy.clone(),
             allows_unknown_tools: self.allows_unknown_tools,
@@ -288,7 +288,7 @@ impl<'a> PlanRequirements<'a> {
 
     fn settings(&self, arguments: &PlanningArguments) -> CreateSettings {
         let mut settings = CreateSettings::default();
-        settings.notation = self.notation;
+        settings.dialect = self.dialect;
         settings.tries = arguments.tries;
         settings.tool_tokens = arguments.tool_tokens;
         settings.allows_unknown_tools = self.allows_unknown_tools;
@@ -344,7 +344,7 @@ impl<'a> PlanRequirements<'a> {
             goal: &goal,
             ..self.task()
         };
-        let prompt = task.prompt(budget, budget, self.notation);
+        let prompt = task.prompt(budget, budget, self.dialect);
         key(&[&prompt.system, model, &prompt.text, &self.schemas()])
     }
 

@@ -97,7 +97,7 @@ pub(crate) struct Known {
     pub(super) now: Now,
     pub(super) memory: Option<Memory>,
     pub(super) state: Option<Value>,
-    pub(super) notation: Option<PlanDialect>,
+    pub(super) dialect: Option<PlanDialect>,
 }
 
 impl Known {
@@ -133,7 +133,7 @@ impl Known {
             now: now(&arguments.moment, config)?,
             memory,
             state,
-            notation: arguments.notation.map(PlanDialect::from),
+            dialect: arguments.notation.map(PlanDialect::from),
         })
     }
 }

@@ -82,8 +82,8 @@ fn provider(
     provider.base_url = base_url.map(str::to_owned);
     let place = settings.key.as_ref().filter(|_| is_known_provider);
     let key = match place {
-        Some(place) => Some(environment::read(place).map_err(|fault| {
-            CommandError::new(format!("there is no key for `{name}`: {fault}"))
+        Some(place) => Some(environment::read(place).map_err(|problem| {
+            CommandError::new(format!("there is no key for `{name}`: {problem}"))
                 .hint("look at `[model]` in your own planwright.toml")
         })?),
         None => providers::key_variable(of_provider(name)).and_then(environment::variable),

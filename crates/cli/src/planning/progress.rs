@@ -36,13 +36,13 @@ impl Waiting {
     }
 }
 
-/// Reports the result: repairs, faults, the reason why there is no plan.
+/// Reports the result: repairs, problems, the reason why there is no plan.
 pub(crate) fn tell(created: &PlanResponse, model: &str, printer: Printer) {
     attempts(&created.attempts, printer);
     end(created, model, printer);
 }
 
-/// Reports the repairs and the faults of the answers so far.
+/// Reports the repairs and the problems of the answers so far.
 pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
     let last = attempts.len();
     for (index, attempt) in attempts.iter().enumerate() {

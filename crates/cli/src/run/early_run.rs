@@ -45,7 +45,7 @@ pub(crate) struct EarlyRunState {
     journal: Option<Arc<dyn Journal>>,
     is_unfinished: bool,
     /// The reason why a valid plan cannot run.
-    fault: Option<CommandError>,
+    problem: Option<CommandError>,
 }
 
 impl EarlyRunStore<'_> {
@@ -55,9 +55,9 @@ impl EarlyRunStore<'_> {
     }
 
     /// Returns the reason why a valid plan did not run.
-    pub(crate) fn fault(&self, error: &JournalError) -> CommandError {
-        let fault = self.state().fault.take();
-        fault.unwrap_or_else(|| {
+    pub(crate) fn problem(&self, error: &JournalError) -> CommandError {
+        let problem = self.state().problem.take();
+        problem.unwrap_or_else(|| {
             CommandError::new(format!(
                 "the run was ended, since it cannot be stored: {error}"
             ))
@@ -137,11 +137,11 @@ impl EarlyRunStore<'_> {
 
     /// Checks that the external values of the plan are available.
     fn can_be_given(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
-        let Err(fault) = environment::get(&plan.checked, self.config) else {
+        let Err(problem) = environment::get(&plan.checked, self.config) else {
             return Ok(());
         };
-        let error = JournalError::new(fault.to_string());
-        self.state().fault = Some(fault);
+        let error = JournalError::new(problem.to_string());
+        self.state().problem = Some(problem);
         Err(error)
     }
 }

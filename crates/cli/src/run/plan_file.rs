@@ -27,7 +27,7 @@ pub(crate) fn parse_without_tools(
 ) -> Result<ParsedPlanText, CommandError> {
     let mut text = parse(arguments)?;
     if let Some(plan) = &text.result.plan {
-        text.result.diagnostics.extend(faults(plan));
+        text.result.diagnostics.extend(problems(plan));
     }
     Ok(text)
 }
@@ -196,9 +196,9 @@ pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), Comma
     Ok(())
 }
 
-/// Finds the faults of a plan that do not depend on tools and inputs: references to missing steps, cycles, names that
+/// Finds the problems of a plan that do not depend on tools and inputs: references to missing steps, cycles, names that
 /// are used twice or out of scope.
-fn faults(plan: &Plan) -> Diagnostics {
+fn problems(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
     let of_the_plan_alone = |diagnostic: &Diagnostic| {

@@ -52,7 +52,7 @@ struct PlanParts {
 }
 
 impl PlanParts {
-    /// Reads a plan; `None` if it has faults, which are shown.
+    /// Reads a plan; `None` if it has problems, which are shown.
     fn read(
         path: &Path,
         arguments: &DiffArguments,

@@ -56,7 +56,7 @@ pub(crate) async fn serve(
     let keeper = settings
         .store
         .clone()
-        .and_then(|store| Keeper::new(store, &config, settings.recall_for, printer));
+        .and_then(|store| RetentionTask::new(store, &config, settings.recall_for, printer));
     let retention = keeper.map(|keeper| tokio::spawn(keeper.run()));
     let store = settings.store.clone().filter(|_| arguments.ui);
     match arguments.listen {
@@ -255,7 +255,7 @@ const PERIOD: Duration = Duration::from_mins(1);
 
 /// The retention of runs in a store.
 #[derive(Clone, Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct RetentionTask {
     store: Store,
     keep: Option<Duration>,
     most: Option<u64>,
@@ -264,7 +264,7 @@ pub(crate) struct Keeper {
     printer: Printer,
 }
 
-impl Keeper {
+impl RetentionTask {
     /// Returns the retention that `config` sets for `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
     /// neither their age nor the size of the store. Runs are deleted only if a person has configured it.
     pub(crate) fn new(

@@ -114,11 +114,14 @@ fn read(origin: Origin, path: &Path) -> Result<Option<ConfigSource>, CommandErro
     let name = path.display().to_string();
     ConfigSource::read(origin, &name, &text)
         .map(Some)
-        .map_err(|faults| {
+        .map_err(|problems| {
             let mut error = CommandError::new(format!("`{name}` cannot be used"));
-            for fault in faults {
-                let line = fault.line;
-                error = error.hint(format!("line {line}: {}; {}", fault.message, fault.help));
+            for problem in problems {
+                let line = problem.line;
+                error = error.hint(format!(
+                    "line {line}: {}; {}",
+                    problem.message, problem.help
+                ));
             }
             error
         })

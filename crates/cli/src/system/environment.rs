@@ -84,7 +84,7 @@ pub(crate) fn of_user() -> Tokens {
 /// Reads all external values of the plan. Reports all that are missing at once, before anything is called.
 pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, CommandError> {
     let mut found = SecretValues::new();
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for (what, name) in plan.outside() {
         let text = config
             .place_of(what, &name)
@@ -92,14 +92,14 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
             .and_then(|place| read(&place));
         match text {
             Ok(text) => found = found.with(what, name, text),
-            Err(fault) => faults.push(format!("`{what}.{name}`: {fault}")),
+            Err(problem) => problems.push(format!("`{what}.{name}`: {problem}")),
         }
     }
-    if faults.is_empty() {
+    if problems.is_empty() {
         return Ok(found);
     }
     let error = CommandError::new("external values of the plan are missing");
-    Err(faults.into_iter().fold(error, CommandError::hint))
+    Err(problems.into_iter().fold(error, CommandError::hint))
 }
 
 /// Reads the external values that plans may use, as far as they exist, for a plan that is not written yet.

@@ -287,10 +287,10 @@ fn add(added: &AddServerArguments, printer: Printer) -> Result<Exit, CommandErro
         }
     };
     let file = path.display();
-    let fault = |fault: edit::EditFault| {
-        CommandError::new(format!("`{file}`: {}", fault.message)).hint(fault.help)
+    let problem = |problem: edit::EditError| {
+        CommandError::new(format!("`{file}`: {}", problem.message)).hint(problem.help)
     };
-    let changed = edit::with_server(&text, &added.name, entry(added)?).map_err(fault)?;
+    let changed = edit::with_server(&text, &added.name, entry(added)?).map_err(problem)?;
     // An entry that no command could use is not written.
     read(&path, &changed)?;
     text_file::replace(&changed, &path)?;

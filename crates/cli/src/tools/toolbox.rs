@@ -44,7 +44,7 @@ pub(crate) struct Toolbox {
     extracts: bool,
     extraction: Option<Extraction>,
     /// The reason why no model extracts data.
-    extraction_fault: Option<CommandError>,
+    extraction_problem: Option<CommandError>,
 }
 
 /// The owner of the `mcp.json` of the servers.
@@ -155,7 +155,7 @@ impl Toolbox {
         };
         match model::open(&arguments, config) {
             Ok(model) => self.add_extraction(model),
-            Err(error) => self.extraction_fault = Some(error),
+            Err(error) => self.extraction_problem = Some(error),
         }
     }
 
@@ -270,7 +270,7 @@ impl Toolbox {
             file: FileOrigin::default(),
             extracts: false,
             extraction: None,
-            extraction_fault: None,
+            extraction_problem: None,
         }
     }
 
@@ -290,7 +290,7 @@ impl Toolbox {
         if !diagnostics.iter().any(|one| one.code == Code::UnknownTool) {
             return notes;
         }
-        if let Some(error) = &self.extraction_fault {
+        if let Some(error) = &self.extraction_problem {
             notes.push(format!("note: data extraction is disabled: {error}"));
             notes.extend(error.hints().iter().map(|hint| format!("  hint: {hint}")));
         }
@@ -354,10 +354,10 @@ impl Toolbox {
         let file = path.display();
         let script = Value::from_json(&text)
             .map_err(|error| CommandError::new(format!("`{file}` is not JSON: {error}")))?;
-        let simulated = Simulated::from_script(&script).map_err(|faults| {
+        let simulated = Simulated::from_script(&script).map_err(|problems| {
             let mut error = CommandError::new(format!("`{file}` is not a file of simulated tools"));
-            for fault in faults {
-                error = error.hint(fault.to_string());
+            for problem in problems {
+                error = error.hint(problem.to_string());
             }
             error.hint("write it as {\"tools\": {NAME: {\"returns\": VALUE}}}")
         })?;

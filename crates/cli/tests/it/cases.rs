@@ -32,15 +32,15 @@ fn cases() {
         assert!(!cases.is_empty(), "{} has no cases", file.display());
         for case in cases {
             count += 1;
-            for fault in check(&case) {
-                failures.push(format!("{} / {}: {fault}", name(file), case["name"]));
+            for problem in check(&case) {
+                failures.push(format!("{} / {}: {problem}", name(file), case["name"]));
             }
         }
     }
     assert!(count > 0, "there are no cases");
     assert!(
         failures.is_empty(),
-        "{} faults:\n{}",
+        "{} problems:\n{}",
         failures.len(),
         failures.join("\n")
     );
@@ -102,12 +102,12 @@ fn check(case: &Value) -> Vec<String> {
     let Ok(report) = serde_json::from_str::<Value>(&text) else {
         return vec![format!("no report: {text}{log}")];
     };
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for (key, expected) in case["expect"].as_object().unwrap() {
         match key.as_str() {
             "exit" => {
                 if output.status.code().map(i64::from) != expected.as_i64() {
-                    faults.push(format!(
+                    problems.push(format!(
                         "exit {:?}, expected {expected}",
                         output.status.code()
                     ));
@@ -117,23 +117,23 @@ fn check(case: &Value) -> Vec<String> {
                 for part in expected.as_array().unwrap() {
                     let part = part.as_str().unwrap();
                     if !text.contains(part) && !log.contains(part) {
-                        faults.push(format!("`{part}` is named nowhere"));
+                        problems.push(format!("`{part}` is named nowhere"));
                     }
                 }
             }
-            "calls" => calls(&report, expected, &mut faults),
-            "steps" => steps(&report, expected, &mut faults),
-            _ => contains(&report[key], expected, key, &mut faults),
+            "calls" => calls(&report, expected, &mut problems),
+            "steps" => steps(&report, expected, &mut problems),
+            _ => contains(&report[key], expected, key, &mut problems),
         }
     }
-    if !faults.is_empty() {
-        faults.push(format!("talk: {log}"));
-        faults.push(format!("diagnostics: {}", report["diagnostics"]));
+    if !problems.is_empty() {
+        problems.push(format!("talk: {log}"));
+        problems.push(format!("diagnostics: {}", report["diagnostics"]));
     }
-    faults
+    problems
 }
 
-fn calls(report: &Value, expected: &Value, faults: &mut Vec<String>) {
+fn calls(report: &Value, expected: &Value, problems: &mut Vec<String>) {
     let mut made: Vec<String> = report["calls"]
         .as_array()
         .unwrap()
@@ -149,11 +149,11 @@ fn calls(report: &Value, expected: &Value, faults: &mut Vec<String>) {
     made.sort();
     wanted.sort();
     if made != wanted {
-        faults.push(format!("calls {made:?}, expected {wanted:?}"));
+        problems.push(format!("calls {made:?}, expected {wanted:?}"));
     }
 }
 
-fn steps(report: &Value, expected: &Value, faults: &mut Vec<String>) {
+fn steps(report: &Value, expected: &Value, problems: &mut Vec<String>) {
     for (id, wanted) in expected.as_object().unwrap() {
         let step = report["steps"]
             .as_array()
@@ -161,25 +161,25 @@ fn steps(report: &Value, expected: &Value, faults: &mut Vec<String>) {
             .iter()
             .find(|step| step["id"] == json!(id));
         match step {
-            Some(step) => contains(step, wanted, id, faults),
-            None => faults.push(format!("no step `{id}`")),
+            Some(step) => contains(step, wanted, id, problems),
+            None => problems.push(format!("no step `{id}`")),
         }
     }
 }
 
-/// Adds a fault for each part of `wanted` that `value` lacks.
-fn contains(value: &Value, wanted: &Value, at: &str, faults: &mut Vec<String>) {
+/// Adds a problem for each part of `wanted` that `value` lacks.
+fn contains(value: &Value, wanted: &Value, at: &str, problems: &mut Vec<String>) {
     match (value, wanted) {
         (Value::Object(fields), Value::Object(wanted)) if !wanted.is_empty() => {
             for (key, wanted) in wanted {
                 let at = format!("{at}.{key}");
                 match fields.get(key) {
-                    Some(value) => contains(value, wanted, &at, faults),
-                    None => faults.push(format!("{at} is missing, expected {wanted}")),
+                    Some(value) => contains(value, wanted, &at, problems),
+                    None => problems.push(format!("{at} is missing, expected {wanted}")),
                 }
             }
         }
         _ if value == wanted => {}
-        _ => faults.push(format!("{at} is {value}, expected {wanted}")),
+        _ => problems.push(format!("{at} is {value}, expected {wanted}")),
     }
 }

@@ -18,11 +18,11 @@ const USUAL_DIALECT: &str = "native";
 
 #[test]
 fn examples_do_what_their_page_says() {
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for code in Code::ALL {
         let page = fs::read_to_string(page(code.as_str())).unwrap();
         let examples = Examples::of(&page);
-        let mut blame = |fault: String| faults.push(format!("{code}: {fault}"));
+        let mut blame = |problem: String| problems.push(format!("{code}: {problem}"));
         if !page.starts_with(&format!("# {code}: {}\n", code.title())) {
             blame(format!("the heading is not `# {code}: {}`", code.title()));
         }
@@ -42,7 +42,7 @@ fn examples_do_what_their_page_says() {
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

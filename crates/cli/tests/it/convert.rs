@@ -95,7 +95,7 @@ fn losses_are_reported_where_they_were_written() {
 }
 
 #[test]
-fn a_plan_with_faults_is_not_converted() {
+fn a_plan_with_errors_is_not_converted() {
     let folder =
         folder(r#"{"steps": [{"id": "a", "tool": "t", "arguments": {"x": "see $ref:a"}}]}"#);
     let output = convert(folder.path(), &["--to", "native"]);

@@ -131,7 +131,7 @@ fn must_agree(findings: &Diagnostics, summary: &RunSummary) -> bool {
 async fn a_converted_plan_does_the_same() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for file in fs::read_dir(folder).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         let cases: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
@@ -160,7 +160,7 @@ async fn a_converted_plan_does_the_same() {
                     // Parameters may be marked as sharable, or not.
                     let Some(after) = case.outcome(plan.unwrap()).await else {
                         if target.name() != "concierge" {
-                            faults.push(format!("{} in {} is refused", case.name, target.name()));
+                            errors.push(format!("{} in {} is refused", case.name, target.name()));
                         }
                         continue;
                     };
@@ -168,7 +168,7 @@ async fn a_converted_plan_does_the_same() {
                         *compared.entry(target.name()).or_default() += 1;
                         let (before, after) = (steps(&before), steps(&after));
                         if before != after {
-                            faults.push(format!(
+                            errors.push(format!(
                                 "{} in {}: {before:?}, {after:?}\n{printed}",
                                 case.name,
                                 target.name()
@@ -180,10 +180,10 @@ async fn a_converted_plan_does_the_same() {
         }
     }
     assert!(
-        faults.is_empty(),
-        "{} faults:\n{}",
-        faults.len(),
-        faults.join("\n")
+        errors.is_empty(),
+        "{} errors:\n{}",
+        errors.len(),
+        errors.join("\n")
     );
     for (name, least) in AT_LEAST {
         let count = compared.get(name).copied().unwrap_or(0);

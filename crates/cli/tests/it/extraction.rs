@@ -134,8 +134,8 @@ fn an_answer_that_does_not_fit_is_asked_for_once_more() {
     assert_eq!(asked.len(), 2);
     let messages = asked[1].body["messages"].as_array().unwrap();
     assert_eq!(messages[2]["content"], r#"{"sum": "twelve"}"#);
-    let faults = messages[3]["content"].as_str().unwrap();
-    assert!(faults.contains("at /sum"), "{faults}");
+    let problems = messages[3]["content"].as_str().unwrap();
+    assert!(problems.contains("at /sum"), "{problems}");
 }
 
 #[test]

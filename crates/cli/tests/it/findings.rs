@@ -15,14 +15,14 @@ use crate::inspect::{Inspection, Subject};
 const MAX_MESSAGE: usize = 300;
 
 #[test]
-fn every_fault_is_found_and_reported() {
-    let mut faults = Vec::new();
+fn every_problem_is_found_and_reported() {
+    let mut problems = Vec::new();
     for file in cases() {
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let (code, _) = stem.split_once('-').unwrap();
         let subject = subject(&fs::read_to_string(&file).unwrap(), stem);
         let inspection = subject.inspect();
-        let mut blame = |fault: String| faults.push(format!("{stem}: {fault}"));
+        let mut blame = |problem: String| problems.push(format!("{stem}: {problem}"));
         if !inspection
             .codes()
             .iter()
@@ -42,10 +42,10 @@ fn every_fault_is_found_and_reported() {
         assert_golden(&file, &shown.join("\n"));
     }
     assert!(
-        faults.is_empty(),
-        "{} faults:\n{}",
-        faults.len(),
-        faults.join("\n")
+        problems.is_empty(),
+        "{} problems:\n{}",
+        problems.len(),
+        problems.join("\n")
     );
 }
 

@@ -34,17 +34,17 @@ fn pages_show_what_happens() {
     let mut pages: Vec<PathBuf> = FOLDERS.iter().flat_map(|folder| pages_in(folder)).collect();
     assert!(!pages.is_empty(), "there are no pages");
     pages.push(project_file(README));
-    let faults: Vec<String> = std::thread::scope(|scope| {
+    let problems: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = pages
             .iter()
-            .map(|page| scope.spawn(|| faults_of(page)))
+            .map(|page| scope.spawn(|| problems_of(page)))
             .collect();
         threads
             .into_iter()
             .flat_map(|thread| thread.join().expect("a page can be read"))
             .collect()
     });
-    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n\n"));
 }
 
 fn pages_in(folder: &str) -> Vec<PathBuf> {
@@ -57,12 +57,12 @@ fn pages_in(folder: &str) -> Vec<PathBuf> {
     pages
 }
 
-/// Returns the faults of a page: parts that do not match the output of the program.
-fn faults_of(page: &Path) -> Vec<String> {
+/// Returns the problems of a page: parts that do not match the output of the program.
+fn problems_of(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let name = page.file_name().unwrap().to_string_lossy();
     let mut session = Session::beside(page);
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for Block {
         words,
         content,
@@ -78,11 +78,11 @@ fn faults_of(page: &Path) -> Vec<String> {
             ["toml" | "rust" | "rust,no_run"] => Ok(()),
             _ => Err(format!("no page has a block {words:?}")),
         };
-        if let Err(fault) = found {
-            faults.push(format!("{name}:{line}: {fault}"));
+        if let Err(problem) = found {
+            problems.push(format!("{name}:{line}: {problem}"));
         }
     }
-    faults
+    problems
 }
 
 fn json(text: &str) -> Result<(), String> {

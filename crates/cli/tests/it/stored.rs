@@ -189,7 +189,7 @@ fn missing_plans_are_reported() {
 }
 
 #[test]
-fn a_plan_with_faults_is_not_saved() {
+fn a_plan_with_problems_is_not_saved() {
     let folder = folder();
     let path = folder.path();
     for bad in [

@@ -255,7 +255,7 @@ impl DigestWriter {
             Idempotency::AsTool => 0,
             Idempotency::Idempotent => 1,
         });
-        self.tag(match step.company {
+        self.tag(match step.concurrency {
             Concurrency::Any => 0,
             Concurrency::Alone => 1,
         });

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::dependencies::{OverlappingWriters, slot_keys};
 use super::initial_types::InitialTypes;
 use super::resolved_plan::ResolvedPlan;
-use crate::expression::typing::{TypeFault, form_type};
+use crate::expression::typing::{TypeError, form_type};
 use crate::plan::{
     Action, ForEach, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind,
     Source, Targets,
@@ -135,19 +135,19 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns the mistakes in the expressions of a reference. Its type is cached for the passes that follow.
-    pub(super) fn expression_faults(
+    pub(super) fn expression_problems(
         &self,
         reference: &Reference,
         step: Option<u32>,
-    ) -> Vec<TypeFault> {
-        let mut faults = Vec::new();
+    ) -> Vec<TypeError> {
+        let mut problems = Vec::new();
         let look_up = |source: &Source, path: &[Segment]| self.look_up(source, path, step);
-        let shape = form_type(&reference.form, &look_up, Some(&mut faults));
+        let shape = form_type(&reference.form, &look_up, Some(&mut problems));
         // No other step is being inferred here, so the type is complete.
         self.expressions
             .borrow_mut()
             .insert(std::ptr::from_ref(reference), shape);
-        faults
+        problems
     }
 
     fn look_up(&self, source: &Source, path: &[Segment], step: Option<u32>) -> PathLookup {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::{Code, FlowHop, FlowWay, TextEdit};
+use super::{Code, FlowHop, FlowPath, TextEdit};
 use crate::{Place, Sources, Span};
 
 /// A diagnostic: a problem of a plan, with its place and a hint.
@@ -29,7 +29,7 @@ pub struct Diagnostic {
     /// The way of the value that the diagnostic is about, one place after the other. Empty except for
     /// violations of the flow policy.
     #[serde(skip_serializing_if = "<[FlowHop]>::is_empty")]
-    pub way: FlowWay,
+    pub way: FlowPath,
     /// The likely correction, as a change of the plan's value. It may change what the plan does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
@@ -119,7 +119,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
-            way: FlowWay::default(),
+            way: FlowPath::default(),
             fix: None,
             fixes: Arc::default(),
             source: None,
@@ -283,7 +283,7 @@ impl Diagnostics {
     }
 
     /// Returns true if the list contains an error or a warning.
-    pub fn has_faults(&self) -> bool {
+    pub fn has_problems(&self) -> bool {
         !self.0.iter().all(Diagnostic::is_note)
     }
 

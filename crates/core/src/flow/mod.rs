@@ -27,8 +27,8 @@ pub use policy::{
     FlowPattern, FlowPatternError, FlowPolicy, FlowRule, Guard, OnViolation, PlannerLabel,
 };
 pub use report::{
-    Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowReport, FlowSources,
-    FlowVerdict, FlowWay, Integrity, ValueLabels,
+    Confidentiality, FlowEdge, FlowHop, FlowOrigin, FlowParameter, FlowPath, FlowReport,
+    FlowSources, FlowVerdict, Integrity, ValueLabels,
 };
 
 #[cfg(test)]

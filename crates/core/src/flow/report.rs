@@ -12,11 +12,11 @@ use serde::{Serialize, Serializer};
 use super::analysis::StepLabels;
 use super::graph::Flags;
 use super::labels::is_position;
-use super::traces::{ShownTraces, Traces, WayEnd};
+use super::traces::{PathEnd, ShownTraces, Traces};
 use super::{OnViolation, PlannerLabel};
 use crate::{Code, Diagnostics, ToolName, Value};
 
-pub use crate::diagnostic::{FlowHop, FlowWay};
+pub use crate::diagnostic::{FlowHop, FlowPath};
 
 /// The integrity of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -113,7 +113,7 @@ impl FlowParameter {
     }
 
     /// Returns the way of the violating value, from its source to the parameter.
-    pub fn way(&self) -> &FlowWay {
+    pub fn way(&self) -> &FlowPath {
         &self.shown().way
     }
 
@@ -132,8 +132,8 @@ impl FlowParameter {
     }
 
     /// Returns the end of the way of a violation.
-    pub(super) fn end_of_way(&self, code: Code) -> WayEnd {
-        WayEnd {
+    pub(super) fn end_of_way(&self, code: Code) -> PathEnd {
+        PathEnd {
             code,
             step: Arc::clone(&self.step),
             tool: Arc::clone(self.tool.text()),
@@ -428,7 +428,7 @@ impl FlowReport {
                 text,
             };
             parameter.code = Some(code);
-            let way = FlowWay::from(vec![
+            let way = FlowPath::from(vec![
                 hop(format!(
                     "the server states that the result of `{path}` is {label}"
                 )),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
-use super::report::{Confidentiality, FlowOrigin, FlowParameter, FlowWay, Integrity};
+use super::report::{Confidentiality, FlowOrigin, FlowParameter, FlowPath, Integrity};
 use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ParameterWords, ShownTraces, Traces};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
@@ -147,7 +147,7 @@ impl ReportBuilder<'_> {
         parameter: &FlowParameter,
         violation: LabelViolation,
         origins: &[FlowOrigin],
-        way: &FlowWay,
+        way: &FlowPath,
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::graph::{Flag, GraphSearch, LabelGraph, LabelOrigin, NodeId, Passage};
-use super::report::{FlowHop, FlowOrigin, FlowSources, FlowWay};
+use super::report::{FlowHop, FlowOrigin, FlowPath, FlowSources};
 use crate::plan::reference::shortened;
 use crate::{Code, Place, Sources};
 
@@ -137,18 +137,18 @@ struct SourcesOfParameter {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownTraces {
     pub(super) origins: Vec<FlowOrigin>,
-    pub(super) way: FlowWay,
+    pub(super) way: FlowPath,
 }
 
 /// The parameter at the end of the way of a violation.
-pub(super) struct WayEnd {
+pub(super) struct PathEnd {
     pub(super) code: Code,
     pub(super) step: Arc<str>,
     pub(super) tool: Arc<str>,
     pub(super) parameter: Arc<str>,
 }
 
-impl WayEnd {
+impl PathEnd {
     /// Words the last hop.
     fn text(&self) -> String {
         let Self { step, tool, .. } = self;
@@ -215,7 +215,7 @@ impl Traces {
 
     /// Returns the origins and the way of the violating value; without a violation, the origins of the value.
     /// `end` words the last hop.
-    pub(super) fn shown(&self, end: impl FnOnce(Code) -> WayEnd) -> &ShownTraces {
+    pub(super) fn shown(&self, end: impl FnOnce(Code) -> PathEnd) -> &ShownTraces {
         self.shown.get_or_init(|| {
             Box::new(match self.violation {
                 Some(violation) => self.of_violation(violation, end(violation.code)),
@@ -224,19 +224,19 @@ impl Traces {
                         FlowSources::Listed(sources) => sources.to_vec(),
                         FlowSources::TooMany => self.origins(self.label, None),
                     },
-                    way: FlowWay::default(),
+                    way: FlowPath::default(),
                 },
             })
         })
     }
 
     /// Returns the origins and the way of a violation, which ends with `end`.
-    pub(super) fn of_violation(&self, violation: LabelViolation, end: WayEnd) -> ShownTraces {
+    pub(super) fn of_violation(&self, violation: LabelViolation, end: PathEnd) -> ShownTraces {
         let LabelViolation { node, flag, .. } = violation;
         let (graph, text, place) = (Arc::clone(&self.graph), self.text, self.place);
         ShownTraces {
             origins: self.origins(node, Some(flag)),
-            way: FlowWay::searched(move || {
+            way: FlowPath::searched(move || {
                 let mut way = graph.way(node, flag);
                 way.push(FlowHop {
                     place: graph.pointer(text, place),

@@ -44,7 +44,7 @@ pub struct Step {
     /// The idempotency of the call.
     pub idempotency: Idempotency,
     /// The concurrency of the step with other calls.
-    pub company: Concurrency,
+    pub concurrency: Concurrency,
     /// The instance that the step runs for; `None` means all instances.
     pub instance: Option<Arc<str>>,
     /// The author's reason for the step.
@@ -198,7 +198,7 @@ impl Step {
             timeout: None,
             approval: Approval::AsTool,
             idempotency: Idempotency::AsTool,
-            company: Concurrency::Any,
+            concurrency: Concurrency::Any,
             instance: None,
             note: None,
         }

@@ -11,7 +11,7 @@ use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::lookup::part_type;
 use super::secret::SecretParts;
 use super::type_reader::InferredType;
-use super::{SchemaFault, Type, fast_accept, fault, format, type_reader};
+use super::{SchemaViolation, Type, fast_accept, format, type_reader, violation};
 use crate::Value;
 use crate::expression::PatternBudget;
 use crate::plan::Node;
@@ -130,37 +130,39 @@ impl Schema {
     }
 
     /// Returns every way in which `value` does not fit; empty for a malformed schema. Does not copy `value`. If
-    /// validation exceeds its budget, that is the only fault.
-    pub fn validate(&self, value: &Value) -> Vec<SchemaFault> {
+    /// validation exceeds its budget, that is the only violation.
+    pub fn validate(&self, value: &Value) -> Vec<SchemaViolation> {
         // Most values are simple, and this spares compiling the validator.
         if self.definitely_accepts(value) {
             return Vec::new();
         }
         // A malformed schema is reported once, not for each value.
         self.compiled()
-            .map(|compiled| self.faults(compiled, value))
+            .map(|compiled| self.violations(compiled, value))
             .unwrap_or_default()
     }
 
     /// Returns every way in which `value`, which a person or a model wrote, does not fit. In addition to
     /// [`Self::validate`], texts must have the declared [formats](format::CHECKED).
-    pub(crate) fn validate_literal(&self, value: &Value) -> Vec<SchemaFault> {
+    pub(crate) fn validate_literal(&self, value: &Value) -> Vec<SchemaViolation> {
         let with_formats = self.0.with_formats.get_or_init(|| {
             let declares = format::declares(&self.0.text);
             declares.then(|| compile(&self.0.text, true).ok()).flatten()
         });
         match with_formats {
-            Some(compiled) => self.faults(compiled, value),
+            Some(compiled) => self.violations(compiled, value),
             None => self.validate(value),
         }
     }
 
-    fn faults(&self, compiled: &CompiledSchema, value: &Value) -> Vec<SchemaFault> {
+    fn violations(&self, compiled: &CompiledSchema, value: &Value) -> Vec<SchemaViolation> {
         let secrets = || SecretParts::of(&self.0.text, value);
         match compiled.accepts(value) {
             Some(true) => Vec::new(),
-            Some(false) => fault::faults(&compiled.validator, value, compiled.cost, &secrets()),
-            None => vec![fault::too_long(value, &secrets())],
+            Some(false) => {
+                violation::violations(&compiled.validator, value, compiled.cost, &secrets())
+            }
+            None => vec![violation::too_long(value, &secrets())],
         }
     }
 
@@ -239,7 +241,7 @@ fn compile(text: &Value, checks_formats: bool) -> Result<CompiledSchema, String>
         // Only patterns with look-around need the backtracking engine, so it is the second choice.
         .or_else(|_| options.with_pattern_options(bounded).build(&schema))
         .map(|validator| CompiledSchema { validator, cost })
-        .map_err(|error| fault::malformed(&error))
+        .map_err(|error| violation::malformed(&error))
 }
 
 /// Spends the cost of the patterns in `text` from `budget`.

@@ -144,13 +144,15 @@ mod tests {
         let schema =
             serde_json::json!({"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]});
         let schema = Schema::from_value(Value::from(schema));
-        let faults = |value: Value| {
-            let faults = schema.validate_literal(&value).into_iter();
-            faults.map(|fault| fault.message).collect::<Vec<_>>()
+        let violations = |value: Value| {
+            let violations = schema.validate_literal(&value).into_iter();
+            violations
+                .map(|violation| violation.message)
+                .collect::<Vec<_>>()
         };
-        assert_eq!(faults(Value::Null), [""; 0]);
-        assert_eq!(faults(Value::text("2026-01-01")), [""; 0]);
+        assert_eq!(violations(Value::Null), [""; 0]);
+        assert_eq!(violations(Value::text("2026-01-01")), [""; 0]);
         let message = "`\"soon\"` does not have the format `date`";
-        assert_eq!(faults(Value::text("soon")), [message]);
+        assert_eq!(violations(Value::text("soon")), [message]);
     }
 }

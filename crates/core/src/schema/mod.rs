@@ -7,7 +7,6 @@ mod display;
 mod document;
 mod equality;
 mod fast_accept;
-mod fault;
 mod format;
 mod instance;
 mod lookup;
@@ -15,15 +14,16 @@ mod secret;
 mod template;
 mod type_reader;
 mod types;
+mod violation;
 
 pub(crate) use display::shown;
 pub use document::Schema;
-pub use fault::{FaultKind, SchemaFault};
 pub use lookup::{KnownFields, PathLookup};
 pub use secret::{PartPath, declares_secrets, is_secret, part_at, replace_parts, secret_parts};
 pub(crate) use template::TemplateValue;
 pub(crate) use type_reader::resolve_pointer;
 pub use types::{Additional, Compatibility, ListType, ObjectType, Property, Type};
+pub use violation::{SchemaViolation, SchemaViolationKind};
 
 #[cfg(test)]
 mod tests;

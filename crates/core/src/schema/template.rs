@@ -1,8 +1,8 @@
-//! Template values: constants with placeholders for references, and faults that no replacement can avoid.
+//! Template values: constants with placeholders for references, and violations that no replacement can avoid.
 
 use std::collections::HashMap;
 
-use super::{FaultKind, SchemaFault};
+use super::{SchemaViolation, SchemaViolationKind};
 use crate::plan::{Node, NodeKind};
 use crate::{Hashing, Object, PointerSegment, Value};
 
@@ -78,12 +78,12 @@ impl TemplateValue {
         }
     }
 
-    /// Returns true if the fault remains whatever replaces the placeholders.
-    pub(crate) fn is_certain(&self, fault: &SchemaFault) -> bool {
-        let in_placeholder = self.placeholders.covers(&fault.path);
-        let around_placeholder =
-            fault.kind == FaultKind::Wrong && self.placeholders.touches(&fault.path);
-        let decided_by = fault.decided_by.as_ref();
+    /// Returns true if the violation remains whatever replaces the placeholders.
+    pub(crate) fn is_certain(&self, violation: &SchemaViolation) -> bool {
+        let in_placeholder = self.placeholders.covers(&violation.path);
+        let around_placeholder = violation.kind == SchemaViolationKind::Wrong
+            && self.placeholders.touches(&violation.path);
+        let decided_by = violation.decided_by.as_ref();
         let depends = decided_by.is_some_and(|decided| self.placeholders.touches(decided));
         !(in_placeholder || around_placeholder || depends)
     }

@@ -25,7 +25,7 @@ pub(super) struct JsonReader<'a> {
     pub(super) outer_depth: usize,
     pub(super) diagnostics: Diagnostics,
     pub(super) suppressed: usize,
-    /// True if a structural fault was found: the value is discarded then.
+    /// True if a structural error was found: the value is discarded then.
     pub(super) is_broken: bool,
     /// The notations of other languages that were read.
     pub(super) leniencies: Leniencies,
@@ -144,7 +144,7 @@ impl<'a> JsonReader<'a> {
         let mut next = Expected::Value;
         let mut root_segment = Some(segment);
         loop {
-            // Faults between values belong to the innermost open container.
+            // Errors between values belong to the innermost open container.
             let holder = stack.last().map_or(parent, |open| open.place);
             self.skip_blanks(holder)?;
             let finished = match next {

@@ -1,4 +1,4 @@
-//! A JSON reader that gives every value its place in the text and reports all faults at once.
+//! A JSON reader that gives every value its place in the text and reports all errors at once.
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 

@@ -16,8 +16,8 @@ use super::{
 /// Reads a JSON text called `name`, whose places are numbered from `base` on.
 ///
 /// Beyond RFC 8259 it accepts comments (`//` and `/* */`), trailing commas, and a byte order mark; and, with a note, texts
-/// in single quotes, keys without quotes, `True`, `False` and `None`, comments after `#`. Faults inside of a value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
-/// that a dialect can add its own diagnostics; structural faults do not. In both cases the diagnostics hold errors,
+/// in single quotes, keys without quotes, `True`, `False` and `None`, comments after `#`. Problems inside of a value (a duplicate key, an unknown escape, a number that does not fit into 64 bits) leave the document readable, so
+/// that a dialect can add its own diagnostics; structural problems do not. In both cases the diagnostics hold errors,
 /// and the result must not be run.
 pub fn read(
     text: impl AsRef<[u8]>,

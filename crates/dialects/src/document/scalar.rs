@@ -1,4 +1,4 @@
-//! Keys, texts, numbers and literals, each with its own faults; and the offsets of the decoded characters of a text.
+//! Keys, texts, numbers and literals, each with its own problems; and the offsets of the decoded characters of a text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -95,20 +95,20 @@ impl JsonReader<'_> {
 
     fn quoted(&mut self, place: Place, mark: u8) -> Result<Arc<str>, Unrecoverable> {
         let start = self.at;
-        let mut faults = Vec::new();
+        let mut problems = Vec::new();
         let mut controls = Vec::new();
-        let string_literal = read(self.text, start + 1, mark, &mut |fault| {
+        let string_literal = read(self.text, start + 1, mark, &mut |problem| {
             // One diagnostic is enough: a page of prose has hundreds of unescaped line breaks.
-            if is_allowed_break(&fault, self.syntax) {
+            if is_allowed_break(&problem, self.syntax) {
                 return;
             }
-            if let StringFault::Control(at, character) = fault {
+            if let StringError::Control(at, character) = problem {
                 controls.push(TextEdit::new(at..at + 1, escape_of(character)));
                 if controls.len() > 1 {
                     return;
                 }
             }
-            faults.push(fault);
+            problems.push(problem);
         });
         let text: Arc<str> = string_literal.text.into();
         self.at = string_literal.end;
@@ -119,8 +119,8 @@ impl JsonReader<'_> {
             return Err(Unrecoverable);
         }
         if mark != b'"' && self.is_lenient() {
-            // A text with faults may be meant otherwise than it is read.
-            let written = if faults.is_empty() {
+            // A text with problems may be meant otherwise than it is read.
+            let written = if problems.is_empty() {
                 json(&text)
             } else {
                 self.text[start..self.at].to_owned()
@@ -136,8 +136,8 @@ impl JsonReader<'_> {
             let message = "a text stands in single quotes".to_owned();
             self.report_structure(place, start, self.at, message, "use double quotes");
         }
-        for fault in faults {
-            self.report_string_fault(place, &fault, &controls);
+        for problem in problems {
+            self.report_string_problem(place, &problem, &controls);
         }
         Ok(text)
     }
@@ -221,7 +221,7 @@ impl JsonReader<'_> {
     }
 
     /// Reports a word of a text in lines that is not a value, and reads it as what it probably stands for, so that no other
-    /// fault is reported for it.
+    /// problem is reported for it.
     fn bare_word(&mut self, place: Place, start: usize, word: &str) -> ItemKind {
         let rest = &self.text[self.at..];
         let is_formatted = matches!(word, "f" | "F") && rest.starts_with(['"', '\'']);
@@ -311,9 +311,9 @@ fn references_of_format(text: &str) -> String {
     references
 }
 
-/// Returns true if `fault` is a line break or a tab that a text in lines may hold.
-fn is_allowed_break(fault: &StringFault, syntax: Syntax) -> bool {
-    syntax == Syntax::Lines && matches!(fault, StringFault::Control(_, '\n' | '\r' | '\t'))
+/// Returns true if `problem` is a line break or a tab that a text in lines may hold.
+fn is_allowed_break(problem: &StringError, syntax: Syntax) -> bool {
+    syntax == Syntax::Lines && matches!(problem, StringError::Control(_, '\n' | '\r' | '\t'))
 }
 
 /// The escape that stands for a control character in JSON.
@@ -382,8 +382,8 @@ pub(super) struct StringLiteral<'a> {
     pub(super) closed: bool,
 }
 
-/// A fault in a quoted text, with its bytes.
-pub(super) enum StringFault {
+/// A problem in a quoted text, with its bytes.
+pub(super) enum StringError {
     /// A control character that was not escaped.
     Control(usize, char),
     /// An escape that does not exist, from its backslash to its end.
@@ -394,12 +394,12 @@ pub(super) enum StringFault {
 
 /// Reads the quoted text that begins at byte `start` of `text`, after the opening `quote`.
 ///
-/// Each fault goes to `report` and is replaced by the obvious character, so that reading can continue.
+/// Each problem goes to `report` and is replaced by the obvious character, so that reading can continue.
 pub(super) fn read<'a>(
     text: &'a str,
     start: usize,
     quote: u8,
-    report: &mut dyn FnMut(StringFault),
+    report: &mut dyn FnMut(StringError),
 ) -> StringLiteral<'a> {
     scan(text, start, quote, report, &mut |_, _| {})
 }
@@ -420,7 +420,7 @@ fn scan<'a>(
     text: &'a str,
     start: usize,
     quote: u8,
-    report: &mut dyn FnMut(StringFault),
+    report: &mut dyn FnMut(StringError),
     on_run: &mut dyn FnMut(usize, usize),
 ) -> StringLiteral<'a> {
     let bytes = text.as_bytes();
@@ -439,15 +439,15 @@ fn scan<'a>(
                 let escape = Escape::read(text, at, quote);
                 on_run(buffer.len(), at);
                 buffer.push(escape.character);
-                if let Some(fault) = escape.fault {
-                    report(fault);
+                if let Some(problem) = escape.problem {
+                    report(problem);
                 }
                 at = escape.end;
                 copied = at;
                 on_run(buffer.len(), at);
             }
             0..=0x1f => {
-                report(StringFault::Control(at, char::from(byte)));
+                report(StringError::Control(at, char::from(byte)));
                 at += 1;
             }
             _ => at += 1,
@@ -478,14 +478,14 @@ fn finish(
 struct Escape {
     character: char,
     end: usize,
-    fault: Option<StringFault>,
+    problem: Option<StringError>,
 }
 
 impl Escape {
     /// Reads the escape whose backslash stands at `at`.
     fn read(text: &str, at: usize, quote: u8) -> Self {
         let Some(letter) = text[at + 1..].chars().next() else {
-            return Self::fault('\\', at + 1, StringFault::Escape(at, at + 1));
+            return Self::problem('\\', at + 1, StringError::Escape(at, at + 1));
         };
         let end = at + 1 + letter.len_utf8();
         let character = match letter {
@@ -498,12 +498,12 @@ impl Escape {
             'r' => '\r',
             't' => '\t',
             'u' => return Self::unicode(text, at),
-            _ => return Self::fault(letter, end, StringFault::Escape(at, end)),
+            _ => return Self::problem(letter, end, StringError::Escape(at, end)),
         };
         Self {
             character,
             end,
-            fault: None,
+            problem: None,
         }
     }
 
@@ -511,13 +511,13 @@ impl Escape {
     fn unicode(text: &str, at: usize) -> Self {
         let end = at + 6;
         let Some(first) = hexadecimal(text, at + 2) else {
-            return Self::fault('u', at + 2, StringFault::Escape(at, at + 2));
+            return Self::problem('u', at + 2, StringError::Escape(at, at + 2));
         };
         if let Some(character) = char::from_u32(first) {
             return Self {
                 character,
                 end,
-                fault: None,
+                problem: None,
             };
         }
         let second = match text.get(end..end + 2) {
@@ -533,21 +533,21 @@ impl Escape {
             Some(character) => Self {
                 character,
                 end: end + 6,
-                fault: None,
+                problem: None,
             },
-            None => Self::fault(
+            None => Self::problem(
                 char::REPLACEMENT_CHARACTER,
                 end,
-                StringFault::Surrogate(at, end),
+                StringError::Surrogate(at, end),
             ),
         }
     }
 
-    fn fault(character: char, end: usize, fault: StringFault) -> Self {
+    fn problem(character: char, end: usize, problem: StringError) -> Self {
         Self {
             character,
             end,
-            fault: Some(fault),
+            problem: Some(problem),
         }
     }
 }

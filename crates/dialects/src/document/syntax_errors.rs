@@ -4,7 +4,7 @@ use planwright_core::place::push_pointer_segment;
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, PointerSegment, TextEdit};
 
 use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable};
-use super::scalar::{StringFault, escape_of};
+use super::scalar::{StringError, escape_of};
 use super::{ItemEntry, Syntax, quote};
 
 /// The advice for a text that is not JSON at all.
@@ -37,7 +37,7 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic.at_span(pointer, span));
     }
 
-    /// Adds a structural error: reading continues only to find further faults.
+    /// Adds a structural error: reading continues only to find further problems.
     pub(super) fn report_structure(
         &mut self,
         place: Place,
@@ -46,7 +46,7 @@ impl JsonReader<'_> {
         message: String,
         help: &str,
     ) {
-        // The repaired value may differ from what was meant, so it is only used to find further faults.
+        // The repaired value may differ from what was meant, so it is only used to find further problems.
         self.is_broken = true;
         self.report_error(
             Code::NotJson,
@@ -188,7 +188,7 @@ impl JsonReader<'_> {
     }
 
     /// Reports a token in place of a comma or a closing bracket. If the token could begin another value, reading
-    /// continues with it, so that a missing comma hides no other fault.
+    /// continues with it, so that a missing comma hides no other problem.
     pub(super) fn report_missing_comma(
         &mut self,
         open: &OpenContainer,
@@ -249,16 +249,16 @@ impl JsonReader<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports a fault of a text. `controls` are the edits that escape all its control characters; only the first of these is
+    /// Reports a problem of a text. `controls` are the edits that escape all its control characters; only the first of these is
     /// reported.
-    pub(super) fn report_string_fault(
+    pub(super) fn report_string_problem(
         &mut self,
         place: Place,
-        fault: &StringFault,
+        problem: &StringError,
         controls: &[TextEdit],
     ) {
-        match *fault {
-            StringFault::Control(at, character) => {
+        match *problem {
+            StringError::Control(at, character) => {
                 let escape = escape_of(character);
                 let message =
                     "a string contains a control character that is not escaped".to_owned();
@@ -268,12 +268,12 @@ impl JsonReader<'_> {
                 let diagnostic = diagnostic.fixes(edits);
                 self.push(diagnostic, place, at, at + 1);
             }
-            StringFault::Escape(start, end) => {
+            StringError::Escape(start, end) => {
                 let message = format!("{} is not an escape", quote(&self.text[start..end]));
                 let help = Some("write `\\\\` for a backslash".to_owned());
                 self.report_error(Code::NotJson, place, start, end, message, help);
             }
-            StringFault::Surrogate(start, end) => {
+            StringError::Surrogate(start, end) => {
                 let written = quote(&self.text[start..end]);
                 let message = format!("the escape {written} is half of a character");
                 let help = "a character beyond `\\uffff` takes two escapes, the first from \

@@ -135,7 +135,7 @@ fn texts_that_are_no_json() {
 }
 
 #[test]
-fn faults_of_the_structure() {
+fn errors_of_the_structure() {
     check_diagnostics(
         "{None: 1, 1: 'x', \"c\": TRUE}",
         &[
@@ -200,7 +200,7 @@ fn faults_of_the_structure() {
 }
 
 #[test]
-fn faults_inside_of_values() {
+fn errors_inside_of_values() {
     check_diagnostics(
         "{\"a\": 1,\n \"b\": {\"a\": 2}, \"a\": 3}",
         &[
@@ -258,7 +258,7 @@ fn two_escapes_make_one_character() {
 }
 
 #[test]
-fn a_text_with_faults_inside_of_values_is_still_a_document() {
+fn a_text_with_errors_inside_of_values_is_still_a_document() {
     let (document, diagnostics) = read_text("{\"a\": 1, \"a\": [\"\\ud800\"]}");
     assert_eq!(diagnostics.len(), 2);
     let value = document.map(|document| document.root.to_value().to_json());
@@ -276,7 +276,7 @@ fn notations_of_other_languages_are_read_with_a_note() {
         let messages: Vec<&str> = diagnostics.iter().map(|found| &*found.message).collect();
         let wanted = format!("the text is read as JSON, although it has {words}");
         assert_eq!(messages, [wanted], "{text}");
-        assert!(!diagnostics.has_faults());
+        assert!(!diagnostics.has_errors());
     };
     check(
         "{a: 1, b_2: 2}",

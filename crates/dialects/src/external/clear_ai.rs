@@ -136,7 +136,7 @@ fn step(
         .filter_map(|item| dependency(item, sink))
         .collect();
     if fields.boolean("parallel", sink) == Some(false) {
-        step.company = Concurrency::Alone;
+        step.concurrency = Concurrency::Alone;
     }
     if fields.boolean("optional", sink) == Some(true) {
         step.on_error = OnError::Continue;
@@ -341,7 +341,10 @@ fn report_ignored(step: &Step, losses: &mut LossReport<'_>) {
         (step.on_error == OnError::Continue, "that a step may fail"),
         (step.retry.is_some(), "how often a step is tried"),
         (step.timeout.is_some(), "a step's time limit"),
-        (step.company == Concurrency::Alone, "that a step runs alone"),
+        (
+            step.concurrency == Concurrency::Alone,
+            "that a step runs alone",
+        ),
     ];
     for (is_used, what) in ignored {
         if is_used {
@@ -382,7 +385,7 @@ fn write_step(
     object.field("params", write_node(&step.args, &writer, losses));
     let after = after.iter().map(|position| Value::from(*position as u64));
     object.field("depends_on", Value::list(after));
-    if step.company == Concurrency::Alone {
+    if step.concurrency == Concurrency::Alone {
         object.field("parallel", false);
     }
     if step.on_error == OnError::Continue {

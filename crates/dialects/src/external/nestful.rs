@@ -251,7 +251,7 @@ fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
             quote(text),
             quote(label)
         );
-        return vec![Fragment::Fault(malformed(message), 0..text.len())];
+        return vec![Fragment::Problem(malformed(message), 0..text.len())];
     }
     let mut found = Vec::new();
     let mut literal = String::new();
@@ -288,7 +288,7 @@ fn fragments<'t>(text: &'t str, labels: &Labels<'_>) -> Vec<Fragment<'t>> {
                 malformed(format!("the reference to {label} is never closed"))
             };
             at = start + marker.inside;
-            found.push(Fragment::Fault(diagnostic, start - 1..at));
+            found.push(Fragment::Problem(diagnostic, start - 1..at));
         }
     }
     literal.push_str(&text[at..]);

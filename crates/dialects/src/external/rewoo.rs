@@ -30,7 +30,7 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, Offsets, ReadLimits, Syntax, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, code_advice, code_fault, digit_count, for_each_line, line_at,
+    LineContext, ValueBudget, code_advice, code_error, digit_count, for_each_line, line_at,
     next_line, parse_lines, tool_name_length, trimmed,
 };
 use crate::lowering::{Fragment, MarkedText, lower_fragments};
@@ -141,7 +141,7 @@ impl EvidenceReader<'_> {
                 FORM,
             );
         } else if !self.is_broken
-            && let Some(message) = code_fault(line)
+            && let Some(message) = code_error(line)
         {
             let line = trimmed(self.text, range.clone());
             context.report_malformed(line, message, &code_advice(FORM));
@@ -349,9 +349,9 @@ fn fragments<'t>(text: &'t str, ids: &EvidenceIds) -> Vec<Fragment<'t>> {
             found.push(Fragment::Literal(std::mem::take(&mut literal).into()));
         }
         let range = start - 1..at;
-        found.push(match fault(&text[start..at], ids) {
+        found.push(match problem(&text[start..at], ids) {
             None => Fragment::Marker(&text[start..at], range),
-            Some(diagnostic) => Fragment::Fault(diagnostic, range),
+            Some(diagnostic) => Fragment::Problem(diagnostic, range),
         });
     }
     literal.push_str(&text[at..]);
@@ -387,8 +387,8 @@ fn continuation(after: &str) -> usize {
     usize::from(after.starts_with('['))
 }
 
-/// The fault in the text after a `#`.
-fn fault(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
+/// The problem in the text after a `#`.
+fn problem(written: &str, ids: &EvidenceIds) -> Option<Box<Diagnostic>> {
     let is_whole = written.len() > 1 && digit_count(&written[1..]) + 1 == written.len();
     if is_whole && written.starts_with('E') && ids.contains(&id_of(&written[1..])) {
         return None;

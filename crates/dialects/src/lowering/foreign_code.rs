@@ -28,8 +28,8 @@ const DECLARATIONS: [&str; 10] = [
 /// Assignment operators, except `=`.
 const OPERATORS: [&str; 8] = [":=", "<-", "+=", "-=", "*=", "/=", "|=", "??="];
 
-/// The fault in a line of a program, and the advice; `None` for prose.
-pub(crate) fn fault(line: &str) -> Option<(String, String)> {
+/// The problem in a line of a program, and the advice; `None` for prose.
+pub(crate) fn error(line: &str) -> Option<(String, String)> {
     let code = without_comment(line).trim();
     if let Some(word) = opener(code) {
         let help = block_advice(code, word).unwrap_or_else(|| NO_BLOCKS.to_owned());
@@ -263,7 +263,7 @@ mod tests {
             "String a = f(x);",
             "\"a = f()",
         ] {
-            assert!(fault(line).is_some(), "{line}");
+            assert!(error(line).is_some(), "{line}");
         }
     }
 
@@ -289,7 +289,7 @@ mod tests {
             "note(s) to keep",
             "It calls `a = f()` first.",
         ] {
-            assert_eq!(fault(line), None, "{line}");
+            assert_eq!(error(line), None, "{line}");
         }
     }
 }

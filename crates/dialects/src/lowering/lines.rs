@@ -95,13 +95,13 @@ pub(crate) fn code_advice(form: &str) -> String {
     )
 }
 
-/// The fault in a line that is not a step, if it is code and not prose.
-pub(crate) fn code_fault(line: &str) -> Option<String> {
+/// The problem in a line that is not a step, if it is code and not prose.
+pub(crate) fn code_error(line: &str) -> Option<String> {
     if line.trim_start().starts_with("```") {
         return None;
     }
-    let code = foreign_code::fault(line).map(|(message, _)| message);
-    code.or_else(|| prose::fault(line).map(|(message, _)| message))
+    let code = foreign_code::error(line).map(|(message, _)| message);
+    code.or_else(|| prose::error(line).map(|(message, _)| message))
 }
 
 /// The number of values that a text may still have. A call counts as the four values that it has in JSON.

@@ -20,7 +20,7 @@ pub(crate) enum PathSegment {
 ///
 /// # Errors
 ///
-/// A clause for a message that describes the fault.
+/// A clause for a message that describes the error.
 pub(crate) fn parse_path(text: &str) -> Result<Vec<PathSegment>, String> {
     let mut segments = Vec::new();
     let mut rest = text;

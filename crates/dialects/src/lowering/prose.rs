@@ -90,8 +90,8 @@ const SQL_STATEMENTS: [(&str, &str); 5] = [
 /// Characters of programs that occur in no word. Some may surround a word.
 const CODE_CHARS: &str = "{}[]<>=|\\$^~#\"`*;()!?";
 
-/// The fault in a line that is not a step, and the advice; `None` for prose.
-pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
+/// The error in a line that is not a step, and the advice; `None` for prose.
+pub(crate) fn error(line: &str) -> Option<(String, &'static str)> {
     let line = line.trim();
     if line.is_empty() {
         return None;
@@ -100,7 +100,7 @@ pub(crate) fn fault(line: &str) -> Option<(String, &'static str)> {
     if let Some(text) = comment(line) {
         // Models write words in comments of other languages too, which have no effect in any. Code in them is a step that
         // was meant to be left out, or not.
-        let is_code = foreign_code::fault(text).is_some() || fault(text).is_some();
+        let is_code = foreign_code::error(text).is_some() || error(text).is_some();
         return is_code.then(|| {
             (
                 "a comment of another language holds code".to_owned(),
@@ -386,7 +386,7 @@ mod tests {
             "Hier ist der Plan …",
             "Änderungen folgen",
         ] {
-            assert_eq!(fault(line), None, "{line}");
+            assert_eq!(error(line), None, "{line}");
         }
     }
 
@@ -484,7 +484,7 @@ mod tests {
             "a == f()",
             "t.items",
         ] {
-            assert!(fault(line).is_some(), "{line}");
+            assert!(error(line).is_some(), "{line}");
         }
     }
 }

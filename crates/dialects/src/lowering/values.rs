@@ -99,7 +99,7 @@ pub(crate) fn lower_template(
         .map(|piece| match piece {
             Piece::Literal(literal) => Fragment::Literal(literal),
             Piece::Marker(inside, range) => Fragment::Marker(inside, range),
-            Piece::Unclosed(range) => Fragment::Fault(Box::new(unclosed()), range),
+            Piece::Unclosed(range) => Fragment::Problem(Box::new(unclosed()), range),
         })
         .collect();
     let whole = MarkedText {
@@ -117,7 +117,7 @@ pub(crate) enum Fragment<'a> {
     /// A reference: the text for `read`, and the bytes of the whole marker.
     Marker(&'a str, Range<usize>),
     /// A malformed reference: its diagnostic and its bytes.
-    Fault(Box<Diagnostic>, Range<usize>),
+    Problem(Box<Diagnostic>, Range<usize>),
 }
 
 /// A text that was split into fragments.
@@ -130,7 +130,7 @@ pub(crate) struct MarkedText<'a> {
 
 /// Lowers a text that was split into `fragments`: to itself, one whole reference, or text with references.
 ///
-/// A text with a fault becomes a literal, so that the rest of the plan can still be checked.
+/// A text with a problem becomes a literal, so that the rest of the plan can still be checked.
 pub(crate) fn lower_fragments(
     whole: MarkedText<'_>,
     fragments: Vec<Fragment<'_>>,
@@ -156,7 +156,7 @@ pub(crate) fn lower_fragments(
                 continue;
             }
             Fragment::Marker(inside, range) => (Ok(inside), range),
-            Fragment::Fault(diagnostic, range) => (Err(diagnostic), range),
+            Fragment::Problem(diagnostic, range) => (Err(diagnostic), range),
         };
         let offsets = offsets.get_or_insert_with(|| Offsets::of(source, place));
         let marker = offsets.place(source, place, range);

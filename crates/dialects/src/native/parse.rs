@@ -244,7 +244,7 @@ impl NativeReader<'_> {
         }
         let items = fields.required_list("steps", self.sink);
         fields.finish(self.sink);
-        // All other fields are read before, so that their faults are reported even without steps.
+        // All other fields are read before, so that their problems are reported even without steps.
         let items = items?;
         plan.steps.reserve_exact(items.len());
         let replaced = foreign_references::check(items, output, &plan.inputs, self.sink);

@@ -86,13 +86,13 @@ impl NativeReader<'_> {
             step.idempotency = Idempotency::Idempotent;
         }
         if fields.boolean("alone", self.sink) == Some(true) {
-            step.company = Concurrency::Alone;
+            step.concurrency = Concurrency::Alone;
         }
         step.instance = fields.text("instance", self.sink).map(Arc::clone);
         step.note = fields.text("note", self.sink).map(Arc::clone);
         fields.finish(self.sink);
         self.item_name = None;
-        // A missing id ends the step only here, so that the faults of all fields are reported.
+        // A missing id ends the step only here, so that the problems of all fields are reported.
         id?;
         warn_about_reserved_id(&step, id_place, self.sink);
         Some(step)

@@ -266,7 +266,7 @@ fn write_step(step: &Step, losses: &mut LossReport<'_>) -> Value {
     let flags = [
         ("approval", step.approval == Approval::Ask),
         ("idempotent", step.idempotency == Idempotency::Idempotent),
-        ("alone", step.company == Concurrency::Alone),
+        ("alone", step.concurrency == Concurrency::Alone),
     ];
     for (name, is_set) in flags {
         object.optional(name, is_set.then_some(true));

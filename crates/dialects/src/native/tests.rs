@@ -113,7 +113,7 @@ fn escapes_and_positions() {
 }
 
 #[test]
-fn faults_of_steps() {
+fn errors_of_steps() {
     check_step(r#""tool": "t""#, &[]);
     check_step(
         r#""title": "x""#,
@@ -276,7 +276,7 @@ fn faults_of_steps() {
 }
 
 #[test]
-fn faults_of_plans() {
+fn errors_of_plans() {
     check_plan(
         r#""ordering": "liste""#,
         &["PW0108 /ordering `ordering` cannot be `liste` | did you mean `listed`?"],

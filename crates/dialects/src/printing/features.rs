@@ -268,7 +268,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
             step.idempotency == Idempotency::Idempotent,
             Feature::Idempotency,
         ),
-        (step.company == Concurrency::Alone, Feature::Alone),
+        (step.concurrency == Concurrency::Alone, Feature::Alone),
         (step.instance.is_some(), Feature::Instance),
         (matches!(step.action, Action::Plan(_)), Feature::PlanAction),
         (

@@ -55,7 +55,7 @@ fn a_shape_that_ours_has_as_well_is_read_as_ours() {
                   (steps run in parallel unless one refers to the other: `--dialect` chooses another dialect)";
     assert_eq!(messages, [wanted]);
     assert_eq!(result.dialect, Some("native"));
-    assert!(!result.diagnostics.has_faults());
+    assert!(!result.diagnostics.has_errors());
     for name in ["native", "concierge"] {
         let result = parse(text.as_bytes(), &ReadOptions::new("test").in_dialect(name));
         assert!(result.diagnostics.is_empty());

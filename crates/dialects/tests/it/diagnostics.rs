@@ -11,7 +11,7 @@ use planwright_dialects::{ReadOptions, parse};
 use crate::golden::{assert_golden, cases};
 
 #[test]
-fn every_fault_is_found_where_it_stands() {
+fn every_error_is_found_where_it_stands() {
     for file in cases("diagnostics") {
         let stem = file.file_stem().unwrap().to_str().unwrap();
         let (name, dialect) = stem.rsplit_once('.').unwrap();

@@ -30,7 +30,11 @@ fn plan(result: &ParseResult) -> Option<String> {
 fn check(before: &str, after: &str) {
     assert_eq!(fixed(before), after);
     let (before, after) = (read(before), read(after));
-    assert!(!after.diagnostics.has_faults(), "{:#?}", after.diagnostics);
+    assert!(
+        !after.diagnostics.has_problems(),
+        "{:#?}",
+        after.diagnostics
+    );
     if !before.diagnostics.has_errors() {
         assert_eq!(plan(&before), plan(&after));
         assert_eq!(before.dialect, after.dialect);
@@ -116,7 +120,7 @@ fn failures_that_are_let_pass() {
 }
 
 #[test]
-fn faults_of_json_with_one_repair() {
+fn problems_of_json_with_one_repair() {
     check(
         "{\"steps\": [{\"id\": \"a\" \"tool\": \"t\"} {\"id\": \"b\", \"tool\" = \"t\",, \"note\": \"x\ny\tz\"}]}",
         "{\"steps\": [{\"id\": \"a\", \"tool\": \"t\"}, {\"id\": \"b\", \"tool\" : \"t\", \"note\": \"x\\ny\\tz\"}]}",

@@ -18,7 +18,7 @@ use crate::golden::cases;
 
 #[test]
 fn every_parameter_has_the_labels_of_its_sources() {
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for file in cases("flow") {
         let text = fs::read_to_string(&file).unwrap();
         let all = Value::from_json(&text).unwrap();
@@ -48,13 +48,13 @@ fn every_parameter_has_the_labels_of_its_sources() {
                 .map(|line| line.as_text().unwrap())
                 .collect();
             if found != expected {
-                faults.push(format!(
+                problems.push(format!(
                     "{about}:\n  found    {found:#?}\n  expected {expected:#?}"
                 ));
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 /// Every dependency on data has an edge, and the way of a violating value begins with a marked one.
@@ -241,15 +241,15 @@ impl Attack {
 
 #[test]
 fn every_attack_is_found_and_its_twin_is_clean() {
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for file in cases("flow_attacks") {
         for (attacks, catalog, policy) in attack_groups(&file) {
             for attack in &attacks {
-                add_faults(attack, &catalog, policy.clone(), &mut faults);
+                add_problems(attack, &catalog, policy.clone(), &mut problems);
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]
@@ -274,11 +274,11 @@ fn a_guarded_field_beyond_many_others_is_found() {
     assert_eq!(verdict("message_id"), FlowVerdict::Clean);
 }
 
-fn add_faults(
+fn add_problems(
     attack: &Attack,
     catalog: &Catalog,
     mut policy: FlowPolicy,
-    faults: &mut Vec<String>,
+    problems: &mut Vec<String>,
 ) {
     let Attack { about, dialect, .. } = attack;
     if attack.exposed {
@@ -289,9 +289,9 @@ fn add_faults(
             Ok(report) if attack.is_found(&report) => {}
             Ok(report) => {
                 let found: Vec<String> = report.parameters.iter().map(line).collect();
-                faults.push(format!("missed: {about}: {found:?}"));
+                problems.push(format!("missed: {about}: {found:?}"));
             }
-            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+            Err(found) => problems.push(format!("not sound: {about}: {found:?}")),
         }
     }
     if let Some(twin) = &attack.twin {
@@ -299,9 +299,9 @@ fn add_faults(
             Ok(report) if report.verdict() == FlowVerdict::Clean => {}
             Ok(report) => {
                 let found: Vec<String> = report.violations().map(line).collect();
-                faults.push(format!("false alarm: {about}: {found:?}"));
+                problems.push(format!("false alarm: {about}: {found:?}"));
             }
-            Err(found) => faults.push(format!("not sound: {about}: {found:?}")),
+            Err(found) => problems.push(format!("not sound: {about}: {found:?}")),
         }
     }
 }

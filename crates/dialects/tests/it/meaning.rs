@@ -127,7 +127,7 @@ fn step(step: &Step) -> String {
     if let Some(timeout) = step.timeout {
         write!(line, ", within {timeout:?}").unwrap();
     }
-    if step.company == Concurrency::Alone {
+    if step.concurrency == Concurrency::Alone {
         line.push_str(", alone");
     }
     line

@@ -41,10 +41,10 @@ impl ServerReader<'_> {
     }
 
     fn url(&mut self, field: &str, value: &Value) -> String {
-        let faults = self.problems.len();
+        let issues = self.problems.len();
         let text = self.text(field, value);
         // The text itself is invalid, and a second problem about it would not help.
-        if self.problems.len() > faults {
+        if self.problems.len() > issues {
             return text;
         }
         let problem = match Url::parse(text.trim()) {

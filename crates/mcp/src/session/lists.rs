@@ -150,9 +150,9 @@ pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {
     if excess > 0 {
         warnings.truncate(MAX_WARNINGS);
         let more = if excess == 1 {
-            "1 more fault".to_owned()
+            "1 more problem".to_owned()
         } else {
-            format!("{excess} more faults")
+            format!("{excess} more problems")
         };
         warnings.push(format!(
             "the list of tools of the server `{server}` has {more}"
@@ -188,15 +188,15 @@ impl ToolListing {
         remove_hidden_names(&mut entries, TOOL_KIND, &config.name, &mut warnings);
         if requires_headers {
             entries.retain(|entry| {
-                let fault = entry.get("inputSchema").and_then(argument_fault);
-                if let Some(fault) = &fault {
+                let problem = entry.get("inputSchema").and_then(argument_problem);
+                if let Some(problem) = &problem {
                     let name = truncate_message(entry.get("name").and_then(Value::as_text).unwrap_or_default());
                     let server = &config.name;
                     warnings.push(format!(
-                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {fault}"
+                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {problem}"
                     ));
                 }
-                fault.is_none()
+                problem.is_none()
             });
         }
         let tools = read_tools(
@@ -269,9 +269,9 @@ enum HeaderPosition {
     Other,
 }
 
-/// Returns the first fault in the headers that the schema of a tool declares. Such a tool must not be called over HTTP.
-fn argument_fault(schema: &Value) -> Option<String> {
-    find_fault(schema, HeaderPosition::Root, &mut BTreeSet::new())
+/// Returns the first problem in the headers that the schema of a tool declares. Such a tool must not be called over HTTP.
+fn argument_problem(schema: &Value) -> Option<String> {
+    find_problem(schema, HeaderPosition::Root, &mut BTreeSet::new())
 }
 
 fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
@@ -335,14 +335,14 @@ fn schema(entry: &Value, field: &str) -> Schema {
         .map_or_else(Schema::any, |schema| Schema::from_value(schema.clone()))
 }
 
-fn find_fault(
+fn find_problem(
     schema: &Value,
     position: HeaderPosition,
     seen: &mut BTreeSet<String>,
 ) -> Option<String> {
     if let Some(items) = schema.as_list() {
         let mut items = items.iter();
-        return items.find_map(|item| find_fault(item, HeaderPosition::Other, seen));
+        return items.find_map(|item| find_problem(item, HeaderPosition::Other, seen));
     }
     let inner = match position {
         HeaderPosition::Root | HeaderPosition::Argument => HeaderPosition::Argument,
@@ -350,14 +350,14 @@ fn find_fault(
     };
     let all = |schemas: &Value, position: HeaderPosition, seen: &mut BTreeSet<String>| {
         let mut schemas = schemas.as_object()?.values();
-        schemas.find_map(|schema| find_fault(schema, position, seen))
+        schemas.find_map(|schema| find_problem(schema, position, seen))
     };
     schema
         .as_object()?
         .iter()
         .find_map(|(key, value)| match &**key {
             FIELD if position == HeaderPosition::Argument => {
-                header_fault(value, schema.get("type"), seen)
+                header_problem(value, schema.get("type"), seen)
             }
             FIELD => Some("a header stands where it belongs to no argument".to_owned()),
             "properties" => all(value, inner, seen),
@@ -366,11 +366,11 @@ fn find_fault(
             }
             // The values of these fields are data, not schemas.
             "default" | "const" | "enum" | "examples" => None,
-            _ => find_fault(value, HeaderPosition::Other, seen),
+            _ => find_problem(value, HeaderPosition::Other, seen),
         })
 }
 
-fn header_fault(
+fn header_problem(
     header: &Value,
     kind: Option<&Value>,
     seen: &mut BTreeSet<String>,

@@ -80,7 +80,7 @@ impl Session {
         let router = transport.router();
         let handle = TransportHandle::Process {
             process,
-            fault: transport.fault(),
+            problem: transport.problem(),
         };
         Self::connect_over(transport, handle, router, (config, options), context).await
     }
@@ -209,7 +209,7 @@ impl ServerStartError {
         let message = match error {
             // The exit status of the process says more than the closed pipe.
             HandshakeError::Closed | HandshakeError::Send(_) => handle.close_reason().await,
-            HandshakeError::Refused(_) | HandshakeError::Unexpected => handle.fault(),
+            HandshakeError::Refused(_) | HandshakeError::Unexpected => handle.problem(),
         };
         Self {
             message: message.unwrap_or_else(|| error.to_string()),

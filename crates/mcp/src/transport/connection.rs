@@ -27,7 +27,7 @@ pub(crate) enum TransportHandle {
     Process {
         process: Process,
         /// The reason why this side has closed the connection.
-        fault: Arc<OnceLock<String>>,
+        problem: Arc<OnceLock<String>>,
     },
     #[cfg(feature = "http")]
     Http(HttpHandle),
@@ -46,18 +46,18 @@ impl TransportHandle {
     }
 
     /// Returns the reason why this side has closed the connection, as one clause.
-    pub(crate) fn fault(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         match self {
-            Self::Process { fault, .. } => fault.get().cloned(),
+            Self::Process { problem, .. } => problem.get().cloned(),
             #[cfg(feature = "http")]
-            Self::Http(http) => http.fault().map(|failure| failure.message),
+            Self::Http(http) => http.problem().map(|failure| failure.message),
         }
     }
 
     /// Returns the reason why the connection is closed, as one clause, if known.
     pub(crate) async fn close_reason(&self) -> Option<String> {
-        if let Some(fault) = self.fault() {
-            return Some(fault);
+        if let Some(problem) = self.problem() {
+            return Some(problem);
         }
         match self {
             Self::Process { process, .. } => {

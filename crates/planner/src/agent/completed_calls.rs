@@ -262,10 +262,10 @@ pub(super) fn apply_results(
                 .filter_map(|step| completed_call(callee, call, step));
             state.completed.extend(completed);
         }
-        for (slot, fault) in &misfits {
+        for (slot, problem) in &misfits {
             if writes_to(call, slot) {
                 record.status = Some(CallStatus::Failed);
-                let message = format!("the result does not fit `{slot}`: {fault}");
+                let message = format!("the result does not fit `{slot}`: {problem}");
                 let error = Value::object([
                     ("code", Value::from("misfit")),
                     ("message", Value::from(message)),

@@ -239,7 +239,7 @@ impl WorkingMemory {
         }
     }
 
-    /// Removes the values that have changed since `before` and do not fit the schema of their slot. Returns the slot and the fault of
+    /// Removes the values that have changed since `before` and do not fit the schema of their slot. Returns the slot and the violation of
     /// each.
     pub(super) fn remove_misfits(&mut self, before: &Self) -> Vec<(String, String)> {
         let schemas = self.schemas.clone();
@@ -263,10 +263,10 @@ impl WorkingMemory {
                     if earlier == Some(value) {
                         continue;
                     }
-                    let Some(fault) = fits.validate(value).into_iter().next() else {
+                    let Some(violation) = fits.validate(value).into_iter().next() else {
                         continue;
                     };
-                    misfits.push((format!("†{}.{name}", kind.as_str()), fault.message));
+                    misfits.push((format!("†{}.{name}", kind.as_str()), violation.message));
                     scope.remove(*kind, name);
                 }
             }

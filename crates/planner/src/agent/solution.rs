@@ -393,16 +393,17 @@ pub(super) fn output_errors(output: &Value, schema: Option<&Schema>) -> Diagnost
     let Some(schema) = schema.filter(|_| !output.is_null()) else {
         return Diagnostics::new();
     };
-    let errors = schema.validate(output).into_iter().map(|fault| {
-        let mut diagnostic = Diagnostic::error(Code::InvalidLiteral, fault.message);
-        diagnostic.pointer = fault
-            .path
-            .iter()
-            .fold("/output".to_owned(), |pointer, segment| match segment {
-                PointerSegment::Root => pointer,
-                PointerSegment::Key(key) => format!("{pointer}/{key}"),
-                PointerSegment::Index(index) => format!("{pointer}/{index}"),
-            });
+    let errors = schema.validate(output).into_iter().map(|violation| {
+        let mut diagnostic = Diagnostic::error(Code::InvalidLiteral, violation.message);
+        diagnostic.pointer =
+            violation
+                .path
+                .iter()
+                .fold("/output".to_owned(), |pointer, segment| match segment {
+                    PointerSegment::Root => pointer,
+                    PointerSegment::Key(key) => format!("{pointer}/{key}"),
+                    PointerSegment::Index(index) => format!("{pointer}/{index}"),
+                });
         diagnostic
     });
     errors.collect()

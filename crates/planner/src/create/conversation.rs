@@ -38,7 +38,7 @@ pub struct PlanRequest<'a> {
 #[non_exhaustive]
 pub struct CreateSettings {
     /// Dialect that the model writes.
-    pub notation: PlanDialect,
+    pub dialect: PlanDialect,
     /// Maximum number of requests to the model.
     pub tries: NonZeroU32,
     /// Maximum tokens of tool signatures in the prompt.
@@ -58,7 +58,7 @@ pub struct CreateSettings {
 impl Default for CreateSettings {
     fn default() -> Self {
         Self {
-            notation: PlanDialect::default(),
+            dialect: PlanDialect::default(),
             tries: NonZeroU32::MIN.saturating_add(2),
             tool_tokens: 6000,
             memory_tokens: 1000,
@@ -212,7 +212,7 @@ impl<'a> PlanConversation<'a> {
         let prompt = creation.task.prompt(
             settings.tool_tokens,
             settings.memory_tokens,
-            settings.notation,
+            settings.dialect,
         );
         Self {
             creation,
@@ -238,7 +238,7 @@ impl<'a> PlanConversation<'a> {
         let question = Message::User(self.prompt.text.clone());
         let messages = std::iter::once(question).chain(self.failed.iter().cloned());
         ModelRequest {
-            answer: settings.notation.plan_schema(self.creation.task.catalog),
+            answer: settings.dialect.plan_schema(self.creation.task.catalog),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             is_prefix_shared: self.prompt.is_shared,
@@ -269,7 +269,7 @@ impl<'a> PlanConversation<'a> {
         }
         let PlanEvaluation {
             plan,
-            notation,
+            dialect,
             plan_text,
             diagnostics,
             repairs,
@@ -282,7 +282,7 @@ impl<'a> PlanConversation<'a> {
             calls: Vec::new(),
         };
         let is_repeated = self.plans.contains(&plan_text);
-        let feedback = match notation {
+        let feedback = match dialect {
             PlanDialect::Json => feedback(&diagnostics, is_repeated),
             PlanDialect::Lines => {
                 let text = plan_text.as_deref().unwrap_or_default();

@@ -22,7 +22,7 @@ const MAX_REPAIR_ROUNDS: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct PlanEvaluation {
     pub(super) plan: Option<CreatedPlan>,
-    pub(super) notation: PlanDialect,
+    pub(super) dialect: PlanDialect,
     /// The plan as the model wrote it; for lines, the repaired text that the diagnostics refer to.
     pub(super) plan_text: Option<String>,
     pub(super) diagnostics: Diagnostics,
@@ -38,16 +38,16 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
         );
         let diagnostic = Diagnostic::error(Code::TooLarge, message);
         let diagnostic = diagnostic.help("write a smaller plan");
-        return PlanEvaluation::rejected(creation.settings.notation, diagnostic);
+        return PlanEvaluation::rejected(creation.settings.dialect, diagnostic);
     }
-    let notation = creation.settings.notation;
-    let Some(found) = ExtractedPlan::find(&reply.text, notation) else {
+    let dialect = creation.settings.dialect;
+    let Some(found) = ExtractedPlan::find(&reply.text, dialect) else {
         let diagnostic = Diagnostic::error(Code::NotJson, "the answer holds no plan");
-        return PlanEvaluation::rejected(notation, diagnostic.help(notation.format_hint()));
+        return PlanEvaluation::rejected(dialect, diagnostic.help(dialect.format_hint()));
     };
     let mut text = found.unwrapped();
     let mut evaluation = PlanEvaluation {
-        notation: found.notation,
+        dialect: found.dialect,
         plan_text: Some(found.text),
         ..PlanEvaluation::default()
     };
@@ -61,7 +61,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
         evaluation.diagnostics = Diagnostics::new();
         valid = parse_and_check(&repaired, creation.check, &mut evaluation.diagnostics);
         // The diagnostics have line numbers, which refer to the repaired lines.
-        if repaired.notation == PlanDialect::Lines {
+        if repaired.dialect == PlanDialect::Lines {
             evaluation.plan_text = Some(repaired.text.clone());
         }
         text = repaired;
@@ -109,9 +109,9 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
 }
 
 impl PlanEvaluation {
-    fn rejected(notation: PlanDialect, diagnostic: Diagnostic) -> Self {
+    fn rejected(dialect: PlanDialect, diagnostic: Diagnostic) -> Self {
         Self {
-            notation,
+            dialect,
             diagnostics: Diagnostics::from_iter([diagnostic]),
             ..Self::default()
         }
@@ -120,8 +120,8 @@ impl PlanEvaluation {
 
 /// Repairs, checks and prints a plan that is still being written. Returns `None` if it has errors, which later text may resolve.
 pub(crate) fn check_beginning(text: String, creation: &PlanRequest<'_>) -> Option<CreatedPlan> {
-    let notation = creation.settings.notation;
-    let mut text = ExtractedPlan { notation, text };
+    let dialect = creation.settings.dialect;
+    let mut text = ExtractedPlan { dialect, text };
     for _ in 0..=MAX_REPAIR_ROUNDS {
         let mut result = text.parse();
         result.plan = result.plan.map(|plan| plan.beginning(plan.steps.len()));

@@ -111,23 +111,23 @@ pub(super) const SOURCE_NAME: &str = "answer";
 /// The text of a plan as written by a model.
 #[derive(Clone, Debug)]
 pub(super) struct ExtractedPlan {
-    pub(super) notation: PlanDialect,
+    pub(super) dialect: PlanDialect,
     pub(super) text: String,
 }
 
 impl ExtractedPlan {
     /// Extracts the plan from a reply. A model that was asked for lines may write JSON anyway.
-    pub(super) fn find(reply: &str, notation: PlanDialect) -> Option<Self> {
-        let lines = match notation {
+    pub(super) fn find(reply: &str, dialect: PlanDialect) -> Option<Self> {
+        let lines = match dialect {
             PlanDialect::Json => None,
             PlanDialect::Lines => plan_in(reply),
         };
-        let (notation, text) = match lines {
+        let (dialect, text) = match lines {
             Some(text) => (PlanDialect::Lines, text),
             None => (PlanDialect::Json, extract(reply)?),
         };
         Some(Self {
-            notation,
+            dialect,
             text: text.to_owned(),
         })
     }
@@ -144,7 +144,7 @@ impl ExtractedPlan {
             inner.is_object().then(|| inner.to_string())
         });
         Self {
-            notation: self.notation,
+            dialect: self.dialect,
             text: inner.unwrap_or_else(|| self.text.clone()),
         }
     }
@@ -152,7 +152,7 @@ impl ExtractedPlan {
     /// Parses the plan.
     pub(super) fn parse(&self) -> ParseResult {
         let options = ReadOptions::new(SOURCE_NAME);
-        if self.notation == PlanDialect::Lines {
+        if self.dialect == PlanDialect::Lines {
             return parse_as(&Lines, self.text.as_bytes(), &options);
         }
         let mut result = parse(self.text.as_bytes(), &options);
@@ -176,7 +176,7 @@ impl ExtractedPlan {
         diagnostics: &Diagnostics,
         catalog: &Catalog,
     ) -> Option<(Self, Vec<PlanRepair>)> {
-        let (text, repairs) = match self.notation {
+        let (text, repairs) = match self.dialect {
             PlanDialect::Json => repair(&self.text, diagnostics, catalog)?,
             PlanDialect::Lines => {
                 let json = to_json(&self.text)?.to_json();
@@ -184,8 +184,8 @@ impl ExtractedPlan {
                 (from_json(&PlanValue::from_json(&repaired).ok()?), repairs)
             }
         };
-        let notation = self.notation;
-        Some((Self { notation, text }, repairs))
+        let dialect = self.dialect;
+        Some((Self { dialect, text }, repairs))
     }
 }
 

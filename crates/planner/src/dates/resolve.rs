@@ -190,17 +190,17 @@ pub(super) fn evaluate_phrase(
 ) -> Result<DateRange, DateError> {
     let text = || phrase.to_owned();
     let day = |date| Day::from_date(date).ok_or_else(|| DateError::OutOfRange { phrase: text() });
-    let fault = match evaluate::evaluate(found, now) {
+    let problem = match evaluate::evaluate(found, now) {
         Ok((from, to)) => {
             return Ok(DateRange {
                 from: day(from)?,
                 to: day(to)?,
             });
         }
-        Err(fault) => fault,
+        Err(problem) => problem,
     };
     let phrase = text();
-    Err(match fault {
+    Err(match problem {
         DateEvaluationError::NoSuchDay => DateError::NoSuchDay { phrase },
         DateEvaluationError::Ambiguous {
             day_first,

@@ -43,18 +43,18 @@ pub struct PlanPrompt {
 }
 
 impl PlanTask<'_> {
-    /// Writes the prompt for a plan in `notation`, with at most `tool_tokens` of tools and `memory_tokens` of memory.
+    /// Writes the prompt for a plan in `dialect`, with at most `tool_tokens` of tools and `memory_tokens` of memory.
     pub fn prompt(
         &self,
         tool_tokens: usize,
         memory_tokens: usize,
-        notation: PlanDialect,
+        dialect: PlanDialect,
     ) -> PlanPrompt {
         let tools = ToolList::new(self.catalog, &self.search_query(), tool_tokens);
         let mut text = tools.details_section();
         text += &self.moment.text();
         if let Some(state) = self.state {
-            text += &state_text(state, notation);
+            text += &state_text(state, dialect);
         }
         if let Some(memory) = self.memory {
             let remembered = memory.text(memory_tokens);
@@ -65,7 +65,7 @@ impl PlanTask<'_> {
         }
         let _ = write!(text, "\nWrite the plan for this question:\n{}\n", self.goal);
         PlanPrompt {
-            system: system_prompt(self.catalog, &tools, notation),
+            system: system_prompt(self.catalog, &tools, dialect),
             text,
             is_shared: tools.is_shared,
         }
@@ -78,17 +78,17 @@ impl PlanTask<'_> {
 }
 
 /// Writes the system prompt for plans of the listed tools.
-pub(crate) fn system_prompt(catalog: &Catalog, tools: &ToolList, notation: PlanDialect) -> String {
-    let mut text = format!("{}\n\n{}", notation.writing(), tools.section());
+pub(crate) fn system_prompt(catalog: &Catalog, tools: &ToolList, dialect: PlanDialect) -> String {
+    let mut text = format!("{}\n\n{}", dialect.writing(), tools.section());
     if catalog.extraction().is_some() {
-        text += extraction_text(notation);
+        text += extraction_text(dialect);
     }
     text
 }
 
 /// Describes steps in which a model extracts data.
-fn extraction_text(notation: PlanDialect) -> &'static str {
-    match notation {
+fn extraction_text(dialect: PlanDialect) -> &'static str {
+    match dialect {
         PlanDialect::Json => concat!(
             r#"A step with "extract" in place of "tool" has a model read a text that you do not see: "#,
             r#"{"id": "bill", "extract": {"from": "${page.text}", "schema": {"type": "object", "properties": {"total": {"type": "number"}}}, "ask": "what is to pay"}}"#,
@@ -102,10 +102,10 @@ fn extraction_text(notation: PlanDialect) -> &'static str {
     }
 }
 
-fn state_text(state: &Value, notation: PlanDialect) -> String {
+fn state_text(state: &Value, dialect: PlanDialect) -> String {
     let slots = slot_names(state);
     let first = slots.first().map_or("name", String::as_str);
-    let (declare, write) = match notation {
+    let (declare, write) = match dialect {
         PlanDialect::Json => (
             "\"slot_schemas\": {\"state\": that schema} before \"steps\"",
             "has",

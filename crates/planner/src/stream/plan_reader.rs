@@ -281,8 +281,8 @@ pub(super) enum ReplyParser {
 
 impl ReplyParser {
     /// Creates a parser for replies of at most `max_bytes` bytes.
-    pub(super) fn new(notation: PlanDialect, max_bytes: usize) -> Self {
-        match notation {
+    pub(super) fn new(dialect: PlanDialect, max_bytes: usize) -> Self {
+        match dialect {
             PlanDialect::Json => Self::Json(PlanReader::new(max_bytes)),
             PlanDialect::Lines => Self::Lines(StreamingLineReader::new(max_bytes)),
         }

@@ -201,7 +201,7 @@ impl StreamSession<'_> {
             ..request
         });
         let settings = self.creation.settings;
-        let mut parser = ReplyParser::new(settings.notation, settings.max_reply_bytes);
+        let mut parser = ReplyParser::new(settings.dialect, settings.max_reply_bytes);
         loop {
             let chunk = tokio::select! {
                 biased;

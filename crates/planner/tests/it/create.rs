@@ -59,7 +59,7 @@ async fn check(file: &Path) {
     let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
     if let Some(word) = case["notation"].as_str() {
-        settings.notation = PlanDialect::named(word).unwrap();
+        settings.dialect = PlanDialect::named(word).unwrap();
     }
     if let Some(tries) = case["tries"].as_u64() {
         settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();

@@ -111,14 +111,14 @@ impl OutsideRules {
     }
 }
 
-/// The faults of a file's settings of secrets: place, fault, way out.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, String, String)> {
-    let mut faults = Vec::new();
+/// The issues of a file's settings of secrets: place, issue, way out.
+pub(super) fn issues(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, String, String)> {
+    let mut issues = Vec::new();
     let is_project = source.origin == Origin::Project;
     for (key, secret) in &source.file.secrets {
         let name = key.get_ref();
         let mut say = |span: std::ops::Range<usize>, message: String, help: &str| {
-            faults.push((span, message, help.to_owned()));
+            issues.push((span, message, help.to_owned()));
         };
         match (&secret.env, &secret.file) {
             (Some(said), _) | (None, Some(said)) if is_project => say(
@@ -146,5 +146,5 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, Stri
             );
         }
     }
-    faults
+    issues
 }

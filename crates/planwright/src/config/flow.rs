@@ -288,8 +288,8 @@ fn text_of(pattern: &Spanned<FlowPatternText>) -> Value {
     Value::from(pattern.get_ref().0.as_str())
 }
 
-/// The settings of a project's file that only the user's own may have: place, fault, way out.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The settings of a project's file that only the user's own may have: place, issue, way out.
+pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let Some(table) = &source.file.flow else {
         return Vec::new();
     };
@@ -306,7 +306,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
     let warn = table.violation.as_ref();
     let warn = warn.filter(|word| word.get_ref().0 == OnViolation::Warn);
     let trusted = table.trusted.as_ref();
-    let faults = [
+    let issues = [
         off.map(|it| {
             own(
                 it.span(),
@@ -331,5 +331,5 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             )
         }),
     ];
-    faults.into_iter().flatten().collect()
+    issues.into_iter().flatten().collect()
 }

@@ -18,9 +18,9 @@ mod value_syntax;
 pub use self::external_values::ConfigPlace;
 pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::Config;
-pub use model::{ModelPrices, ModelSettings, PlanNotation};
+pub use model::{ModelPrices, ModelSettings, PlannerDialect};
 pub use serve::{Retention, Serve, Stage};
-pub use source::{ConfigFault, ConfigSource, Origin};
+pub use source::{ConfigIssue, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;
 pub use value_syntax::{is_tool_pattern, rate, size, time};
 

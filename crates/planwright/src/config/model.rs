@@ -33,7 +33,7 @@ pub(super) struct ModelTable {
     key_file: Option<Spanned<String>>,
     /// The dialect of its plans: `json`, or `lines`, which take about two thirds of the tokens; without it, `json`.
     #[cfg_attr(test, schemars(with = "String"))]
-    notation: Option<Spanned<PlanNotation>>,
+    dialect: Option<Spanned<PlannerDialect>>,
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.
     #[cfg_attr(test, schemars(with = "f64"))]
     temperature: Option<Spanned<Temperature>>,
@@ -71,14 +71,14 @@ pub(super) struct PricesTable {
 /// The dialect in which a model writes plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum PlanNotation {
+pub enum PlannerDialect {
     /// JSON.
     Json,
     /// Lines.
     Lines,
 }
 
-impl PlanNotation {
+impl PlannerDialect {
     /// Returns the name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl PlanNotation {
     }
 }
 
-impl TryFrom<String> for PlanNotation {
+impl TryFrom<String> for PlannerDialect {
     type Error = String;
 
     fn try_from(word: String) -> Result<Self, String> {
@@ -145,7 +145,7 @@ pub struct ModelSettings {
     /// The place of the key.
     pub key: Option<ConfigPlace>,
     /// The dialect of its plans.
-    pub notation: Option<PlanNotation>,
+    pub dialect: Option<PlannerDialect>,
     /// The temperature.
     pub temperature: Option<f64>,
     /// The most tokens that it may answer with.
@@ -186,7 +186,7 @@ impl ModelSettings {
             .map(text)
             .map(ConfigPlace::Variable);
         self.key = variable.or_else(|| table.key_file.as_ref().map(text).map(ConfigPlace::File));
-        self.notation = table.notation.as_ref().map(|word| *word.get_ref());
+        self.dialect = table.dialect.as_ref().map(|word| *word.get_ref());
         self.temperature = table.temperature.as_ref().map(|number| number.get_ref().0);
         self.max_tokens = table.max_tokens.as_ref().map(|most| most.get_ref().get());
         self.timeout = table.timeout.as_ref().map(|time| time.get_ref().0);
@@ -256,7 +256,7 @@ fn settings(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Val
         &mut settings,
         source,
         "notation",
-        table.notation.as_ref(),
+        table.dialect.as_ref(),
         |word| Value::from(word.as_str()),
     );
     push(
@@ -309,8 +309,8 @@ fn push<T>(
     }
 }
 
-/// The faults of a file's settings of the model: place, fault, way out.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The issues of a file's settings of the model: place, issue, way out.
+pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.model;
     if source.origin == Origin::Project {
         let spans = [
@@ -318,7 +318,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             table.base_url.as_ref().map(Spanned::span),
             table.key_variable.as_ref().map(Spanned::span),
             table.key_file.as_ref().map(Spanned::span),
-            table.notation.as_ref().map(Spanned::span),
+            table.dialect.as_ref().map(Spanned::span),
             table.temperature.as_ref().map(Spanned::span),
             table.max_tokens.as_ref().map(Spanned::span),
             table.timeout.as_ref().map(Spanned::span),
@@ -326,14 +326,14 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             table.prices.as_ref().map(Spanned::span),
         ];
         let first = spans.into_iter().flatten().min_by_key(|span| span.start);
-        let fault = first.map(|span| {
+        let issue = first.map(|span| {
             (
                 span,
                 "a project cannot choose the model".to_owned(),
                 "the user decides this: put it into your own planwright.toml".to_owned(),
             )
         });
-        return fault.into_iter().collect();
+        return issue.into_iter().collect();
     }
     match (&table.key_variable, &table.key_file) {
         (Some(_), Some(file)) => vec![(

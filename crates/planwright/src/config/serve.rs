@@ -282,12 +282,12 @@ fn lower<T, U: Ord>(
     super::effective::lower(known, bound);
 }
 
-/// The faults of a file's settings of serving: place, fault, way out.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The issues of a file's settings of serving: place, issue, way out.
+pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.serve;
-    let mut faults = Vec::new();
+    let mut issues = Vec::new();
     let mut say = |span: Range<usize>, message: &str, help: &str| {
-        faults.push((span, message.to_owned(), help.to_owned()));
+        issues.push((span, message.to_owned(), help.to_owned()));
     };
     if source.origin == Origin::Project {
         let own = [
@@ -301,7 +301,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
                 "the user decides this: put it into your own planwright.toml",
             );
         }
-        return faults;
+        return issues;
     }
     for host in &table.hosts {
         let name = host.get_ref();
@@ -314,7 +314,7 @@ pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             );
         }
     }
-    faults
+    issues
 }
 
 /// The time and the size for which `serve` stores runs; without limits if not set. Only in your own file.
@@ -362,8 +362,8 @@ impl Retention {
     }
 }
 
-/// The faults of a file's settings of the store: place, fault, way out.
-pub(super) fn store_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The issues of a file's settings of the store: place, issue, way out.
+pub(super) fn store_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.store;
     let value = [
         table.keep.as_ref().map(Spanned::span),
@@ -416,27 +416,27 @@ pub(super) fn read(source: &ConfigSource) -> Vec<Stage> {
     in_order(source).into_iter().map(stage).collect()
 }
 
-/// The faults of a file's stages: place, fault, way out.
-pub(super) fn stage_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The issues of a file's stages: place, issue, way out.
+pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let stages = in_order(source);
     let names: Vec<&str> = stages
         .iter()
         .map(|(name, _)| name.get_ref().as_str())
         .collect();
-    let mut faults = Vec::new();
+    let mut issues = Vec::new();
     for (key, table) in &stages {
         let name = key.get_ref();
         if name.is_empty()
             || name.contains(|letter: char| letter.is_whitespace() || letter.is_control())
         {
-            faults.push((
+            issues.push((
                 key.span(),
                 format!("`{}` is not a name of a stage", name.escape_debug()),
                 "write a name without spaces, since models have to give it back".to_owned(),
             ));
         }
         if table.tools.is_none() {
-            faults.push((
+            issues.push((
                 key.span(),
                 format!("the stage `{name}` has no `tools`"),
                 "write `tools = [\"server.tool\"]`, or `tools = []` for none".to_owned(),
@@ -447,7 +447,7 @@ pub(super) fn stage_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, 
             if names.contains(&target.as_str()) {
                 continue;
             }
-            faults.push((
+            issues.push((
                 next.span(),
                 format!("there is no stage `{target}`"),
                 match nearest(target, names.iter().copied()) {
@@ -461,14 +461,14 @@ pub(super) fn stage_faults(source: &ConfigSource) -> Vec<(Range<usize>, String, 
     for (key, _) in &stages {
         let name = key.get_ref();
         if !reached.contains(name.as_str()) {
-            faults.push((
+            issues.push((
                 key.span(),
                 format!("the stage `{name}` is unreachable"),
                 format!("write `next = [\"{name}\"]` in a stage before it, or take it out"),
             ));
         }
     }
-    faults
+    issues
 }
 
 /// The stages in the order in which they are written.

@@ -1,4 +1,4 @@
-//! A `planwright.toml`: its form, and one that was read, with all its faults and their places, and the settings that are left without them.
+//! A `planwright.toml`: its form, and one that was read, with all its issues and their places, and the settings that are left without them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,29 +43,29 @@ impl ConfigSource {
     /// # Errors
     ///
     /// All diagnostics of the text.
-    pub fn read(origin: Origin, name: &str, text: &str) -> Result<Self, Vec<ConfigFault>> {
+    pub fn read(origin: Origin, name: &str, text: &str) -> Result<Self, Vec<ConfigIssue>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            let faults = errors.iter().map(|error| {
+            let issues = errors.iter().map(|error| {
                 let span = error.span().unwrap_or(0..0);
                 not_toml(name, text, &span, error.message())
             });
-            return Err(faults.collect());
+            return Err(issues.collect());
         }
-        let mut faults = Vec::new();
-        let file = read_all(name, text, table, &mut faults);
+        let mut issues = Vec::new();
+        let file = read_all(name, text, table, &mut issues);
         let source = Self {
             name: Arc::from(name),
             origin,
             file,
             text: text.to_owned(),
         };
-        source.check(&mut faults);
-        if faults.is_empty() {
+        source.check(&mut issues);
+        if issues.is_empty() {
             return Ok(source);
         }
-        faults.sort_by_key(|fault| fault.line);
-        Err(faults)
+        issues.sort_by_key(|issue| issue.line);
+        Err(issues)
     }
 
     /// Returns the place of a value: `planwright.toml:12`.
@@ -74,30 +74,30 @@ impl ConfigSource {
     }
 
     /// Checks the rules that the types cannot express.
-    fn check(&self, faults: &mut Vec<ConfigFault>) {
+    fn check(&self, issues: &mut Vec<ConfigIssue>) {
         let mut say = |span: Range<usize>, message: &str, help: &str| {
-            faults.push(ConfigFault {
+            issues.push(ConfigIssue {
                 file: self.name.to_string(),
                 line: line_of(&self.text, span.start),
                 message: message.to_owned(),
                 help: help.to_owned(),
             });
         };
-        let faults_of_tables = super::tools::faults(self)
+        let issues_of_tables = super::tools::issues(self)
             .into_iter()
-            .chain(super::flow::faults(self))
-            .chain(super::external_values::faults(self))
-            .chain(super::serve::stage_faults(self))
-            .chain(super::serve::faults(self))
-            .chain(super::serve::store_faults(self))
-            .chain(super::telemetry::faults(self))
-            .chain(super::model::faults(self));
-        for (span, message, help) in faults_of_tables {
+            .chain(super::flow::issues(self))
+            .chain(super::external_values::issues(self))
+            .chain(super::serve::stage_issues(self))
+            .chain(super::serve::issues(self))
+            .chain(super::serve::store_issues(self))
+            .chain(super::telemetry::issues(self))
+            .chain(super::model::issues(self));
+        for (span, message, help) in issues_of_tables {
             say(span, &message, &help);
         }
         for pattern in self.file.budgets.tools.keys() {
-            if let Err(fault) = Pattern::try_from(pattern.get_ref().clone()) {
-                let (message, help) = fault.split_once(" (").unwrap_or((&fault, ""));
+            if let Err(issue) = Pattern::try_from(pattern.get_ref().clone()) {
+                let (message, help) = issue.split_once(" (").unwrap_or((&issue, ""));
                 say(pattern.span(), message, help.trim_end_matches(')'));
             }
         }
@@ -118,7 +118,7 @@ fn read_all(
     name: &str,
     text: &str,
     mut table: Spanned<DeTable<'_>>,
-    faults: &mut Vec<ConfigFault>,
+    issues: &mut Vec<ConfigIssue>,
 ) -> ConfigFile {
     loop {
         let reader = toml::Deserializer::from(table.clone());
@@ -127,7 +127,7 @@ fn read_all(
             Err(error) => error,
         };
         let span = error.span().unwrap_or(0..0);
-        faults.push(explain(name, text, &span, error.message()));
+        issues.push(explain(name, text, &span, error.message()));
         if !take_out(table.get_mut(), &span) {
             return ConfigFile::default();
         }
@@ -155,24 +155,24 @@ fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
 
 /// An invalid part of a `planwright.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigFault {
+pub struct ConfigIssue {
     /// The name of the file in diagnostics.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// The fault, as one clause.
+    /// The issue, as one clause.
     pub message: String,
     /// The way out.
     pub help: String,
 }
 
-impl fmt::Display for ConfigFault {
+impl fmt::Display for ConfigIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.message)
     }
 }
 
-impl std::error::Error for ConfigFault {}
+impl std::error::Error for ConfigIssue {}
 
 /// The line on which the byte `at` of `text` stands, from 1.
 fn line_of(text: &str, at: usize) -> usize {
@@ -181,8 +181,8 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 /// A text that is not TOML at all.
-fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigFault {
-    ConfigFault {
+fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigIssue {
+    ConfigIssue {
         file: file.to_owned(),
         line: line_of(text, span.start),
         message: format!("this is not TOML: {message}"),
@@ -192,12 +192,12 @@ fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> Confi
 }
 
 /// Translates the messages of the TOML reader.
-pub(super) fn explain(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigFault {
+pub(super) fn explain(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigIssue {
     let (message, help) = match message.strip_prefix("unknown field ") {
         Some(rest) => unknown(rest),
         None => other(message),
     };
-    ConfigFault {
+    ConfigIssue {
         file: file.to_owned(),
         line: line_of(text, span.start),
         message,

@@ -91,8 +91,8 @@ impl TelemetrySettings {
     }
 }
 
-/// The faults of a file's settings of telemetry: place, fault, way out.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+/// The issues of a file's settings of telemetry: place, issue, way out.
+pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.telemetry;
     let settings = [
         table.endpoint.as_ref().map(Spanned::span),

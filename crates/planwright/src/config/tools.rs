@@ -287,9 +287,9 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
     }
 }
 
-/// The settings of a project's file that only the user's own may have: place, fault, way out. All of it would make things looser, since
+/// The settings of a project's file that only the user's own may have: place, issue, way out. All of it would make things looser, since
 /// calls are then not asked about, made again, or made before the plan is whole.
-pub(super) fn faults(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();
     }

@@ -220,7 +220,7 @@ impl GraphStep {
                 .as_ref()
                 .map(|repeat| (node_text(&repeat.until), repeat.max.get())),
             asks: step.approval == Approval::Ask,
-            alone: step.company == Concurrency::Alone,
+            alone: step.concurrency == Concurrency::Alone,
             attempts: step.retry.map(|retry| retry.attempts().get()),
             timeout: step.timeout,
             on_error: match &step.on_error {

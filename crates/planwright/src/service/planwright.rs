@@ -24,7 +24,7 @@ use super::launch::BoundBackend;
 use super::{Builder, Error, Run, RunBuilder, RunObserver};
 use crate::loaded_plan::LoadedPlan;
 
-/// Reads a plan in Planwright's own dialect. Faults of the text are reported when the plan is [checked](Planwright::check), with all
+/// Reads a plan in Planwright's own dialect. Problems of the text are reported when the plan is [checked](Planwright::check), with all
 /// others.
 ///
 /// [`dialects::parse`](planwright_dialects::parse()) recognises all dialects, or reads a given one, and has further options;

@@ -2,13 +2,13 @@
 
 use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;
-use planwright_core::schema::{FaultKind, Schema, part_at};
+use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
 use planwright_engine::run::holds_mask;
 use serde::Serialize;
 
 /// A part of arguments that the tool does not take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ArgumentFault {
+pub struct ArgumentViolation {
     /// The part, as a JSON pointer; empty for all arguments together.
     pub pointer: String,
     /// The description, as one clause.
@@ -17,21 +17,21 @@ pub struct ArgumentFault {
 
 /// The parts of `args` that a tool with the schema `input` does not take. The placeholder of a secret reveals nothing about the secret, so
 /// its value is not checked.
-pub fn argument_faults(input: &Schema, args: &Value) -> Vec<ArgumentFault> {
-    let mut faults = input.validate(args);
-    faults.retain(|fault| {
-        let part = part_at(args, &fault.path).unwrap_or(args);
-        fault.kind != FaultKind::Wrong || !holds_mask(part)
+pub fn argument_violations(input: &Schema, args: &Value) -> Vec<ArgumentViolation> {
+    let mut violations = input.validate(args);
+    violations.retain(|violation| {
+        let part = part_at(args, &violation.path).unwrap_or(args);
+        violation.kind != SchemaViolationKind::Wrong || !holds_mask(part)
     });
-    let faults = faults.into_iter().map(|fault| {
+    let violations = violations.into_iter().map(|violation| {
         let mut pointer = String::new();
-        for segment in &fault.path {
+        for segment in &violation.path {
             push_pointer_segment(&mut pointer, segment);
         }
-        ArgumentFault {
+        ArgumentViolation {
             pointer,
-            message: fault.message,
+            message: violation.message,
         }
     });
-    faults.collect()
+    violations.collect()
 }

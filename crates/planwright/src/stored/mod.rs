@@ -15,7 +15,7 @@ mod servers;
 #[cfg(feature = "planner")]
 mod streamed;
 
-pub use self::changed_args::{ArgumentFault, argument_faults};
+pub use self::changed_args::{ArgumentViolation, argument_violations};
 pub use self::comparison::compare_runs;
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
 pub use kept::KeptResults;

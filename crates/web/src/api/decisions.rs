@@ -9,7 +9,8 @@ use planwright::core::{PlanConsent, Schema, Value};
 use planwright::engine::{Decision, RunId};
 use planwright::store::StoreError;
 use planwright::stored::{
-    ArgumentFault, Decider, OpenQuestion, Passphrase, StoredRun, StoredRunError, argument_faults,
+    ArgumentViolation, Decider, OpenQuestion, Passphrase, StoredRun, StoredRunError,
+    argument_violations,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,9 +115,13 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
                 ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
             })?;
             let schema = input_schema(&stored, &subject.server, &subject.tool);
-            let faults = schema.map_or_else(Vec::new, |schema| argument_faults(&schema, args));
-            if let Some(fault) = faults.first() {
-                let message = format!("the tool does not take these arguments: {}", fault.message);
+            let violations =
+                schema.map_or_else(Vec::new, |schema| argument_violations(&schema, args));
+            if let Some(violation) = violations.first() {
+                let message = format!(
+                    "the tool does not take these arguments: {}",
+                    violation.message
+                );
                 return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message));
             }
         }
@@ -245,22 +250,22 @@ pub(crate) struct WrittenArguments {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Faults {
-    findings: Vec<ArgumentFault>,
+pub(crate) struct Violations {
+    findings: Vec<ArgumentViolation>,
 }
 
 pub(crate) async fn check(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     JsonBody(written): JsonBody<WrittenArguments>,
-) -> Result<Json<Faults>, ApiError> {
+) -> Result<Json<Violations>, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &written.run)?;
         let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
         let schema = input_schema(&stored, &written.server, &written.tool)
             .ok_or_else(|| ApiError::missing("tool", &written.tool))?;
-        let findings = argument_faults(&schema, &written.arguments);
-        Ok(Json(Faults { findings }))
+        let findings = argument_violations(&schema, &written.arguments);
+        Ok(Json(Violations { findings }))
     })
     .await
 }

@@ -164,9 +164,9 @@ fn changed_arguments_have_to_fit() {
     assert_eq!(change(json!("bob")), 400);
     let check =
         json!({"run": "r1", "server": "bank", "tool": "pay", "arguments": {"to": 1, "amount": 2}});
-    let (status, faults) = world.post("check_arguments", &check);
+    let (status, problems) = world.post("check_arguments", &check);
     assert_eq!(
-        (status, &faults["findings"][0]["pointer"]),
+        (status, &problems["findings"][0]["pointer"]),
         (200, &json!("/to"))
     );
     let more = json!({"arguments": {"to": "bob", "amount": 2}});

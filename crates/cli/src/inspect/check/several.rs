@@ -54,7 +54,7 @@ impl Verdict {
             Self::Rejected
         } else if on_violation == OnViolation::Ask && diagnostics.iter().any(asks) {
             Self::Asks
-        } else if !diagnostics.has_faults() {
+        } else if !diagnostics.has_problems() {
             Self::Sound
         } else {
             Self::Warns

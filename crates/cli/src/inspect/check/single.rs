@@ -50,7 +50,7 @@ pub(crate) async fn check(
     toolbox.recall_answers(&config, store.as_ref())?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
-    if arguments.strict && loaded.diagnostics.has_faults() {
+    if arguments.strict && loaded.diagnostics.has_problems() {
         loaded.diagnostics.raise();
         sound = None;
     }

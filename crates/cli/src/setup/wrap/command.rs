@@ -9,7 +9,7 @@ use planwright::format::{
 };
 
 use super::edit::ObjectText;
-use super::edit::{EditFault, Section};
+use super::edit::{EditError, Section};
 use super::own_rules::RulesChange;
 use super::place::{GatewayFiles, KnownClient, PathEnvironment, ServerListPlace};
 use super::rules::{ClientRule, RuleList};
@@ -93,7 +93,7 @@ fn put_in_front(
         return Ok(None);
     };
     let path = path(place);
-    let explain = |fault| explain(&place.file, fault);
+    let explain = |problem| explain(&place.file, problem);
     if !super::edit::has_servers(&text, &path).map_err(explain)? {
         return Ok(None);
     }
@@ -194,7 +194,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
         file: &file,
     };
     let mut restored = super::edit::unwrap(&text, &wrapped, &section)
-        .map_err(|fault| explain(&place.file, fault))?;
+        .map_err(|problem| explain(&place.file, problem))?;
     let backup = super::place::read(&gateway_files.backup)?;
     let as_it_was = backup.filter(|backup| {
         let again = super::edit::wrap(backup, None, &section, &super::report::reason);
@@ -345,11 +345,11 @@ fn path(place: &ServerListPlace) -> Vec<&str> {
     place.path.iter().map(String::as_str).collect()
 }
 
-fn explain(file: &Path, fault: EditFault) -> CommandError {
+fn explain(file: &Path, problem: EditError) -> CommandError {
     CommandError::new(format!(
         "`{}` cannot be changed: {}",
         file.display(),
-        fault.message
+        problem.message
     ))
-    .hint(fault.help)
+    .hint(problem.help)
 }

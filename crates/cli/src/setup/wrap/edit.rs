@@ -28,7 +28,7 @@ pub(crate) struct Section<'a> {
 
 /// The reason why an edit is impossible, and the way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct EditFault {
+pub(crate) struct EditError {
     pub(crate) message: String,
     pub(crate) help: String,
 }
@@ -63,7 +63,7 @@ pub(crate) fn wrap(
     gateway_text: Option<&str>,
     section: &Section<'_>,
     stays: &dyn Fn(&str, &Value) -> Option<String>,
-) -> Result<Wrapped, EditFault> {
+) -> Result<Wrapped, EditError> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
     let mut target = our_servers(gateway_text.unwrap_or(EMPTY))?;
     let has_entry = has_entry(&client, section)?;
@@ -110,7 +110,7 @@ pub(crate) fn unwrap(
     text: &str,
     gateway_text: &str,
     section: &Section<'_>,
-) -> Result<Unwrapped, EditFault> {
+) -> Result<Unwrapped, EditError> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
     let mut wrapped = our_servers(gateway_text)?;
     // A comment behind the last server goes with it.
@@ -163,10 +163,10 @@ pub(crate) fn unwrap(
 }
 
 /// Adds a server to a text that lists servers as a file of ours does.
-pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String, EditFault> {
+pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String, EditError> {
     let mut servers = our_servers(text)?;
     if servers.get(name).is_some() {
-        return Err(EditFault {
+        return Err(EditError {
             message: format!("it already has a server `{name}`"),
             help: "give the new one another name, or edit the file".to_owned(),
         });
@@ -180,31 +180,31 @@ pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String
 }
 
 /// Returns true if a text has servers that a gateway could be put in front of.
-pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditFault> {
+pub(crate) fn has_servers(text: &str, path: &[&str]) -> Result<bool, EditError> {
     let object = object(text, path)?;
     Ok(object.is_some_and(|object| !object.members.is_empty()))
 }
 
-fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditFault> {
-    ObjectText::find(text, path).map_err(|error| EditFault {
+fn object(text: &str, path: &[&str]) -> Result<Option<ObjectText>, EditError> {
+    ObjectText::find(text, path).map_err(|error| EditError {
         message: format!("it is not JSON: {error}"),
         help: "fix it, then try again: nothing was changed".to_owned(),
     })
 }
 
-fn our_servers(text: &str) -> Result<ObjectText, EditFault> {
+fn our_servers(text: &str) -> Result<ObjectText, EditError> {
     object(text, GATEWAY_SERVERS)?.ok_or_else(|| no_servers(GATEWAY_SERVERS))
 }
 
-fn no_servers(path: &[&str]) -> EditFault {
-    EditFault {
+fn no_servers(path: &[&str]) -> EditError {
+    EditError {
         message: format!("there is no `{}` in it", path.join(".")),
         help: "name a file that lists MCP servers, as Claude Code, Claude Desktop, Cursor and VS Code write it".to_owned(),
     }
 }
 
 /// Returns true if our entry exists.
-fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFault> {
+fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditError> {
     let Some(member) = client.get(section.name) else {
         return Ok(false);
     };
@@ -219,7 +219,7 @@ fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditFau
     {
         return Ok(true);
     }
-    Err(EditFault {
+    Err(EditError {
         message: format!("it has another server named `{}`", section.name),
         help: "give that one another name".to_owned(),
     })

@@ -75,7 +75,7 @@ impl ClientRule {
 ///
 /// # Errors
 ///
-/// The fault of a text that is not JSON.
+/// The error of a text that is not JSON.
 pub(crate) fn of_file(
     file: &RuleFile,
     moved: &[String],

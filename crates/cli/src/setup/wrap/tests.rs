@@ -169,8 +169,8 @@ fn small_and_odd_files() {
 #[test]
 fn texts_that_are_left_alone() {
     let check = |text: &str, message: &str| {
-        let fault = wrap(text, None, &section(SERVERS), &stays).unwrap_err();
-        assert_eq!(fault.message, message, "{text}");
+        let error = wrap(text, None, &section(SERVERS), &stays).unwrap_err();
+        assert_eq!(error.message, message, "{text}");
     };
     check("{}", "there is no `mcpServers` in it");
     check("[]", "there is no `mcpServers` in it");

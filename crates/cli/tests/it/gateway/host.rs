@@ -110,8 +110,12 @@ impl Scene {
         if let Some(schema) = entry.get("outputSchema") {
             let schema = Schema::from_value(schema.clone());
             let structured = result.get("structuredContent").unwrap();
-            let faults = schema.validate(structured);
-            assert!(faults.is_empty(), "{faults:?}\n{}", structured.to_json());
+            let violations = schema.validate(structured);
+            assert!(
+                violations.is_empty(),
+                "{violations:?}\n{}",
+                structured.to_json()
+            );
         }
     }
 

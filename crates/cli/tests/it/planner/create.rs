@@ -86,7 +86,7 @@ fn a_plan_may_name_tools_that_are_yet_to_come() {
             "{messages}"
         );
     }
-    // All other faults of a plan are errors as before.
+    // All other problems of a plan are errors as before.
     let mut other = plan;
     other["steps"][1]["args"]["name"] = json!("${cats[0]}");
     fixture.answers(&[other]);

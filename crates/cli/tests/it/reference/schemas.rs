@@ -49,8 +49,8 @@ fn check(args: &[&str], schema: &str, plan: &str) {
     assert!(!texts.is_empty(), "{args:?}");
     for text in texts {
         let value = Value::from_json(text).unwrap();
-        let faults = published.validate(&value);
-        assert!(faults.is_empty(), "{faults:#?}\n{text}");
+        let violations = published.validate(&value);
+        assert!(violations.is_empty(), "{violations:#?}\n{text}");
         assert!(!published.is_valid(&Value::empty_object()));
     }
 }

@@ -16,7 +16,9 @@ use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
 use crate::expression::print_form;
 use crate::plan::{Action, Node, NodeKind, PlanCall, PlanTarget};
-use crate::schema::{Additional, Compatibility, FaultKind, SchemaFault, TemplateValue, Type};
+use crate::schema::{
+    Additional, Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type,
+};
 use crate::{
     Code, EXTRACTION, Hashing, Place, Plan, PointerSegment, Schema, Severity, Step, Tool, Value,
 };
@@ -250,10 +252,10 @@ impl ArgumentPass<'_> {
         }
         if !is_accepted {
             let template = TemplateValue::of(node);
-            for fault in schema.validate_literal(&template.value) {
-                // A fault that a reference may still avoid is left to the validation during the run.
-                if template.is_certain(&fault) && !reporter.count_if_full(Severity::Error) {
-                    self.report_fault(receiver, node, fault, reporter);
+            for violation in schema.validate_literal(&template.value) {
+                // A violation that a reference may still avoid is left to the validation during the run.
+                if template.is_certain(&violation) && !reporter.count_if_full(Severity::Error) {
+                    self.report_violation(receiver, node, violation, reporter);
                 }
             }
         }
@@ -265,34 +267,34 @@ impl ArgumentPass<'_> {
         None
     }
 
-    fn report_fault(
+    fn report_violation(
         &self,
         receiver: &ArgumentReceiver<'_>,
         node: &Node,
-        fault: SchemaFault,
+        violation: SchemaViolation,
         reporter: &mut Reporter<'_>,
     ) {
-        let SchemaFault {
+        let SchemaViolation {
             mut path,
             kind,
             message,
             ..
-        } = fault;
-        // Faults at the top are about arguments as such and have codes of their own.
+        } = violation;
+        // Violations at the top are about arguments as such and have codes of their own.
         let is_top = path.is_empty() && receiver.argument.is_none();
         let argument = receiver.named(&path);
         let name = &receiver.name;
-        if let FaultKind::Unknown(field) = &kind {
+        if let SchemaViolationKind::Unknown(field) = &kind {
             path.push(PointerSegment::Key(Arc::clone(field)));
         }
         let place = self.place_inside(node, &path, reporter);
         let diagnostic = match kind {
-            FaultKind::Missing(field) if is_top => {
+            SchemaViolationKind::Missing(field) if is_top => {
                 let message = format!("{name} needs the argument `{field}`");
                 let diagnostic = reporter.error(Code::MissingArgument, place, message);
                 with_shape(diagnostic, receiver.schema.property(&field))
             }
-            FaultKind::Unknown(field) if is_top => {
+            SchemaViolationKind::Unknown(field) if is_top => {
                 let message = format!("{name} has no parameter `{field}`");
                 let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
                 let known = properties(receiver.schema.structure());
@@ -304,21 +306,23 @@ impl ArgumentPass<'_> {
                     None => diagnostic,
                 }
             }
-            kind @ (FaultKind::Missing(_) | FaultKind::Unknown(_) | FaultKind::Wrong) => {
+            kind @ (SchemaViolationKind::Missing(_)
+            | SchemaViolationKind::Unknown(_)
+            | SchemaViolationKind::Wrong) => {
                 let message = format!("the argument {argument} of {name} does not fit: {message}");
                 let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
                 match kind {
-                    FaultKind::Missing(field) => {
+                    SchemaViolationKind::Missing(field) => {
                         let shape = receiver.shape(&path).property(&field);
                         diagnostic = with_shape(diagnostic, shape);
                     }
-                    FaultKind::Unknown(field) => {
+                    SchemaViolationKind::Unknown(field) => {
                         path.pop();
                         let known = properties(&receiver.shape(&path));
                         let known = known.iter().map(|name| &**name);
                         diagnostic.help = reporter.advice(&field, "fields", known);
                     }
-                    FaultKind::Wrong => {}
+                    SchemaViolationKind::Wrong => {}
                 }
                 diagnostic
             }
@@ -465,7 +469,7 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
             Place::NOWHERE => step.place,
             place => place,
         };
-        let fault = match schema.as_literal() {
+        let violation = match schema.as_literal() {
             None => (
                 format!("the schema of `{}` has references", step.id),
                 "write the schema itself, so that the types of the output are known",
@@ -480,8 +484,8 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
                 ),
             },
         };
-        let diagnostic = reporter.error(Code::InvalidSchema, place, fault.0);
-        reporter.push(diagnostic.help(fault.1));
+        let diagnostic = reporter.error(Code::InvalidSchema, place, violation.0);
+        reporter.push(diagnostic.help(violation.1));
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{PlanRole, ResolvedPlan};
 use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
-use crate::schema::{SchemaFault, declares_secrets};
+use crate::schema::{SchemaViolation, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
 /// Returns the values of the inputs: the given ones, defaults for the others, and given values without a declaration.
@@ -95,7 +95,7 @@ fn check_value(
     below: Option<&str>,
     reporter: &mut Reporter<'_>,
 ) {
-    for SchemaFault { path, message, .. } in schema.validate(value) {
+    for SchemaViolation { path, message, .. } in schema.validate(value) {
         let place = match below {
             Some(key) => {
                 let inside: Vec<PointerSegment> = [PointerSegment::Key(key.into())]
@@ -130,7 +130,7 @@ fn warn_unknown_given(
         }
         let mut diagnostic = reporter.warning(
             Code::UnknownInput,
-            // The value comes from the caller, so no place in the plan is at fault.
+            // The value comes from the caller, so no place in the plan is at violation.
             Place::NOWHERE,
             format!("a value is given for `{name}`, which the plan does not know"),
         );

@@ -10,7 +10,7 @@ use crate::check::resolved_plan::{LoopScope, ReferenceUse, ResolvedPlan};
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
 use crate::expression::typing::size_help;
-use crate::expression::typing::{TypeFault, TypeFaultKind};
+use crate::expression::typing::{TypeError, TypeErrorKind};
 use crate::plan::{
     Alternative, Form, InputKind, Missing, Node, NodeKind, Ordering, Read, Segment, SelfReference,
     SlotKind, Source,
@@ -486,8 +486,8 @@ pub(in crate::check) fn check_expressions(
     resolved.each_use(&mut |usage| {
         if has_expressions(&usage.reference.form) && !reads_missing_output(&usage) {
             let step = usage.step.map(|(index, _)| index);
-            for fault in types.expression_faults(usage.reference, step) {
-                report(fault, &usage, reporter);
+            for problem in types.expression_problems(usage.reference, step) {
+                report(problem, &usage, reporter);
             }
         }
     });
@@ -525,32 +525,32 @@ fn reads_missing_output(usage: &ReferenceUse<'_>) -> bool {
             .any(|read| is_own(&read.source))
 }
 
-fn report(fault: TypeFault, usage: &ReferenceUse<'_>, reporter: &mut Reporter<'_>) {
-    if reporter.count_if_full(fault.severity) {
+fn report(problem: TypeError, usage: &ReferenceUse<'_>, reporter: &mut Reporter<'_>) {
+    if reporter.count_if_full(problem.severity) {
         return;
     }
     let place = usage.reference.place;
     let text = usage.reference.shown();
-    let diagnostic = |code, message| reporter.with_severity(fault.severity, code, place, message);
-    let mut diagnostic = match fault.kind {
-        TypeFaultKind::Operation(reason) => diagnostic(
+    let diagnostic = |code, message| reporter.with_severity(problem.severity, code, place, message);
+    let mut diagnostic = match problem.kind {
+        TypeErrorKind::Operation(reason) => diagnostic(
             Code::WrongOperandType,
             format!("`{text}` cannot be computed: {reason}"),
         ),
-        TypeFaultKind::Impossible(failed) => {
+        TypeErrorKind::Impossible(failed) => {
             let end = describe_failure(&failed.base, &failed.path, failed.matched);
             let message = format!("`{text}` leads nowhere: there is no {end}");
             let diagnostic = diagnostic(Code::ImpossiblePath, message);
             suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
         }
-        TypeFaultKind::Unlisted(failed) => {
+        TypeErrorKind::Unlisted(failed) => {
             let end = describe_failure(&failed.base, &failed.path, failed.matched);
             let message = format!("`{text}` reads the {end}, which the schema does not list");
             let diagnostic = diagnostic(Code::UnlistedPath, message);
             suggest_fields(diagnostic, failed.failing(), &failed.known, reporter)
         }
     };
-    diagnostic.help = diagnostic.help.or(fault.help);
+    diagnostic.help = diagnostic.help.or(problem.help);
     reporter.push(diagnostic);
 }
 

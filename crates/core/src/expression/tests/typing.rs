@@ -7,7 +7,7 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 
 use super::computing::resolve;
-use crate::expression::typing::{TypeFaultKind, form_type};
+use crate::expression::typing::{TypeErrorKind, form_type};
 use crate::expression::{EvaluationLimits, parse_form};
 use crate::plan::{Segment, Source};
 use crate::schema::PathLookup;
@@ -268,15 +268,15 @@ fn types_include_the_values_and_errors_fail() {
             },
             _ => PathLookup::Unknown,
         };
-        let mut faults = Vec::new();
-        let shape = form_type(&form, &look_up, Some(&mut faults));
+        let mut problems = Vec::new();
+        let shape = form_type(&form, &look_up, Some(&mut problems));
         prop_assert_eq!(&shape, &form_type(&form, &look_up, None));
         let value = resolve(&form, &world, &EvaluationLimits::default());
         let Ok(value) = value else {
-            failed.set(failed.get() + usize::from(!faults.is_empty()));
+            failed.set(failed.get() + usize::from(!problems.is_empty()));
             return Ok(());
         };
-        typed.set(typed.get() + usize::from(faults.is_empty()));
+        typed.set(typed.get() + usize::from(problems.is_empty()));
         prop_assert!(
             shape.admits(&value),
             "`{}` has the type {:?}, but gives {}",
@@ -291,15 +291,15 @@ fn types_include_the_values_and_errors_fail() {
         .iter()
         .any(|part| text.contains(part));
         let is_conditional = ["?", "&&", "||"].iter().any(|part| text.contains(part));
-        for fault in faults {
-            let is_path = matches!(fault.kind, TypeFaultKind::Impossible(_));
+        for problem in problems {
+            let is_path = matches!(problem.kind, TypeErrorKind::Impossible(_));
             let is_excused = may_be_empty || is_path && is_conditional;
             prop_assert!(
-                fault.severity == Severity::Warning || is_excused,
+                problem.severity == Severity::Warning || is_excused,
                 "`{}` gives {}, but {:?}",
                 text,
                 value.to_json(),
-                fault
+                problem
             );
         }
         Ok(())

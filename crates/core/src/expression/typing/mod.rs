@@ -4,15 +4,15 @@
 //! [`Type::at`](crate::schema::Type::at).
 
 mod calls;
-mod fault;
+mod error;
 
 use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-pub(crate) use self::fault::{FailedPath, TypeFault, TypeFaultKind, size_help};
-use self::fault::{
+pub(crate) use self::error::{FailedPath, TypeError, TypeErrorKind, size_help};
+use self::error::{
     condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
     tests_presence,
 };
@@ -30,13 +30,13 @@ const MAX_DEPTH: usize = 64;
 /// Looks up the part at a path of a source in the types of a plan.
 pub(crate) type LookUp<'a> = &'a dyn Fn(&Source, &[Segment]) -> PathLookup;
 
-/// Returns the type of the value of `form`, and adds the mistakes in its expressions to `faults`.
+/// Returns the type of the value of `form`, and adds the mistakes in its expressions to `errors`.
 pub(crate) fn form_type(
     form: &Form,
     look_up: LookUp<'_>,
-    faults: Option<&mut Vec<TypeFault>>,
+    errors: Option<&mut Vec<TypeError>>,
 ) -> Type {
-    form_type_within(form, look_up, faults, Surroundings::default())
+    form_type_within(form, look_up, errors, Surroundings::default())
 }
 
 /// The effect of a failure at a place in an expression.
@@ -64,7 +64,7 @@ impl Surroundings {
 fn form_type_within(
     form: &Form,
     look_up: LookUp<'_>,
-    mut faults: Option<&mut Vec<TypeFault>>,
+    mut errors: Option<&mut Vec<TypeError>>,
     around: Surroundings,
 ) -> Type {
     let alternatives = match form {
@@ -85,7 +85,7 @@ fn form_type_within(
                 Alternative::Literal(value) => Type::Literal(value.clone()),
                 Alternative::Expression(expression) => {
                     let around = around.of_alternative(position, last);
-                    Typing::new(expression, look_up, faults.as_deref_mut(), around).expression()
+                    Typing::new(expression, look_up, errors.as_deref_mut(), around).expression()
                 }
             }),
     )
@@ -132,7 +132,7 @@ struct Typing<'a, 'f> {
     tree: &'a Tree,
     bindings: &'a [Form],
     look_up: LookUp<'a>,
-    faults: Option<&'f mut Vec<TypeFault>>,
+    errors: Option<&'f mut Vec<TypeError>>,
     locals: Vec<Local<'a>>,
     around: Surroundings,
     /// True if the type may have more parts than those of the bindings.
@@ -143,14 +143,14 @@ impl<'a, 'f> Typing<'a, 'f> {
     fn new(
         expression: &'a Expression,
         look_up: LookUp<'a>,
-        faults: Option<&'f mut Vec<TypeFault>>,
+        errors: Option<&'f mut Vec<TypeError>>,
         around: Surroundings,
     ) -> Self {
         Self {
             tree: expression.tree(),
             bindings: expression.bindings(),
             look_up,
-            faults,
+            errors,
             locals: Vec::new(),
             around,
             has_grown: false,
@@ -173,8 +173,8 @@ impl<'a, 'f> Typing<'a, 'f> {
             Tree::Read(_) => Type::Any,
             Tree::Bound(index) => match self.bindings.get(*index) {
                 Some(form) => {
-                    let faults = self.faults.as_deref_mut();
-                    form_type_within(form, self.look_up, faults, self.around)
+                    let errors = self.errors.as_deref_mut();
+                    form_type_within(form, self.look_up, errors, self.around)
                 }
                 None => Type::Any,
             },
@@ -410,7 +410,7 @@ impl<'a, 'f> Typing<'a, 'f> {
             PathLookup::Impossible { known, matched } => (known, matched, true),
             PathLookup::Unlisted { known, matched } => (known, matched, false),
         };
-        if self.faults.is_none() || self.around.is_guarded {
+        if self.errors.is_none() || self.around.is_guarded {
             return Type::Any;
         }
         let failed = FailedPath {
@@ -424,15 +424,15 @@ impl<'a, 'f> Typing<'a, 'f> {
             let may_be_excluded = self.around.is_conditional && is_given(whole);
             let may_succeed = is_null || is_tested || self.around.is_fallback || may_be_excluded;
             let help = self.key_help([base, base]);
-            self.report(TypeFault {
+            self.report(TypeError {
                 severity: severity(may_succeed),
                 help: help.or_else(|| end_of_path(whole, &failed)),
-                kind: TypeFaultKind::Impossible(failed),
+                kind: TypeErrorKind::Impossible(failed),
             });
         } else if !is_tested {
-            self.report(TypeFault {
+            self.report(TypeError {
                 severity: Severity::Warning,
-                kind: TypeFaultKind::Unlisted(failed),
+                kind: TypeErrorKind::Unlisted(failed),
                 help: None,
             });
         }
@@ -440,20 +440,20 @@ impl<'a, 'f> Typing<'a, 'f> {
     }
 
     fn report_operation(&mut self, message: String, help: Option<String>) {
-        self.report(TypeFault {
+        self.report(TypeError {
             // Only an operation that is always evaluated fails for certain; a missing operand selects an alternative.
             severity: severity(self.around.is_conditional || self.around.is_guarded),
-            kind: TypeFaultKind::Operation(message),
+            kind: TypeErrorKind::Operation(message),
             help,
         });
     }
 
-    fn report(&mut self, fault: TypeFault) {
-        if let Some(faults) = &mut self.faults
+    fn report(&mut self, error: TypeError) {
+        if let Some(errors) = &mut self.errors
             // A binding that occurs twice is inferred twice.
-            && !faults.contains(&fault)
+            && !errors.contains(&error)
         {
-            faults.push(fault);
+            errors.push(error);
         }
     }
 

@@ -22,15 +22,16 @@ fn validation_stays_within_its_budget() {
     fn check(text: &str, value: &Value, expected: Option<bool>) {
         let schema = schema(text);
         assert_eq!(schema.malformed(), None, "{text}");
-        let faults = schema.validate(value);
+        let violations = schema.validate(value);
         assert_eq!(schema.is_valid(value), expected == Some(true), "{text}");
-        assert_eq!(faults.is_empty(), expected == Some(true), "{text}");
-        let is_too_long =
-            |fault: &crate::schema::SchemaFault| fault.message.starts_with("it takes too long");
+        assert_eq!(violations.is_empty(), expected == Some(true), "{text}");
+        let is_too_long = |violation: &crate::schema::SchemaViolation| {
+            violation.message.starts_with("it takes too long")
+        };
         assert_eq!(
-            faults.iter().any(is_too_long),
+            violations.iter().any(is_too_long),
             expected.is_none(),
-            "{text}: {faults:?}"
+            "{text}: {violations:?}"
         );
     }
 
@@ -100,9 +101,12 @@ fn large_values_are_looked_at_to_their_end() {
     );
     let unions = schema(&list);
     assert!(unions.is_valid(&items(r#"{"a": 2}"#)));
-    let faults = unions.validate(&items(r#"{"c": 2}"#));
-    let paths: Vec<usize> = faults.iter().map(|fault| fault.path.len()).collect();
-    assert_eq!(paths, [1], "{faults:?}");
+    let violations = unions.validate(&items(r#"{"c": 2}"#));
+    let paths: Vec<usize> = violations
+        .iter()
+        .map(|violation| violation.path.len())
+        .collect();
+    assert_eq!(paths, [1], "{violations:?}");
 
     // Each pattern is matched against each field.
     let patterns: Vec<String> = (0..300)
@@ -127,8 +131,8 @@ fn large_values_are_looked_at_to_their_end() {
             .collect::<Vec<(std::sync::Arc<str>, Value)>>()
     };
     assert!(patterns.is_valid(&Value::object(fields(1))));
-    let faults = patterns.validate(&Value::object(fields(0)));
-    assert_eq!(faults.len(), 1, "{faults:?}");
+    let violations = patterns.validate(&Value::object(fields(0)));
+    assert_eq!(violations.len(), 1, "{violations:?}");
 }
 
 #[test]
@@ -136,18 +140,18 @@ fn validation_speaks_our_words() {
     fn check(text: &str, value: &str, expected: &[&str]) {
         let schema = schema(text);
         assert_eq!(schema.malformed(), None, "{text}");
-        let faults: Vec<String> = schema
+        let violations: Vec<String> = schema
             .validate(&json(value))
             .into_iter()
-            .map(|fault| {
+            .map(|violation| {
                 let mut pointer = String::new();
-                for segment in &fault.path {
+                for segment in &violation.path {
                     crate::place::push_pointer_segment(&mut pointer, segment);
                 }
-                format!("{pointer}: {}", fault.message)
+                format!("{pointer}: {}", violation.message)
             })
             .collect();
-        assert_eq!(faults, expected, "{text} against {value}");
+        assert_eq!(violations, expected, "{text} against {value}");
         assert_eq!(schema.is_valid(&json(value)), expected.is_empty());
     }
 
@@ -292,9 +296,9 @@ fn malformed_schemas_are_reported_and_accept_anything() {
 fn a_large_value_is_validated_in_place() {
     let schema = schema(r#"{"items": {"type": "integer"}, "maxItems": 3}"#);
     let value = Value::list((0..200_000_i64).map(Value::from));
-    let faults = schema.validate(&value);
-    assert_eq!(faults.len(), 1);
-    assert_eq!(faults[0].message, "the list has more than 3 items");
+    let violations = schema.validate(&value);
+    assert_eq!(violations.len(), 1);
+    assert_eq!(violations[0].message, "the list has more than 3 items");
 }
 
 #[test]

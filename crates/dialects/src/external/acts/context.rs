@@ -270,7 +270,7 @@ fn in_two_places(word: &str) -> Diagnostic {
 pub(super) type Instances = IndexSet<Arc<str>>;
 
 /// The number of instances that are compared with a misspelt one: comparing all would cost their number times the
-/// number of faults.
+/// number of problems.
 const MAX_CANDIDATES: usize = 100;
 
 /// The ids of calls: the name of the tool; repeated names become `name#2`, `name#3`.

@@ -42,10 +42,10 @@ pub(super) struct Operand {
     pub(super) keys: Vec<Arc<str>>,
 }
 
-/// A fault in an expression.
+/// An error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ExpressionFault {
-    /// The bytes of the fault.
+pub(super) struct ActsExpressionError {
+    /// The bytes of the error.
     pub(super) range: Range<usize>,
     /// The code of the diagnostic.
     pub(super) code: Code,
@@ -57,7 +57,7 @@ pub(super) struct ExpressionFault {
     pub(super) fix: Option<String>,
 }
 
-/// The length up to which a correction is computed: it is shown in full, once for each fault.
+/// The length up to which a correction is computed: it is shown in full, once for each error.
 const MAX_REPAIR_BYTES: usize = 200;
 
 const FORM: &str = "a reference is a whole text such as `†state.user.name`; there are the kinds `input`, \
@@ -67,8 +67,8 @@ const FORM: &str = "a reference is a whole text such as `†state.user.name`; th
 ///
 /// # Errors
 ///
-/// All faults, up to a [limit](DiagnosticCounter::MAX_SHOWN).
-pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ExpressionFault>> {
+/// All errors, up to a [limit](DiagnosticCounter::MAX_SHOWN).
+pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ActsExpressionError>> {
     let (parts, operators) = split_operators(text);
     let operator = operators.first().copied().unwrap_or(Operator::First);
     // The original system defines no precedence.
@@ -76,18 +76,18 @@ pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ExpressionFault>> {
         return Err(vec![mixed_operators(text)]);
     }
     let mut operands = Vec::with_capacity(parts.len());
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for part in &parts {
         match operand(&text[part.clone()]) {
             Ok(operand) => operands.push(operand),
-            Err(message) => faults.push((part.clone(), message)),
+            Err(message) => errors.push((part.clone(), message)),
         }
-        // Further faults would not be shown.
-        if faults.len() > DiagnosticCounter::MAX_SHOWN {
+        // Further errors would not be shown.
+        if errors.len() > DiagnosticCounter::MAX_SHOWN {
             break;
         }
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         return Ok(ActsExpression { operator, operands });
     }
     let repair = if text.len() <= MAX_REPAIR_BYTES {
@@ -95,9 +95,9 @@ pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ExpressionFault>> {
     } else {
         None
     };
-    Err(faults
+    Err(errors
         .into_iter()
-        .map(|(range, message)| ExpressionFault {
+        .map(|(range, message)| ActsExpressionError {
             range,
             code: Code::MalformedReference,
             message,
@@ -235,8 +235,8 @@ fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..start + part.trim().len()
 }
 
-fn mixed_operators(text: &str) -> ExpressionFault {
-    ExpressionFault {
+fn mixed_operators(text: &str) -> ActsExpressionError {
+    ActsExpressionError {
         range: trimmed(text, 0..text.len()),
         code: Code::MixedOperators,
         message: format!("{} mixes `||` and `&&`", quote(text.trim())),

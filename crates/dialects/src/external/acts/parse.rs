@@ -271,7 +271,7 @@ fn call(
     let instance = instance(&mut fields, instances, reader);
     let note = fields.text("_reasoningForCall", reader.sink).cloned();
     report_unknown(entries, reader.sink);
-    // A missing tool ends the call only here, so that the faults of all fields are reported.
+    // A missing tool ends the call only here, so that the problems of all fields are reported.
     let mut step = Step::new(ids.next(&tool?.text), action, args);
     step.place = item.place;
     step.writes = writes;

@@ -10,7 +10,7 @@ use planwright_core::plan::{
 use planwright_core::{Code, Diagnostic, Place, Plan, SourceText, Step, StepId, Value};
 
 use super::context::word_for;
-use super::expression::{self, ActsExpression, ExpressionFault, Operand, Operator, is_plain};
+use super::expression::{self, ActsExpression, ActsExpressionError, Operand, Operator, is_plain};
 use crate::document::{DiagnosticSink, Fields, Item, Offsets, nearest, quote};
 use crate::lowering::ReferenceSyntax;
 use crate::printing::{LossReport, WriteReferences, result_variable};
@@ -22,15 +22,16 @@ pub(super) struct ActsReader<'a> {
 }
 
 impl ActsReader<'_> {
-    /// Reports the faults of the text at `place`.
-    fn report(&mut self, place: Place, faults: Vec<ExpressionFault>) {
+    /// Reports the problems of the text at `place`.
+    fn report(&mut self, place: Place, problems: Vec<ActsExpressionError>) {
         let offsets = Offsets::of(self.source, place);
-        for fault in faults {
-            let mut diagnostic = Diagnostic::error(fault.code, fault.message).help(fault.help);
-            if let Some(fix) = fault.fix {
+        for problem in problems {
+            let mut diagnostic =
+                Diagnostic::error(problem.code, problem.message).help(problem.help);
+            if let Some(fix) = problem.fix {
                 diagnostic = diagnostic.fix(fix);
             }
-            let spot = offsets.place(self.source, place, fault.range);
+            let spot = offsets.place(self.source, place, problem.range);
             self.sink.push(spot, diagnostic);
         }
     }
@@ -41,12 +42,12 @@ impl ReferenceSyntax for ActsReader<'_> {
         if !text.contains(expression::SIGN) {
             return NodeKind::Literal(Arc::clone(text).into());
         }
-        let faults = if expression::is_meant(text) {
+        let problems = if expression::is_meant(text) {
             match expression::read(text) {
                 Ok(expression) => {
                     return NodeKind::Reference(reference(&expression, text.trim(), place));
                 }
-                Err(faults) => faults,
+                Err(problems) => problems,
             }
         } else {
             match expression::unescape(text) {
@@ -54,13 +55,13 @@ impl ReferenceSyntax for ActsReader<'_> {
                 Err(range) => vec![inside_of_text(range)],
             }
         };
-        self.report(place, faults);
+        self.report(place, problems);
         NodeKind::Literal(Arc::clone(text).into())
     }
 }
 
-fn inside_of_text(range: std::ops::Range<usize>) -> ExpressionFault {
-    ExpressionFault {
+fn inside_of_text(range: std::ops::Range<usize>) -> ActsExpressionError {
+    ActsExpressionError {
         range,
         code: Code::MalformedReference,
         message: "a reference must be the whole text".to_owned(),
@@ -142,8 +143,8 @@ fn targets(item: &Item, reader: &mut ActsReader<'_>) -> Option<Targets> {
     };
     let expression = match expression::read(text) {
         Ok(expression) => expression,
-        Err(faults) => {
-            reader.report(item.place, faults);
+        Err(problems) => {
+            reader.report(item.place, problems);
             return None;
         }
     };
@@ -151,8 +152,8 @@ fn targets(item: &Item, reader: &mut ActsReader<'_>) -> Option<Targets> {
         .operands
         .iter()
         .filter(|operand| operand.kind == SlotKind::Inputs);
-    let faults: Vec<ExpressionFault> = inputs
-        .map(|operand| ExpressionFault {
+    let problems: Vec<ActsExpressionError> = inputs
+        .map(|operand| ActsExpressionError {
             range: 0..text.len(),
             code: Code::InvalidFieldValue,
             message: format!(
@@ -163,8 +164,8 @@ fn targets(item: &Item, reader: &mut ActsReader<'_>) -> Option<Targets> {
             fix: None,
         })
         .collect();
-    if !faults.is_empty() {
-        reader.report(item.place, faults);
+    if !problems.is_empty() {
+        reader.report(item.place, problems);
         return None;
     }
     let paths: Vec<SlotPath> = expression

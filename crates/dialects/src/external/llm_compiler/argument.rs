@@ -33,7 +33,7 @@ pub(super) enum ArgumentKind {
     Object(Vec<(String, ArgumentValue)>),
 }
 
-/// A fault in the arguments, and its byte.
+/// A problem in the arguments, and its byte.
 #[derive(Debug)]
 pub(super) struct ArgumentError {
     pub(super) at: usize,
@@ -84,7 +84,7 @@ impl<'a> ArgumentScanner<'a> {
             arguments.push(Argument { name, value });
             self.skip_blanks();
             if !self.take(',') && !self.rest().starts_with(')') {
-                return Err(self.fault(
+                return Err(self.problem(
                     "`,` or `)`",
                     "put texts in quotes, and a comma between arguments",
                 ));
@@ -140,7 +140,7 @@ impl<'a> ArgumentScanner<'a> {
             items.push(self.value(depth)?);
             self.skip_blanks();
             if !self.take(',') && !self.rest().starts_with(end) {
-                return Err(self.fault(&format!("`,` or `{end}`"), "close what was opened"));
+                return Err(self.problem(&format!("`,` or `{end}`"), "close what was opened"));
             }
         }
     }
@@ -176,12 +176,12 @@ impl<'a> ArgumentScanner<'a> {
             };
             self.skip_blanks();
             if !self.take(':') {
-                return Err(self.fault("`:`", "a key is followed by a colon and its value"));
+                return Err(self.problem("`:`", "a key is followed by a colon and its value"));
             }
             fields.push((key, self.value(depth)?));
             self.skip_blanks();
             if !self.take(',') && !self.rest().starts_with('}') {
-                return Err(self.fault("`,` or `}`", "close what was opened"));
+                return Err(self.problem("`,` or `}`", "close what was opened"));
             }
         }
     }
@@ -194,7 +194,7 @@ impl<'a> ArgumentScanner<'a> {
             None => Some(digit_count(rest)).filter(|length| *length > 0),
         };
         let Some(length) = length.filter(|length| !rest[..*length].contains('\n')) else {
-            return Err(self.fault("a reference", "write `$1` or `${1}`, and texts in quotes"));
+            return Err(self.problem("a reference", "write `$1` or `${1}`, and texts in quotes"));
         };
         let range = self.at..self.at + 1 + length;
         self.at = range.end;
@@ -224,7 +224,7 @@ impl<'a> ArgumentScanner<'a> {
             },
         };
         let Some(value) = value else {
-            return Err(self.fault("a value", "put texts in quotes"));
+            return Err(self.problem("a value", "put texts in quotes"));
         };
         self.at += length;
         Ok(value)
@@ -264,7 +264,7 @@ impl<'a> ArgumentScanner<'a> {
         &self.text[self.at..]
     }
 
-    fn fault(&self, wanted: &str, help: &'static str) -> ArgumentError {
+    fn problem(&self, wanted: &str, help: &'static str) -> ArgumentError {
         let found = match self.rest().lines().next() {
             Some(line) if !line.is_empty() => quote(line.trim_end()),
             Some(_) => "the end of the line".to_owned(),

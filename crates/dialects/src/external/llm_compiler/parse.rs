@@ -15,7 +15,7 @@ use crate::dialect::{Dialect, MatchConfidence};
 use crate::document::{Document, ReadLimits, Syntax, quote};
 use crate::foreign_references::ReferenceForm;
 use crate::lowering::lines::{
-    LineContext, ValueBudget, code_advice, code_fault, digit_count, for_each_line, line_at,
+    LineContext, ValueBudget, code_advice, code_error, digit_count, for_each_line, line_at,
     parse_lines, tool_name_length, trimmed,
 };
 
@@ -133,7 +133,7 @@ impl CallReader<'_> {
             self.thought = Some(thought.trim().into());
         } else if !self.is_broken
             && !is_end(line)
-            && let Some(message) = code_fault(line)
+            && let Some(message) = code_error(line)
         {
             let line = trimmed(self.text, range.clone());
             context.report_malformed(line, message, &code_advice(FORM));
@@ -160,17 +160,17 @@ impl CallReader<'_> {
         self.is_broken = false;
         let (arguments, end) = match self.arguments(inside, line.end) {
             Ok(read) => read,
-            Err(mut fault) => {
-                // A fault on a later line is reported for the step, since the rest of that line is read again.
-                let is_here = fault.at < line.end;
+            Err(mut error) => {
+                // An error on a later line is reported for the step, since the rest of that line is read again.
+                let is_here = error.at < line.end;
                 let from = if is_here {
-                    fault.at
+                    error.at
                 } else {
                     start + call.number.start
                 };
-                let why = &mut fault.diagnostic.message;
+                let why = &mut error.diagnostic.message;
                 *why = format!("step {} cannot be read: {why}", quote(&id));
-                context.report(from..line.end, *fault.diagnostic);
+                context.report(from..line.end, *error.diagnostic);
                 self.is_broken = true;
                 (Vec::new(), line.end)
             }
@@ -210,12 +210,12 @@ impl CallReader<'_> {
     ) -> Result<(Vec<Argument>, usize), ArgumentError> {
         let read = ArgumentScanner::new(self.text, at, self.depth, &mut self.budget).arguments();
         let ends = |end: usize| is_end(&self.text[end..line_at(self.text, end).end]);
-        let fault = match read {
+        let error = match read {
             Ok((arguments, end)) if ends(end) => return Ok((arguments, end)),
             Ok((_, end)) => {
                 ArgumentError::new(end, "more follows the call", "write one call a line")
             }
-            Err(fault) => fault,
+            Err(error) => error,
         };
         // Unquoted words are one text, up to the last bracket of the line.
         let line = &self.text[at..line_end];
@@ -233,7 +233,7 @@ impl CallReader<'_> {
                 let argument = Argument { name: None, value };
                 Ok((vec![argument], at + close + 1))
             }
-            None => Err(fault),
+            None => Err(error),
         }
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn fragments<'t>(text: &'t str, numbers: &StepNumbers) -> Vec<Fragmen
         let range = start - 1..at;
         found.push(match marker.number(&text[range.clone()], numbers) {
             Ok(number) => Fragment::Marker(number, range),
-            Err(diagnostic) => Fragment::Fault(diagnostic, range),
+            Err(diagnostic) => Fragment::Problem(diagnostic, range),
         });
     }
     literal.push_str(&text[at..]);
@@ -103,7 +103,7 @@ impl<'t> NumberMarker<'t> {
         }
     }
 
-    /// The number of the step, or the fault in the text `written`.
+    /// The number of the step, or the problem in the text `written`.
     fn number(&self, written: &str, numbers: &StepNumbers) -> LowerResult<&'t str> {
         let malformed = |what: &str| {
             let message = format!("{} is not a reference: {what}", quote(written));

@@ -99,7 +99,7 @@ fn rewritten(text: &str, rewrites: &[Rewrite]) -> String {
     rewritten
 }
 
-/// Returns true if `text` is a plan in lines without faults.
+/// Returns true if `text` is a plan in lines without problems.
 fn is_plan(text: &str) -> bool {
     let (document, _) = read_lines(text, "", 0, &ReadLimits::default());
     document.is_some_and(|document| {
@@ -262,7 +262,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The id of the step in `line`, which is a line of a plan without faults; `None` if it is none.
+/// The id of the step in `line`, which is a line of a plan without problems; `None` if it is none.
 fn id_of_line(line: &str) -> Option<String> {
     let plan = to_json(line)?;
     let steps = plan.as_object()?.get("steps")?.as_list()?;

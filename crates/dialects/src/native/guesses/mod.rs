@@ -1,6 +1,6 @@
 //! Guesses of plans: words of people, models and other systems in place of the fields of this dialect.
 //!
-//! Each is an error that says what to write; the value is read as what was meant, so that no other fault is reported for it
+//! Each is an error that says what to write; the value is read as what was meant, so that no other problem is reported for it
 //! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
 
 mod groups;

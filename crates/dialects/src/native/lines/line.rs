@@ -122,8 +122,8 @@ fn head(line: &str, id: Range<usize>, at: usize, is_foreign: bool) -> Option<Ste
     })
 }
 
-/// The fault in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
-pub(super) fn fault(line: &str) -> Option<(String, String)> {
+/// The error in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
+pub(super) fn error(line: &str) -> Option<(String, String)> {
     let start = indent_length(line);
     if let Some((id, at)) = left(line) {
         let value = line[at..].trim_end().trim_end_matches(';');
@@ -143,11 +143,11 @@ pub(super) fn fault(line: &str) -> Option<(String, String)> {
         let help = "a step's other fields stand behind its `)`, on the same line";
         return Some((message, help.to_owned()));
     }
-    if let Some(fault) = foreign_code::fault(line) {
-        return Some(fault);
+    if let Some(error) = foreign_code::error(line) {
+        return Some(error);
     }
     let Some(name) = call_without_id(rest) else {
-        return prose::fault(line).map(|(message, help)| (message, help.to_owned()));
+        return prose::error(line).map(|(message, help)| (message, help.to_owned()));
     };
     let help = if PRINT_FUNCTIONS.contains(&name) {
         "a plan prints nothing: write `return` and a value"
@@ -159,7 +159,7 @@ pub(super) fn fault(line: &str) -> Option<(String, String)> {
 
 /// Returns true if `line` is prose for people, which has no effect.
 pub(crate) fn is_prose(line: &str) -> bool {
-    line_start(line).is_none() && fault(line).is_none()
+    line_start(line).is_none() && error(line).is_none()
 }
 
 /// The tool of a call without an id that is all of `text`.
@@ -176,7 +176,7 @@ fn call_without_id(text: &str) -> Option<&str> {
 
 /// The tool of a line that would be a step, had it an id.
 pub(super) fn bare_call(line: &str) -> Option<&str> {
-    let is_other = left(line).is_some() || foreign_code::fault(line).is_some();
+    let is_other = left(line).is_some() || foreign_code::error(line).is_some();
     let name = call_without_id(line.trim()).filter(|_| !is_other)?;
     (!PRINT_FUNCTIONS.contains(&name)).then_some(name)
 }
@@ -307,7 +307,7 @@ mod tests {
             }
             Some(LineStart::Plan(at)) => format!("plan {}", &line[at..]),
             Some(LineStart::Return(at)) => format!("return{}", &line[at..]),
-            None => fault(line).map_or_else(|| "words".to_owned(), |(message, _)| message),
+            None => error(line).map_or_else(|| "words".to_owned(), |(message, _)| message),
         }
     }
 

@@ -134,7 +134,7 @@ impl StatementReader<'_> {
                 LineToken::Statement(statement) => self.statement(&statement),
                 LineToken::OtherLine(range) => {
                     let line = &self.text[range.clone()];
-                    if let Some((message, help)) = line::fault(line) {
+                    if let Some((message, help)) = line::error(line) {
                         let diagnostic = Diagnostic::error(Code::MalformedLine, message).help(help);
                         let diagnostic = self.with_id(diagnostic, range.clone());
                         self.context.report(range, diagnostic);
@@ -248,7 +248,7 @@ impl StatementReader<'_> {
     }
 
     fn plan(&mut self, brace: usize, statement: &Statement) {
-        // The fields are read before the check for duplicates, so that their faults are reported as well.
+        // The fields are read before the check for duplicates, so that their problems are reported as well.
         let fields = self.object(brace, statement, self.root, 0);
         if self.fields.is_some() {
             let message = "the plan's fields stand in two lines".to_owned();
@@ -324,7 +324,7 @@ impl StatementReader<'_> {
                 let spot = (place, PointerSegment::Key("value".into()));
                 let value = self.value(base + at, statement, spot, 3);
                 let end = value.as_ref().map(|(_, end)| *end);
-                // Without a value the step would be reported for doing nothing, which is not its fault.
+                // Without a value the step would be reported for doing nothing, which is not its problem.
                 let nothing = || entry("value", ItemKind::Null, place);
                 let value = value.map(|(item, _)| entry_of("value", item));
                 entries.push(value.unwrap_or_else(nothing));

@@ -91,7 +91,7 @@ impl StreamingLineReader {
                 range,
                 is_closed,
             }) => {
-                // This reader does not repair faults, so the plan ends here.
+                // This reader does not repair errors, so the plan ends here.
                 if line::is_foreign_step(&self.text[range.clone()]) {
                     self.is_over = true;
                     return;
@@ -113,7 +113,7 @@ impl StreamingLineReader {
             // Another block is another plan.
             LineToken::Fence(_) => self.is_over = self.steps > 0,
             // After a line of a program, the meaning of other lines is unknown.
-            LineToken::OtherLine(range) => self.is_over = line::fault(&self.text[range]).is_some(),
+            LineToken::OtherLine(range) => self.is_over = line::error(&self.text[range]).is_some(),
         }
     }
 }

@@ -100,7 +100,7 @@ fn thin_step(step: &mut Step, removes: &mut dyn FnMut() -> bool) {
         step.idempotency = usual.idempotency;
     }
     if removes() {
-        step.company = usual.company;
+        step.concurrency = usual.concurrency;
     }
 }
 

@@ -167,7 +167,7 @@ fn step(position: usize) -> impl Strategy<Value = Step> {
                 step.retry = NonZeroU32::new(3).map(Retry::new);
             }
             if alone {
-                step.company = Concurrency::Alone;
+                step.concurrency = Concurrency::Alone;
             }
             if lenient {
                 step.on_error = OnError::Continue;

@@ -24,8 +24,8 @@ fn assert_lossless(plan: &Plan) {
     let written = Value::from_json(&printed).unwrap();
     assert_eq!(from_json(&written), lines);
     assert_eq!(to_json(&lines).as_ref(), Some(&written), "{lines}");
-    let faults = published().validate(&written);
-    assert!(faults.is_empty(), "{faults:#?}\n{printed}");
+    let violations = published().validate(&written);
+    assert!(violations.is_empty(), "{violations:#?}\n{printed}");
 }
 
 /// Asserts that `plan` is unchanged after a round trip in the dialect `name`; returns the text.
@@ -92,8 +92,8 @@ fn golden_plans() {
         assert_lossless(&plan);
         let (printed, _) = dialect("native").unwrap().print(&plan);
         assert_golden(&file, &printed.unwrap());
-        let faults = published().validate(&Value::from_json(&text).unwrap());
-        assert!(faults.is_empty(), "{}: {faults:#?}", file.display());
+        let violations = published().validate(&Value::from_json(&text).unwrap());
+        assert!(violations.is_empty(), "{}: {violations:#?}", file.display());
     }
 }
 

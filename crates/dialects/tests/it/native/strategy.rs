@@ -288,7 +288,7 @@ fn step(depth: u32) -> impl Strategy<Value = Step> {
                 step.idempotency = Idempotency::Idempotent;
             }
             if alone {
-                step.company = Concurrency::Alone;
+                step.concurrency = Concurrency::Alone;
             }
             step
         },

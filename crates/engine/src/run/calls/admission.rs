@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use planwright_core::place::push_pointer_segment;
-use planwright_core::schema::{FaultKind, SchemaFault};
+use planwright_core::schema::{SchemaViolation, SchemaViolationKind};
 use planwright_core::{Code, Diagnostic, PointerSegment, Tool, Value};
 
 use crate::backend::{ErrorKind, ToolError, ToolOutput};
@@ -191,21 +191,21 @@ impl RunMachine {
         if self.warnings.reports_mismatch(tool) {
             return false;
         }
-        let mut faults = tool.output.validate(output);
-        let fits = faults.is_empty();
+        let mut violations = tool.output.validate(output);
+        let fits = violations.is_empty();
         // A message about a secret would reveal a part of it.
-        faults.retain(|fault| !self.holds_secret(output, &fault.path));
-        let (Some(first), Some((frame, step))) = (faults.first(), self.step_of(task)) else {
+        violations.retain(|violation| !self.holds_secret(output, &violation.path));
+        let (Some(first), Some((frame, step))) = (violations.first(), self.step_of(task)) else {
             return fits;
         };
         let mut message = format!(
             "the output of the tool `{}` at `{}` does not fit its output schema: {}",
             tool.name,
             step.id,
-            fault_text(first)
+            violation_text(first)
         );
-        if faults.len() > 1 {
-            message = format!("{message}, and {} more of the kind", faults.len() - 1);
+        if violations.len() > 1 {
+            message = format!("{message}, and {} more of the kind", violations.len() - 1);
         }
         let warning = Diagnostic::warning(Code::UnexpectedOutput, message)
             .help("the plan was checked against that schema, and the output is used as it came")
@@ -220,21 +220,26 @@ impl RunMachine {
         let Some(tool) = self.task_data(task).and_then(|data| data.tool.as_ref()) else {
             return Ok(());
         };
-        let mut faults = tool.input.validate(args);
+        let mut violations = tool.input.validate(args);
         // A schema error about a secret would reveal it, and could not be reproduced in a replay, which does not have
         // the secret. The server reports it instead.
-        faults.retain(|fault| {
-            fault.kind != FaultKind::Wrong || !self.holds_secret(args, &fault.path)
+        violations.retain(|violation| {
+            violation.kind != SchemaViolationKind::Wrong
+                || !self.holds_secret(args, &violation.path)
         });
-        let Some(first) = faults.first() else {
+        let Some(first) = violations.first() else {
             return Ok(());
         };
-        let mut message = fault_text(first);
-        if faults.len() > 1 {
-            let more = faults.len() - 1;
+        let mut message = violation_text(first);
+        if violations.len() > 1 {
+            let more = violations.len() - 1;
             message = format!("{message}, and {more} more of the kind");
         }
-        let all = Value::list(faults.iter().map(|fault| Value::from(fault_text(fault))));
+        let all = Value::list(
+            violations
+                .iter()
+                .map(|violation| Value::from(violation_text(violation))),
+        );
         Err(ToolError::new(ErrorKind::Arguments, message)
             .with_data(Value::object([("faults", all)])))
     }
@@ -255,14 +260,14 @@ impl RunMachine {
 }
 
 /// A schema error with its place.
-fn fault_text(fault: &SchemaFault) -> String {
+fn violation_text(violation: &SchemaViolation) -> String {
     let mut pointer = String::new();
-    for segment in &fault.path {
+    for segment in &violation.path {
         push_pointer_segment(&mut pointer, segment);
     }
     if pointer.is_empty() {
-        fault.message.clone()
+        violation.message.clone()
     } else {
-        format!("{} at {pointer}", fault.message)
+        format!("{} at {pointer}", violation.message)
     }
 }

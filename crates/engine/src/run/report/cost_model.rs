@@ -123,7 +123,7 @@ impl<'a> CostModel<'a> {
             let job = Job {
                 takes: *takes,
                 lane,
-                alone: step.company == Concurrency::Alone,
+                alone: step.concurrency == Concurrency::Alone,
             };
             jobs.add(job, waits);
         }

@@ -279,7 +279,7 @@ impl JobBuilder<'_> {
         let job = Job {
             takes: micros,
             lane: Some(self.jobs.lane(&tool.server, &tool.name)),
-            alone: step.company == Concurrency::Alone,
+            alone: step.concurrency == Concurrency::Alone,
         };
         let id = self.jobs.add(job, waits);
         let (at, tool) = (Arc::new(at), Arc::clone(tool));

@@ -226,7 +226,7 @@ impl RunMachine {
         let retry = step.retry.map_or(of_run, |retry| retry.over(of_run));
         let terms = CallTerms {
             lane,
-            alone: step.company == Concurrency::Alone,
+            alone: step.concurrency == Concurrency::Alone,
             approval: outcome_unknown || (approval && !agreed),
             retry,
             // A step with its own limit is bound by that alone.

@@ -68,7 +68,7 @@ fn the_name_of_a_resource_is_a_description() {
 #[track_caller]
 fn check_lists(count: usize, length: usize, last: &str) {
     let mut warnings: Vec<String> = (1..=count)
-        .map(|number| format!("fault {number}"))
+        .map(|number| format!("error {number}"))
         .collect();
     limit_warnings("s", &mut warnings);
     assert_eq!(
@@ -80,16 +80,16 @@ fn check_lists(count: usize, length: usize, last: &str) {
 #[test]
 fn warnings_are_limited() {
     check_lists(0, 0, "");
-    check_lists(10, 10, "fault 10");
+    check_lists(10, 10, "error 10");
     check_lists(
         11,
         11,
-        "the list of tools of the server `s` has 1 more fault",
+        "the list of tools of the server `s` has 1 more error",
     );
     check_lists(
         5000,
         11,
-        "the list of tools of the server `s` has 4990 more faults",
+        "the list of tools of the server `s` has 4990 more errors",
     );
 }
 
@@ -160,11 +160,11 @@ fn reads_tools() {
     "#);
 }
 
-/// Returns the fault of a schema with these `properties`.
+/// Returns the error of a schema with these `properties`.
 fn check_arguments(properties: &str) -> String {
     let schema = format!(r#"{{"type": "object", "properties": {properties}}}"#);
     let schema = Value::from_json(&schema).unwrap();
-    super::argument_fault(&schema).unwrap_or_else(|| "sound".to_owned())
+    super::argument_problem(&schema).unwrap_or_else(|| "sound".to_owned())
 }
 
 #[test]
@@ -198,5 +198,5 @@ a header stands where it belongs to no argument
 a header stands where it belongs to no argument
 "#);
     let root = Value::from_json(r#"{"x-mcp-header": "A", "type": "object"}"#).unwrap();
-    assert!(super::argument_fault(&root).is_some());
+    assert!(super::argument_problem(&root).is_some());
 }

@@ -217,7 +217,7 @@ pub(crate) fn open(
 
 impl HttpHandle {
     /// Returns the failure that has ended the connection.
-    pub(crate) fn fault(&self) -> Option<HttpFailure> {
+    pub(crate) fn problem(&self) -> Option<HttpFailure> {
         self.connection.fatal().cloned()
     }
 

@@ -180,7 +180,7 @@ pub(crate) struct PipeTransport<R> {
     outgoing: Option<mpsc::UnboundedSender<QueuedLine>>,
     router: Arc<ResponseRouter>,
     log: Arc<StderrLog>,
-    fault: Arc<OnceLock<String>>,
+    problem: Arc<OnceLock<String>>,
 }
 
 /// A serialized message, and the channel for the result of writing it.
@@ -200,7 +200,7 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
             outgoing: Some(outgoing),
             router: Arc::default(),
             log,
-            fault: Arc::default(),
+            problem: Arc::default(),
         }
     }
 
@@ -208,8 +208,8 @@ impl<R: AsyncRead + Unpin> PipeTransport<R> {
         Arc::clone(&self.router)
     }
 
-    pub(crate) fn fault(&self) -> Arc<OnceLock<String>> {
-        Arc::clone(&self.fault)
+    pub(crate) fn problem(&self) -> Arc<OnceLock<String>> {
+        Arc::clone(&self.problem)
     }
 }
 
@@ -247,14 +247,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for PipeTransp
                 Ok(None) => return None,
                 Err(error) => {
                     // The request that the message answers is unknown and would wait forever, so the connection ends.
-                    let fault = match error.kind() {
+                    let problem = match error.kind() {
                         io::ErrorKind::FileTooLarge => {
                             "it sent a message that is longer than the limit".to_owned()
                         }
                         _ => format!("its output could not be read: {error}"),
                     };
-                    // Only the first fault counts, because it has ended the connection.
-                    self.fault.get_or_init(|| fault);
+                    // Only the first problem counts, because it has ended the connection.
+                    self.problem.get_or_init(|| problem);
                     return None;
                 }
             };

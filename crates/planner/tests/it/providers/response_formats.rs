@@ -54,8 +54,8 @@ async fn valid_plans_match_the_schema_that_is_sent() {
                 let schema = Schema::from_value(Value::from(schema));
                 assert_eq!(schema.malformed(), None, "{provider}");
                 for (name, plan) in &plans {
-                    let faults = schema.validate(&Value::from(plan.clone()));
-                    assert!(faults.is_empty(), "{provider}: {name}: {faults:?}");
+                    let violations = schema.validate(&Value::from(plan.clone()));
+                    assert!(violations.is_empty(), "{provider}: {name}: {violations:?}");
                 }
             }
         }

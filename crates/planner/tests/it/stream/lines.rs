@@ -7,7 +7,7 @@ use super::scene::{Scene, SceneOutcome};
 
 async fn play(answers: &[&str]) -> SceneOutcome {
     let scene = Scene {
-        notation: PlanDialect::Lines,
+        dialect: PlanDialect::Lines,
         ..Scene::new(answers)
     };
     scene.play().await

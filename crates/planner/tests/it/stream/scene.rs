@@ -144,7 +144,7 @@ pub(super) struct SceneOutcome {
 
 /// The setup of a scene.
 pub(super) struct Scene<'a> {
-    pub(super) notation: PlanDialect,
+    pub(super) dialect: PlanDialect,
     pub(super) answers: &'a [&'a str],
     /// Number of chunks before the reply ends, and whether an error follows.
     pub(super) breaks: Option<(usize, bool)>,
@@ -156,7 +156,7 @@ pub(super) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(super) fn new(answers: &'a [&'a str]) -> Self {
         Self {
-            notation: PlanDialect::Json,
+            dialect: PlanDialect::Json,
             answers,
             breaks: None,
             pace: Some(60),
@@ -181,7 +181,7 @@ impl<'a> Scene<'a> {
         };
         let catalog = catalog();
         let mut settings = CreateSettings::default();
-        settings.notation = self.notation;
+        settings.dialect = self.dialect;
         let estimate = |_: &CheckedPlan| None;
         let creation = PlanRequest {
             model: model.as_ref(),

@@ -1,6 +1,6 @@
 //! `[dates]`.
 
-use super::{faults, read, settled};
+use super::{issues, read, settled};
 use crate::config::{Config, FiscalYearNumber, Origin};
 
 #[test]
@@ -27,9 +27,9 @@ fn a_calendar_is_set() {
 }
 
 #[test]
-fn an_unknown_word_is_a_fault() {
+fn an_unknown_word_is_a_issue() {
     let mine = "[dates]\nfirst_weekday = \"someday\"\nfiscal_year = \"4\"\nfiscal_year_number = \"middle\"\n";
-    faults(
+    issues(
         Origin::User,
         mine,
         &[

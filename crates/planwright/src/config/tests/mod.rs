@@ -15,16 +15,16 @@ fn read(origin: Origin, text: &str) -> Result<ConfigSource, Vec<String>> {
         Origin::User => "mine.toml",
         Origin::Project => "planwright.toml",
     };
-    ConfigSource::read(origin, name, text).map_err(|faults| {
-        let lines = faults
+    ConfigSource::read(origin, name, text).map_err(|issues| {
+        let lines = issues
             .iter()
-            .map(|fault| format!("{fault} ({})", fault.help));
+            .map(|issue| format!("{issue} ({})", issue.help));
         lines.collect()
     })
 }
 
 #[track_caller]
-fn faults(origin: Origin, text: &str, expected: &[&str]) {
+fn issues(origin: Origin, text: &str, expected: &[&str]) {
     let found = read(origin, text).err().unwrap_or_default();
     assert_eq!(found, expected, "{text}");
 }
@@ -146,8 +146,8 @@ output.max_bytes = 1000
 }
 
 #[test]
-fn all_faults_are_reported_at_once() {
-    faults(
+fn all_issues_are_reported_at_once() {
+    issues(
         Origin::User,
         r#"
 [tools]
@@ -184,8 +184,8 @@ same_rounds = 1
             "mine.toml:19: 1 is not possible: a round needs another one to compare with (write 2 or more)",
         ],
     );
-    faults(Origin::User, "", &[]);
-    faults(
+    issues(Origin::User, "", &[]);
+    issues(
         Origin::User,
         "a = \nb = 1\nb = 2",
         &[
@@ -193,7 +193,7 @@ same_rounds = 1
             "mine.toml:3: this is not TOML: duplicate key (write `[table]` on a line of its own, and `key = value` below it, text in quotes)",
         ],
     );
-    faults(
+    issues(
         Origin::Project,
         "[tools]\nno_ask = [\"x\"]\nread_only = [\"y\"]\nidempotent = [\"z\", \"w\"]\nsharable = [\"m.s:t\"]",
         &[
@@ -203,7 +203,7 @@ same_rounds = 1
             "planwright.toml:5: a project cannot make parameters sharable (the user decides this: put `sharable` into your own planwright.toml)",
         ],
     );
-    faults(
+    issues(
         Origin::User,
         "tools.sharable = [\"mail.send\"]",
         &[
@@ -276,14 +276,14 @@ fn a_project_makes_pins_stricter_and_no_looser() {
     ] {
         assert_eq!(pins(user, project), [own, other], "{user:?} {project:?}");
     }
-    faults(
+    issues(
         Origin::Project,
         off,
         &[
             "planwright.toml:1: a project cannot disable the pinning of tools (a project can only make it stricter: put `pin` into your own planwright.toml)",
         ],
     );
-    faults(
+    issues(
         Origin::User,
         "[tools]\npin = 'always'",
         &["mine.toml:2: `always` is not a way to pin tools (write `ask`, `warn` or `off`)"],
@@ -394,14 +394,14 @@ fn tools_that_leave_open_what_they_destroy_ask_where_it_is_said() {
     ] {
         assert_eq!(asks(ask, "", &plain), [false, false]);
     }
-    faults(
+    issues(
         Origin::Project,
         run,
         &[
             "planwright.toml:1: a project cannot waive the approval of tools without annotations (a project can only make it stricter: put `unannotated` into your own planwright.toml)",
         ],
     );
-    faults(
+    issues(
         Origin::User,
         "[tools]\nunannotated = 'warn'",
         &["mine.toml:2: unknown value `warn` (write `ask` or `run`)"],
@@ -442,8 +442,8 @@ proptest! {
         let _ = read(Origin::Project, &text);
         let mut all = "[tools]\nallow = ['a.*', \"b\"]\n[budgets]\ncalls = 3\nwall_time = '1m'\ntools.'x.*' = 3\n[rates]\ns = '1/s'\n".to_owned();
         all.insert_str(at.min(all.len()), &piece);
-        if let Err(faults) = read(Origin::User, &all) {
-            prop_assert!(!faults.is_empty());
+        if let Err(issues) = read(Origin::User, &all) {
+            prop_assert!(!issues.is_empty());
         }
     }
 }
@@ -469,7 +469,7 @@ fn what_plans_may_be_given_from_outside() {
 
 #[test]
 fn secrets_that_cannot_be_so() {
-    faults(
+    issues(
         Origin::User,
         "[secrets.A]\nenv = \"A\"\n[secrets.B]\ntools = [\"x\"]\n[secrets.C]\nenv = \"C\"\nfile = \"c\"\ntools = [\"x\"]\n",
         &[
@@ -478,7 +478,7 @@ fn secrets_that_cannot_be_so() {
             "mine.toml:7: the secret `C` has two sources (write `env` or `file`)",
         ],
     );
-    faults(
+    issues(
         Origin::Project,
         "[secrets.A]\nenv = \"AWS_SECRET\"\ntools = [\"x\"]\n",
         &[
@@ -512,7 +512,7 @@ fn stages_stand_in_the_order_of_the_file() {
 
 #[test]
 fn stages_that_cannot_be_so() {
-    faults(
+    issues(
         Origin::User,
         "[stages.start]\nnext = [\"py\", \"nowhere\"]\n[stages.pay]\ntools = []\n[stages.\"a b\"]\ntools = []\n",
         &[

@@ -49,7 +49,7 @@ prices = { input = 2.5, output = 10 }
 
 #[test]
 fn models_that_cannot_be_asked_so() {
-    faults(
+    issues(
         Origin::User,
         "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\nnotation = \"yaml\"\n",
         &[
@@ -61,7 +61,7 @@ fn models_that_cannot_be_asked_so() {
             "mine.toml:8: unknown dialect `yaml` (write `json` or `lines`)",
         ],
     );
-    faults(
+    issues(
         Origin::Project,
         "[model]\ntimeout = \"1m\"\nname = \"openai:a\"\n",
         &[

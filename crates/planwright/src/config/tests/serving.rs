@@ -87,7 +87,7 @@ fn keys_of_a_collector_are_not_shown() {
 
 #[test]
 fn serving_that_cannot_be_so() {
-    faults(
+    issues(
         Origin::User,
         "[serve]\nhosts = [\"https://a\"]\norigins = [\"a.example.com\"]\nmax_plans = 0\n",
         &[
@@ -96,7 +96,7 @@ fn serving_that_cannot_be_so() {
             "mine.toml:4: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
         ],
     );
-    faults(
+    issues(
         Origin::Project,
         "[serve]\norigins = [\"https://evil.example.com\"]\n[telemetry]\nendpoint = \"https://evil.example.com\"\n",
         &[

@@ -167,7 +167,7 @@ fn remarkable() -> Plan {
     let mut warn = step("warn", "notify", &["poll"]);
     warn.when = Some(of_step("poll"));
     warn.approval = Approval::Ask;
-    warn.company = Concurrency::Alone;
+    warn.concurrency = Concurrency::Alone;
     warn.on_error = OnError::Continue;
     warn.retry = NonZeroU32::new(3).map(Retry::new);
     let mut rest = step("rest", "put", &["warn"]);

@@ -50,8 +50,12 @@ impl Fixture {
     async fn call(&self, tool: &str, args: Json) -> Result<Json, ToolError> {
         let tool = self.tool(tool);
         let args = Value::from(args);
-        let faults = tool.input.validate(&args);
-        assert!(faults.is_empty(), "{}: {args}: {faults:?}", tool.name);
+        let violations = tool.input.validate(&args);
+        assert!(
+            violations.is_empty(),
+            "{}: {args}: {violations:?}",
+            tool.name
+        );
         let call = ToolCall {
             tool: Arc::clone(&tool),
             args,
@@ -59,8 +63,12 @@ impl Fixture {
             clock: CallClock::default(),
         };
         let output = self.workspace.call(call).await?.value;
-        let faults = tool.output.validate(&output);
-        assert!(faults.is_empty(), "{}: {output}: {faults:?}", tool.name);
+        let violations = tool.output.validate(&output);
+        assert!(
+            violations.is_empty(),
+            "{}: {output}: {violations:?}",
+            tool.name
+        );
         Ok(output.into())
     }
 

@@ -325,11 +325,11 @@ proptest! {
                 let written = expression.to_string();
                 prop_assert_eq!(read(&written), Ok(expression), "{}", written);
             }
-            Err(faults) => {
-                prop_assert!(!faults.is_empty());
-                for fault in faults {
-                    prop_assert!(text.get(fault.range.clone()).is_some(), "{:?}", fault);
-                    if let Some(fix) = fault.fix {
+            Err(errors) => {
+                prop_assert!(!errors.is_empty());
+                for error in errors {
+                    prop_assert!(text.get(error.range.clone()).is_some(), "{:?}", error);
+                    if let Some(fix) = error.fix {
                         prop_assert!(read(&fix).is_ok(), "{}", fix);
                     }
                 }

@@ -1,4 +1,4 @@
-//! The faults of a value that does not fit its schema, in our words.
+//! The violations of a value that does not fit its schema, in our words.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use crate::{PointerSegment, Value};
 /// Maximum number of `enum` values that a message names.
 const MAX_OPTIONS: usize = 12;
 
-/// Maximum number of faults of one value.
+/// Maximum number of violations of one value.
 const MAX_FAULTS: usize = 100;
 
-/// Maximum number of visits while collecting all faults. Each visit may add one, which takes memory.
+/// Maximum number of visits while collecting all violations. Each visit may add one, which takes memory.
 const MAX_VISITS_FOR_ALL: u64 = 200_000;
 
 /// A violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SchemaFault {
+pub struct SchemaViolation {
     /// The path to the faulty part; for a missing or unknown field, to its object.
     pub path: Vec<PointerSegment>,
-    /// The kind of fault.
-    pub kind: FaultKind,
+    /// The kind of violation.
+    pub kind: SchemaViolationKind,
     /// The fact: one lower-case clause, data in backticks.
     pub message: String,
-    /// The part of the value that made this a fault, such as the discriminator of an alternative or a condition. `None`
-    /// if the fault does not depend on other parts.
+    /// The part of the value that made this a violation, such as the discriminator of an alternative or a condition. `None`
+    /// if the violation does not depend on other parts.
     pub decided_by: Option<Vec<PointerSegment>>,
 }
 
-/// The kind of a fault.
+/// The kind of a violation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum SchemaViolationKind {
     /// A required field is missing.
     Missing(Arc<str>),
     /// A field is unknown.
@@ -79,53 +79,53 @@ pub(super) fn malformed(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// Returns every fault of `value`, or only the first one if collecting all exceeds the budget.
-pub(super) fn faults(
+/// Returns every violation of `value`, or only the first one if collecting all exceeds the budget.
+pub(super) fn violations(
     validator: &Validator<ValueJson>,
     value: &Value,
     cost: SchemaCost,
     secrets: &SecretParts,
-) -> Vec<SchemaFault> {
-    let mut faults = Vec::new();
+) -> Vec<SchemaViolation> {
+    let mut violations = Vec::new();
     let budget = ValidationBudget::small(MAX_VISITS_FOR_ALL, cost);
     for error in validator.iter_errors(InstanceNode::at(value, &budget)) {
-        add(&mut faults, &error, value, None, secrets);
-        if faults.len() >= MAX_FAULTS {
+        add(&mut violations, &error, value, None, secrets);
+        if violations.len() >= MAX_FAULTS {
             break;
         }
     }
     // A spent budget makes the errors meaningless: they are about a value that looks cut.
     if !budget.is_spent() {
-        return faults;
+        return violations;
     }
     // The validator stops at the first error, which needs far fewer visits than all of them.
-    faults.clear();
+    violations.clear();
     let budget = ValidationBudget::new(value, cost);
     let first = validator.validate(InstanceNode::at(value, &budget));
     if let (Err(error), false) = (&first, budget.is_spent()) {
-        add(&mut faults, error, value, None, secrets);
-        return faults;
+        add(&mut violations, error, value, None, secrets);
+        return violations;
     }
     vec![too_long(value, secrets)]
 }
 
-/// Returns the fault of a value whose validation exceeds the budget.
-pub(super) fn too_long(value: &Value, secrets: &SecretParts) -> SchemaFault {
+/// Returns the violation of a value whose validation exceeds the budget.
+pub(super) fn too_long(value: &Value, secrets: &SecretParts) -> SchemaViolation {
     let quote = if secrets.overlaps(&[]) {
         Quote::Hidden
     } else {
         Quote::Shown(value)
     };
-    SchemaFault {
+    SchemaViolation {
         path: Vec::new(),
-        kind: FaultKind::Wrong,
+        kind: SchemaViolationKind::Wrong,
         message: format!("it takes too long to find out whether {quote} fits"),
         decided_by: None,
     }
 }
 
 fn add(
-    faults: &mut Vec<SchemaFault>,
+    violations: &mut Vec<SchemaViolation>,
     error: &ValidationError<'_>,
     root: &Value,
     decided_by: Option<&[PointerSegment]>,
@@ -138,14 +138,14 @@ fn add(
         Quote::Shown(at)
     };
     let secret = secrets.containing(&path);
-    // A conditional fault may depend on any other part, so the whole value decided it.
+    // A conditional violation may depend on any other part, so the whole value decided it.
     let decided_by = decided_by.or_else(|| is_conditional(error).then_some(&[]));
-    let mut push = |kind: FaultKind, message: String| {
+    let mut push = |kind: SchemaViolationKind, message: String| {
         // One error may be about any number of fields.
-        if faults.len() >= MAX_FAULTS {
+        if violations.len() >= MAX_FAULTS {
             return;
         }
-        faults.push(SchemaFault {
+        violations.push(SchemaViolation {
             path: secret.unwrap_or(&path).to_vec(),
             kind,
             message,
@@ -156,7 +156,7 @@ fn add(
         ValidationErrorKind::Required { property } => {
             let name: Arc<str> = property.as_str().unwrap_or_default().into();
             push(
-                FaultKind::Missing(Arc::clone(&name)),
+                SchemaViolationKind::Missing(Arc::clone(&name)),
                 format!("the field `{name}` is missing"),
             );
         }
@@ -166,13 +166,13 @@ fn add(
             if secret.is_some() =>
         {
             push(
-                FaultKind::Wrong,
+                SchemaViolationKind::Wrong,
                 format!("{quote} has a field that is not known"),
             );
         }
         ValidationErrorKind::FalseSchema if closes_object(error) && secret.is_some() => {
             push(
-                FaultKind::Wrong,
+                SchemaViolationKind::Wrong,
                 format!("{quote} has a field that is not known"),
             );
         }
@@ -181,7 +181,7 @@ fn add(
             for name in unexpected.iter().take(MAX_FAULTS) {
                 let name: Arc<str> = name.as_str().into();
                 push(
-                    FaultKind::Unknown(Arc::clone(&name)),
+                    SchemaViolationKind::Unknown(Arc::clone(&name)),
                     format!("the field `{name}` is not known"),
                 );
             }
@@ -191,7 +191,7 @@ fn add(
             let names = at.as_object().into_iter().flat_map(crate::Object::keys);
             for name in names.take(MAX_FAULTS) {
                 push(
-                    FaultKind::Unknown(Arc::clone(name)),
+                    SchemaViolationKind::Unknown(Arc::clone(name)),
                     format!("the field `{name}` is not known"),
                 );
             }
@@ -200,11 +200,11 @@ fn add(
             match intended_branch(context, root, &path) {
                 Some(branch) => {
                     for error in branch {
-                        add(faults, error, root, decided_by.or(Some(&path)), secrets);
+                        add(violations, error, root, decided_by.or(Some(&path)), secrets);
                     }
                 }
                 None => push(
-                    FaultKind::Wrong,
+                    SchemaViolationKind::Wrong,
                     describe_alternatives(context, root, quote, &path),
                 ),
             }
@@ -212,7 +212,7 @@ fn add(
         // A pattern that exceeded its limit says nothing about the value.
         ValidationErrorKind::BacktrackLimitExceeded { .. }
         | ValidationErrorKind::RegexEngineFailure { .. } => {}
-        kind => push(FaultKind::Wrong, describe(kind, quote)),
+        kind => push(SchemaViolationKind::Wrong, describe(kind, quote)),
     }
 }
 
@@ -223,7 +223,7 @@ fn closes_object(error: &ValidationError<'_>) -> bool {
         .ends_with("/additionalProperties")
 }
 
-/// Returns true if the fault depends on other parts of the value.
+/// Returns true if the violation depends on other parts of the value.
 fn is_conditional(error: &ValidationError<'_>) -> bool {
     let unevaluated = matches!(
         error.kind(),
@@ -276,7 +276,7 @@ fn describe_alternatives(
             }
         }
     }
-    // Some alternatives accept this kind of value, so the kinds alone do not explain the fault.
+    // Some alternatives accept this kind of value, so the kinds alone do not explain the violation.
     if kinds.is_empty() || context.len() > kinds.len() {
         format!("{value} fits none of the alternatives")
     } else {
@@ -398,7 +398,7 @@ fn shown_serde(value: &serde_json::Value) -> String {
     shown(&Value::from(value.clone()))
 }
 
-/// Returns the path of a fault and the part of `root` there.
+/// Returns the path of a violation and the part of `root` there.
 fn locate<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegment>, &'v Value) {
     let mut at = root;
     let mut path = Vec::new();
@@ -419,7 +419,7 @@ fn locate<'v>(error: &ValidationError<'_>, root: &'v Value) -> (Vec<PointerSegme
         path.push(segment);
         match next {
             Some(next) => at = next,
-            // The value ends here: the fault is about a missing part.
+            // The value ends here: the violation is about a missing part.
             None => break,
         }
     }

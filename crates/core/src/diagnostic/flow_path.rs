@@ -18,24 +18,24 @@ pub struct FlowHop {
 /// The way of a value, from its source on: a list of places. A check may find thousands of ways, and few of them are read.
 /// Therefore each is searched on first use. Clones share the way.
 #[derive(Clone, Default)]
-pub struct FlowWay(Option<Arc<LazyWay>>);
+pub struct FlowPath(Option<Arc<LazyPath>>);
 
-type LazyWay = LazyLock<Vec<FlowHop>, Box<dyn FnOnce() -> Vec<FlowHop> + Send + Sync>>;
+type LazyPath = LazyLock<Vec<FlowHop>, Box<dyn FnOnce() -> Vec<FlowHop> + Send + Sync>>;
 
-impl FlowWay {
+impl FlowPath {
     /// Creates a way that `search` finds.
     pub(crate) fn searched(search: impl FnOnce() -> Vec<FlowHop> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(LazyLock::new(Box::new(search)))))
     }
 }
 
-impl From<Vec<FlowHop>> for FlowWay {
+impl From<Vec<FlowHop>> for FlowPath {
     fn from(hops: Vec<FlowHop>) -> Self {
         Self::searched(|| hops)
     }
 }
 
-impl Deref for FlowWay {
+impl Deref for FlowPath {
     type Target = [FlowHop];
 
     fn deref(&self) -> &[FlowHop] {
@@ -43,19 +43,19 @@ impl Deref for FlowWay {
     }
 }
 
-impl fmt::Debug for FlowWay {
+impl fmt::Debug for FlowPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&**self).finish()
     }
 }
 
-impl PartialEq for FlowWay {
+impl PartialEq for FlowPath {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Serialize for FlowWay {
+impl Serialize for FlowPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (**self).serialize(serializer)
     }

@@ -12,18 +12,18 @@ use crate::{Severity, Value};
 
 /// A part of an expression that cannot have a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct TypeFault {
+pub(crate) struct TypeError {
     /// [`Severity::Error`] if the part is certainly wrong, else the run may succeed.
     pub(crate) severity: Severity,
     /// The kind of mistake.
-    pub(crate) kind: TypeFaultKind,
+    pub(crate) kind: TypeErrorKind,
     /// A hint how to fix the expression.
     pub(crate) help: Option<String>,
 }
 
-/// The kind of a [`TypeFault`].
+/// The kind of a [`TypeError`].
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum TypeFaultKind {
+pub(crate) enum TypeErrorKind {
     /// An operation does not apply to its operands; one lower-case clause says why.
     Operation(String),
     /// A path exists in no value of the type.
