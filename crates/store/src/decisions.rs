@@ -326,6 +326,9 @@ pub(crate) fn rows_after(
 /// The pause between two polls, below what a person who waits for an effect notices.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The pause between two polls for entries, which a page or terminal shows at once. A poll without changes reads one counter.
+const ENTRY_POLL_INTERVAL: Duration = Duration::from_millis(25);
+
 /// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
 pub struct DecisionWatcher {
@@ -434,7 +437,7 @@ impl EntryWatcher {
             if !new.is_empty() {
                 return Ok(new);
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            tokio::time::sleep(ENTRY_POLL_INTERVAL).await;
         }
     }
 

@@ -27,6 +27,9 @@ const FOLLOWED: usize = 200;
 /// The interval at which the runs are looked at although nothing was stored, since the process of one may have died.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(2);
 
+/// The pause after a look, so that a run that stores entries all the time is not slowed down by those who watch it.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
 /// The pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
 
@@ -103,6 +106,7 @@ impl RunBoard {
             let board = Arc::clone(self);
             let snapshot = blocking(move || board.look()).await?;
             self.snapshots.send_replace(Arc::new(snapshot));
+            tokio::time::sleep(LOOK_PAUSE).await;
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
@@ -17,6 +18,7 @@ use planwright::service::{StepPhase, StepStates};
 use planwright::store::EntryWatcher;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
 
 use super::find;
 use super::input::Parameters;
@@ -25,6 +27,10 @@ use crate::board::{Question, RunRow, Snapshot};
 use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::Visitor;
+
+/// The minimum time between two events with entries of a run. A plan of quick steps stores entries all the time; an event for each batch would
+/// cost the run more and show a person nothing more.
+const EVENT_INTERVAL: Duration = Duration::from_millis(40);
 
 #[derive(Deserialize)]
 pub(crate) struct EventParameters {
@@ -122,6 +128,8 @@ struct WatchedRun {
     has_row_changed: bool,
     /// True if a process has the run, as the page knows it.
     is_driven: bool,
+    /// The time of the last event about the run.
+    sent_at: Option<Instant>,
 }
 
 impl Follower {
@@ -160,8 +168,16 @@ impl Follower {
             self.compare(&snapshot);
             return Ok(());
         };
+        let earliest = watched.sent_at.map(|at| at + EVENT_INTERVAL);
+        let entries = &mut watched.entries;
+        let new = async {
+            if let Some(earliest) = earliest {
+                tokio::time::sleep_until(earliest).await;
+            }
+            entries.next().await
+        };
         tokio::select! {
-            entries = watched.entries.next() => {
+            entries = new => {
                 for entry in entries? {
                     watched.apply(&entry);
                 }
@@ -227,6 +243,7 @@ impl Follower {
         }
         watched.has_row_changed = false;
         watched.is_new = false;
+        watched.sent_at = Some(Instant::now());
         let (state, visitor, id) = (
             Arc::clone(&self.state),
             self.visitor.clone(),
@@ -288,6 +305,7 @@ impl WatchedRun {
             grew: false,
             is_new: true,
             has_row_changed: false,
+            sent_at: None,
             is_driven: info.holder.is_some(),
         };
         for entry in watched.entries.poll()? {
