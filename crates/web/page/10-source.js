@@ -35,8 +35,40 @@ class ExactNumber {
 const EXACT = `exact ${[...crypto.getRandomValues(new Uint32Array(4))].join('-')} `;
 const EXACT_TEXT = new RegExp(`"${EXACT}([^"]*)"`, 'g');
 
-/** The texts and numbers of JSON. */
-const JSON_SCALARS = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/g;
+/** The next text or number of JSON, and a number. */
+const NEXT_SCALAR = /["\d-]/g;
+const NUMBER = /-?\d*(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
+
+/** The position behind the text of JSON that begins at `start`. A regular expression would need a stack for a long one. */
+function endOfText(text, start) {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text[end - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+/** Turns each number of JSON that JavaScript would change into a marked text. Returns null if there is none. */
+function markNumbers(text) {
+  const parts = [];
+  let done = 0;
+  NEXT_SCALAR.lastIndex = 0;
+  for (let found = NEXT_SCALAR.exec(text); found; found = NEXT_SCALAR.exec(text)) {
+    const start = found.index;
+    if (found[0] === '"') {
+      NEXT_SCALAR.lastIndex = endOfText(text, start);
+      continue;
+    }
+    NUMBER.lastIndex = start;
+    const [part] = NUMBER.exec(text);
+    NEXT_SCALAR.lastIndex = start + part.length;
+    if (String(Number(part)) === part) continue;
+    parts.push(text.slice(done, start), `"${EXACT}${part}"`);
+    done = start + part.length;
+  }
+  return parts.length ? parts.join('') + text.slice(done) : null;
+}
 
 /** The fields with values of plans and tools. All other numbers are of Planwright, and are read as JavaScript does. */
 const DATA_FIELDS = new Set(['arguments', 'args', 'output', 'content', 'inputs', 'data', 'example', 'input_schema', 'output_schema']);
@@ -45,14 +77,8 @@ const DATA_FIELDS = new Set(['arguments', 'args', 'output', 'content', 'inputs',
 function readJson(text, isData = false) {
   // A text of a person is JSON or an error as it stands, before numbers in it become texts.
   if (isData) JSON.parse(text);
-  let isChanged = false;
-  const marked = text.replace(JSON_SCALARS, (part) => {
-    if (part[0] === '"' || String(Number(part)) === part) return part;
-    isChanged = true;
-    return `"${EXACT}${part}"`;
-  });
-  const value = JSON.parse(marked);
-  return isChanged ? exactNumbers(value, isData) : value;
+  const marked = markNumbers(text);
+  return marked === null ? JSON.parse(text) : exactNumbers(JSON.parse(marked), isData);
 }
 
 function exactNumbers(value, isData) {

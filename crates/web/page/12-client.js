@@ -148,6 +148,7 @@ function clientSource() {
 /** Reads the run and the inbox again and again, and calls `listener` as a stream of events would. */
 function pollEvents(read, run, listener) {
   let known = null;
+  let size = null;
   let stopped = false;
   let wake = () => {};
   let isOpen = null;
@@ -177,7 +178,9 @@ function pollEvents(read, run, listener) {
             const now = JSON.stringify([data.seq, data.run, data.questions.map(({ digest, decision }) => [digest, decision])]);
             if (now === known) return;
             known = now;
-            listener('run', { ...data, grew: false });
+            const last = size;
+            size = JSON.stringify([data.graph?.nodes.length, data.revisions?.length]);
+            listener('run', { ...data, grew: last !== null && last !== size });
           });
         }
         if (Date.now() - inbox >= INBOX_INTERVAL) {

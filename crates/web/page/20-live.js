@@ -155,9 +155,15 @@ function refreshInbox() {
   );
 }
 
+/** The number of runs that were opened or closed, so that a late response does not replace the run on the screen. */
+let openings = 0;
+
 /** Loads a run and follows it. Returns a promise that fails as the request does. */
 async function openRun(id) {
+  openings += 1;
+  const opening = openings;
   const data = await source.run(id);
+  if (opening !== openings) return;
   current.value = {
     ...data,
     id: data.run.id,
@@ -185,6 +191,7 @@ async function loadGraph(open) {
 const NO_GRAPH = { width: 1, height: 1, nodes: [], edges: [] };
 
 function closeRun() {
+  openings += 1;
   current.value = null;
   current.touch();
   followEvents(null, undefined);

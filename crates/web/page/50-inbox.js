@@ -105,12 +105,17 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
   const hasChanged = first.current !== bound;
   const ofRun = all.filter((other) => other.run === question.run);
   const ofLoop = ofRun.filter((other) => loopOf(other.at) === loopOf(question.at) && other.at !== loopOf(other.at));
-  const calls = ['run', 'plan'].includes(scope) ? ofRun : scope === 'loop' ? ofLoop : [question];
+  const members = { call: [question], loop: ofLoop, run: ofRun, plan: ofRun };
+  // Calls that come later, or change, were not shown when the person chose these.
+  const [chosen, setChosen] = useState(() => new Set([question.digest]));
+  const calls = scope === 'call' ? [question] : members[scope].filter((call) => chosen.has(call.digest));
+  const further = members[scope].length - calls.length;
   const scopes = [['call', 'This call'], ofLoop.length > 1 && ['loop', `All ${ofLoop.length} of this loop`],
     ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`],
     question.plan_digest && ['plan', 'The whole plan']].filter(Boolean);
   const choose = (key) => {
     setScope(key);
+    setChosen(new Set(members[key].map((call) => call.digest)));
     setMode(null);
     first.current = [question.digest, key === 'plan' && question.plan_digest].filter(Boolean).join();
   };
@@ -125,6 +130,7 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
     ${question.reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${question.reason} /></span></p>`}
     ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
       <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => choose(key)} /><span>${name}</span></label>`)}</fieldset>`}
+    ${further > 0 && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
     ${scope === 'plan' && html`<${WholePlan} question=${question} />`}
     ${calls.length === 1 ? html`<${QuestionCall} question=${question} />` : html`<${QuestionCalls} calls=${calls} />`}
     ${question.changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${question.changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}

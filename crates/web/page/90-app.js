@@ -87,7 +87,7 @@ function App() {
     <main id="main" tabindex="-1" ref=${main}>
       ${error && html`<section class="page"><h1>Planwright</h1><${ErrorNote} error=${error} retry=${start} /></section>`}
       ${active && html`<section class="page"><${ErrorNote} error=${active} /></section>`}
-      ${state.denied && !state.config && html`<${Denied} start=${start} />`}
+      ${state.denied && html`<${Denied} start=${start} isNew=${!state.config} />`}
       ${!error && !active && state.config && html`<${Screen} screen=${screen} parts=${parts} parameters=${parameters} />`}
     </main>
     ${help && html`<${Keys} onClose=${() => setHelp(false)} />`}`;
@@ -116,7 +116,7 @@ function Screen({ screen, parts, parameters }) {
 }
 
 /** The way to a session: the address with its token, or the token of a client. */
-function Denied({ start }) {
+function Denied({ start, isNew }) {
   const [token, setToken] = useState('');
   const action = useAction();
   const open = (event) => {
@@ -126,7 +126,7 @@ function Denied({ start }) {
       start();
     });
   };
-  return html`<section class="page"><h1>No access</h1>
+  return html`<section class="page">${isNew && html`<h1>No access</h1>`}
     <${Empty} title="This browser has no session">Open the address that <code>planwright ui</code> printed, or log in to a gateway with the token of your client.<//>
     <form class="stack login" onSubmit=${open}><label class="stack">Token<input type="password" autocomplete="off" value=${token} onInput=${(event) => setToken(event.target.value)} /></label>
       <${ErrorNote} error=${action.error} />

@@ -141,6 +141,27 @@ test('all calls of a loop are decided together, and then all of a run', async ()
   await finish(page);
 });
 
+test('a call that comes after the choice of several is not decided with them', async () => {
+  const refund = (id, after) => ({ id, tool: 'refund', args: { order: id, amount: 1 }, after });
+  const process = world.beginPlan({ name: 'growing', steps: [refund('o-1', []), refund('o-2', []), refund('o-3', ['o-1'])] }, '--approve', 'wait');
+  const page = await browser.open(world, { route: '#/inbox' });
+  await page.getByRole('option').filter({ hasText: 'growing' }).filter({ hasText: 'o-2' }).last().click();
+  const call = side(page);
+  await call.getByRole('radio', { name: 'All 2 of this run' }).check();
+  await call.getByRole('button', { name: 'Approve 2 calls' }).waitFor();
+  const run = /run=(\w+)/.exec(page.url())[1];
+  const { calls } = JSON.parse(await world.command('waiting', '--format', 'json'));
+  const { digest } = calls.find((one) => one.run.startsWith(run) && one.address === 'o-1');
+  await world.command('approve', run, 'o-1', '--digest', digest);
+  await call.getByRole('alert').getByText('1 further call of the run waits since you chose').waitFor();
+  await call.getByRole('button', { name: 'Show all' }).click();
+  await call.locator('.calls').getByText('o-3').first().waitFor();
+  await call.getByRole('button', { name: 'Approve 2 calls' }).click();
+  await page.getByRole('status').getByText('Approved: 2 calls.').waitFor({ state: 'attached' });
+  assert.equal((await process.ended).code, 0);
+  await finish(page);
+});
+
 test('a whole plan is approved with what it is bound to, and asks no more', async () => {
   const plan = { ...payBack, name: 'twice', steps: [...payBack.steps, { id: 'again', tool: 'refund', args: { order: 'o-2', amount: 1 }, after: ['back'] }] };
   const run = await begin(plan);
