@@ -48,18 +48,21 @@ impl Document {
         let parts = PARTS
             .iter()
             .flat_map(|part| part.lines())
+            .map(str::trim_start)
             .filter(|line| !is_comment(line));
         let script: Vec<&str> = std::iter::once(LIBRARY).chain(parts).collect();
         let script = script.join("\n");
+        let style: Vec<&str> = STYLE.lines().map(str::trim_start).collect();
+        let style = style.join("\n");
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src data:; base-uri 'none'; \
              form-action 'none'; frame-ancestors 'none'",
             hash(&script),
-            hash(STYLE)
+            hash(&style)
         );
         Self {
             html: MARKUP
-                .replacen("{{style}}", STYLE, 1)
+                .replacen("{{style}}", &style, 1)
                 .replacen("{{script}}", &script, 1),
             policy,
         }
@@ -68,7 +71,6 @@ impl Document {
 
 /// Returns true if a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
 fn is_comment(line: &str) -> bool {
-    let line = line.trim_start();
     ["//", "/**", "*/", "* "]
         .iter()
         .any(|start| line.starts_with(start))
