@@ -203,14 +203,14 @@ fn unknown(document: &Document) -> Diagnostic {
         }
         None => article(document.root.kind_word()),
     };
-    let message = format!("the text has the shape of no dialect: it is {found}");
+    let message = format!("the text matches no dialect: it is {found}");
     Diagnostic::error(Code::UnknownDialect, message)
         .help("choose one with `--dialect` to see all that is wrong with it")
 }
 
 fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
     let message = format!(
-        "the text has the shape of several dialects: {}",
+        "the text matches several dialects: {}",
         names(candidates)
     );
     Diagnostic::error(Code::AmbiguousDialect, message)

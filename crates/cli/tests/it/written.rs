@@ -83,7 +83,7 @@ fn check(plan: &str) -> Value {
     );
     assert!(resumed.len() < most, "{}", resumed.len());
     let stored = fs::metadata(folder.join(store)).unwrap().len();
-    assert!(stored < 320_000, "{stored}");
+    assert!(stored < 300_000, "{stored}");
     report
 }
 

@@ -261,7 +261,7 @@ impl JsonReader<'_> {
             StringError::Control(at, character) => {
                 let escape = escape_of(character);
                 let message =
-                    "a string contains a control character that is not escaped".to_owned();
+                    "a text contains a control character that is not escaped".to_owned();
                 let help = format!("write `{escape}`");
                 let edits = controls.iter().filter(|_| self.is_lenient()).cloned();
                 let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);
