@@ -336,7 +336,7 @@ pub(crate) struct LogsArguments {
     /// json`, each is one JSON object. Exit status: that of the run, as of `run`; 130 if its process died.
     #[arg(help_heading = OPTIONS, long, short)]
     pub(crate) follow: bool,
-    /// Output: a person's view, one JSON object with whole values, or each entry of the journal on a line.
+    /// Output: human-readable text, one JSON object with whole values, or each entry of the journal on a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) format: LogFormat,
     #[command(flatten)]

@@ -207,7 +207,7 @@ fn reads_remote_servers() {
       help: leave out line breaks and control characters
     unusable /mcpServers/oauth/oauth/callbackPort the server `oauth` cannot be started: `callbackPort` must be a port
       help: write a number, or leave it out
-    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: `password` is not a grant that is known
+    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: unknown grant `password`
       help: write `authorization_code` or `client_credentials`
     unusable /mcpServers/oauth/oauth the server `oauth` cannot be started: `clientSecret` belongs to a `clientId`, which is missing
       help: write both
