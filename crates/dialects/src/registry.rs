@@ -209,10 +209,7 @@ fn unknown(document: &Document) -> Diagnostic {
 }
 
 fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
-    let message = format!(
-        "the text matches several dialects: {}",
-        names(candidates)
-    );
+    let message = format!("the text matches several dialects: {}", names(candidates));
     Diagnostic::error(Code::AmbiguousDialect, message)
         .help("they differ in what they make of it: choose one with `--dialect`")
 }

@@ -40,7 +40,12 @@ pub(crate) struct Arguments {
     )]
     pub(crate) color: Colour,
     /// Do not page long output. By default, output longer than the terminal is shown with `PAGER`, or `less`.
-    #[arg(long, global = true, help_heading = "Global options", display_order = 1000)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        display_order = 1000
+    )]
     pub(crate) no_pager: bool,
     /// Log to standard error: a level, or targets with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
     #[arg(

@@ -50,7 +50,8 @@ impl Solution {
                 Diagnostic::error(Code::TooLarge, "the reply reached the maximum length");
             return Err(Box::new(diagnostic.help("write a smaller solution")));
         }
-        let text = extract(&reply.text).ok_or_else(|| rejected("the reply contains no solution"))?;
+        let text =
+            extract(&reply.text).ok_or_else(|| rejected("the reply contains no solution"))?;
         let value = Value::from_json(text)
             .map_err(|error| rejected(&format!("the reply is not JSON: {error}")))?;
         Self::parse(&value)
