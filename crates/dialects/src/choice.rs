@@ -38,7 +38,7 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
     if document.syntax == Syntax::Json
         && let Some(found) = translated(&document.root.to_value())
     {
-        let message = format!("the text is {}, and no plan of a dialect", found.form);
+        let message = format!("the text is {}, not a plan of a dialect", found.form);
         let text = document.source.text();
         return Err(advice(
             Code::UnknownDialect,

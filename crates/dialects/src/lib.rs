@@ -37,7 +37,7 @@ mod foreign_plans;
 /// The choice of a dialect for a text that does not name one.
 mod choice;
 
-/// Texts that are not plan in any syntax, and the form that they should have.
+/// Texts that are not a plan in any syntax, and the form that they should have.
 mod foreign_text;
 
 /// The entry point: bytes in, a plan and diagnostics out.

@@ -203,16 +203,13 @@ fn unknown(document: &Document) -> Diagnostic {
         }
         None => article(document.root.kind_word()),
     };
-    let message = format!("the text has the shape of no dialect: it is {found}");
+    let message = format!("the text matches no dialect: it is {found}");
     Diagnostic::error(Code::UnknownDialect, message)
         .help("choose one with `--dialect` to see all that is wrong with it")
 }
 
 fn ambiguous(candidates: &[&'static dyn Dialect]) -> Diagnostic {
-    let message = format!(
-        "the text has the shape of several dialects: {}",
-        names(candidates)
-    );
+    let message = format!("the text matches several dialects: {}", names(candidates));
     Diagnostic::error(Code::AmbiguousDialect, message)
         .help("they differ in what they make of it: choose one with `--dialect`")
 }

@@ -104,7 +104,7 @@ impl CallSubject {
             // The definition includes the server's identity, so a changed server is reported only once.
             let server = &self.server;
             changes.push(format!(
-                "the command or address of the server `{server}` changed"
+                "the configuration of the server `{server}` changed"
             ));
         } else if self.definition != before.definition {
             changes.push("the definition of the tool has changed".to_owned());
@@ -448,7 +448,7 @@ mod tests {
             (|call| call.tool = "wipe".into(), "the tool was `bank.pay`"),
             (
                 |call| call.origin = Some("deno".into()),
-                "the command or address of the server `bank` changed",
+                "the configuration of the server `bank` changed",
             ),
             (
                 |call| call.definition = Some("0".into()),

@@ -65,13 +65,13 @@ impl Extraction {
             }
         };
         messages.push(Message::User(format!(
-            "The answer does not fit the schema:\n{}Answer again, with JSON alone.",
+            "The reply does not fit the schema:\n{}Answer again, with JSON alone.",
             rejected.lines()
         )));
         let (answer, read) = self.ask(&schema, &messages).await?;
         read.map_err(|violations| {
             let name = self.model.name();
-            let message = format!("the answer of `{name}` does not fit the schema: {violations}");
+            let message = format!("the reply of `{name}` does not fit the schema: {violations}");
             ToolError::tool(message, words(&answer))
         })
     }
@@ -180,7 +180,7 @@ impl AnswerViolations {
 impl fmt::Display for AnswerViolations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
-            [] => f.write_str("it holds no JSON"),
+            [] => f.write_str("it contains no JSON"),
             [only] => f.write_str(&violation_text(only)),
             [first, more @ ..] => {
                 write!(f, "{}, and {} more", violation_text(first), more.len())
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_does_not_fit_has_violations() {
-        check("I cannot say.", Err("it holds no JSON"));
+        check("I cannot say.", Err("it contains no JSON"));
         check("{}", Err("the field `n` is missing"));
     }
 

@@ -437,7 +437,7 @@
 //! # A dialect of your own
 //!
 //! [`parse`] reads Planwright's own dialect; [`dialects::parse`](dialects::parse()) recognises all built-in dialects. Another format
-//! is a [`Dialect`] of your own(dialects::Dialect), and [`dialects::parse_as`](dialects::parse_as()) reads it. The
+//! is a [`Dialect`](dialects::Dialect) of your own, and [`dialects::parse_as`](dialects::parse_as()) reads it. The
 //! [example `own_dialect`](https://github.com/planwright/planwright/blob/main/crates/planwright/examples/own_dialect.rs)
 //! is one.
 //!

@@ -41,7 +41,7 @@ impl Stages {
         has(self.current(), tool)
     }
 
-    /// Returns true if `tool` may be called now.
+    /// Checks that `tool` may be called now.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl Stages {
         }
     }
 
-    /// Returns true if the client can move to the stage `to` now. It can always stay in its stage.
+    /// Checks that the client can move to the stage `to` now. It can always stay in its stage.
     ///
     /// # Errors
     ///

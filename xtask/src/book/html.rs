@@ -35,7 +35,7 @@ pub(super) fn is_html(path: &Path) -> bool {
         .is_some_and(|extension| extension == "html")
 }
 
-/// Returns the values of an attribute. Quotes in code and prose are not problem: a page contains them as `&quot;`.
+/// Returns the values of an attribute. Quotes in code and prose are not a problem: a page contains them as `&quot;`.
 fn attributes(text: &str, name: &str) -> impl Iterator<Item = String> {
     let opening = format!(" {name}=\"");
     let parts: Vec<&str> = text.split(&opening).skip(1).collect();

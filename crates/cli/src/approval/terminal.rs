@@ -29,7 +29,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
     (
         "c",
-        "change the arguments, in `VISUAL` or `EDITOR`, or as one line of JSON",
+        "change the arguments, in the editor of `VISUAL` or `EDITOR`, or as one line of JSON",
     ),
     ("a", "show all arguments in full, as JSON"),
     (

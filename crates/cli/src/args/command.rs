@@ -40,14 +40,19 @@ pub(crate) struct Arguments {
     )]
     pub(crate) color: Colour,
     /// Do not page long output. By default, output longer than the terminal is shown with `PAGER`, or `less`.
-    #[arg(long, global = true, help_heading = "Everywhere", display_order = 1000)]
+    #[arg(
+        long,
+        global = true,
+        help_heading = "Global options",
+        display_order = 1000
+    )]
     pub(crate) no_pager: bool,
     /// Log to standard error: a level, or targets with levels, such as `warn,planwright=debug`; `PLANWRIGHT_LOG` by default.
     #[arg(
         long,
         global = true,
         value_name = "WHAT",
-        help_heading = "Everywhere",
+        help_heading = "Global options",
         display_order = 1001
     )]
     pub(crate) log: Option<String>,
@@ -108,7 +113,7 @@ pub(crate) enum Command {
     /// Exit status: that of the run, as of `run`; 130 if its process died, or after Ctrl-C.
     #[command(visible_alias = "watch")]
     Attach(AttachArguments),
-    /// Cancel a run in progress, in whichever process it is.
+    /// Cancel a run in progress, even if another process drives it.
     ///
     /// Its calls in flight are cancelled, and nothing new starts; `resume` continues it later. The command returns once the process is asked.
     ///
@@ -160,7 +165,7 @@ pub(crate) enum Command {
     /// The model receives the tools, today's date and the meaning of phrases of time. Planwright checks its plan and returns every error to
     /// it, until the plan is sound or the attempts are used up. Nothing is called.
     ///
-    /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no answer was a sound plan.
+    /// Exit status: 0 written, 1 the model did not answer, 2 usage, 3 no reply was a valid plan.
     Create(Box<CreateArguments>),
     /// Answer a question with the available tools.
     ///

@@ -114,7 +114,7 @@ pub(crate) struct FlowArguments {
     /// The plan's dialect; default: recognised by its form.
     #[arg(long, visible_alias = "from", value_name = "DIALECT", value_parser = dialect_names(), help_heading = READING)]
     dialect: Option<String>,
-    /// An input or variable; VALUE is JSON if it parses, else text.
+    /// An input or variable; VALUE is parsed as JSON, or else taken as text.
     #[arg(long = "var", value_name = "NAME=VALUE", help_heading = READING)]
     vars: Vec<String>,
     /// A file with a JSON object of inputs and variables; `--var` overrides it.

@@ -39,7 +39,7 @@ pub(crate) struct AskArguments {
     pub(crate) consent: ConsentArguments,
     #[command(flatten)]
     pub(crate) drain: DrainArguments,
-    /// Output: the answer, every stage as one JSON document, or one JSON event a line and the document at the end.
+    /// Output: the answer, every stage as one JSON document, or one JSON event per line and the document at the end.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     #[command(flatten)]
@@ -173,7 +173,7 @@ pub(crate) struct ChatArguments {
     /// List the stored conversations, the newest first.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["message", "resume", "no_store"])]
     pub(crate) list: bool,
-    /// Output: the answers, one JSON object for each answer, or one JSON event a line.
+    /// Output: the answers, one JSON object for each answer, or one JSON event per line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
     pub(crate) format: RunFormat,
     #[command(flatten)]

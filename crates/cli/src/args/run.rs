@@ -193,7 +193,7 @@ pub(crate) struct ResumeArguments {
     /// Kill the servers that an earlier process of the run has left running.
     #[arg(help_heading = OPTIONS, long)]
     pub(crate) kill_servers: bool,
-    /// An input, such as a secret one, which is never stored; VALUE is JSON if it parses, else text.
+    /// An input, such as a secret one, which is never stored; VALUE is parsed as JSON, or else taken as text.
     #[arg(help_heading = OPTIONS, long = "var", value_name = "NAME=VALUE")]
     pub(crate) vars: Vec<String>,
     #[command(flatten)]
@@ -336,7 +336,7 @@ pub(crate) struct LogsArguments {
     /// json`, each is one JSON object. Exit status: that of the run, as of `run`; 130 if its process died.
     #[arg(help_heading = OPTIONS, long, short)]
     pub(crate) follow: bool,
-    /// Output: a person's view, one JSON object with whole values, or each entry of the journal on a line.
+    /// Output: human-readable text, one JSON object with whole values, or each entry of the journal on a line.
     #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = LogFormat::Text)]
     pub(crate) format: LogFormat,
     #[command(flatten)]
@@ -366,7 +366,7 @@ pub(crate) struct AttachArguments {
 /// The output of `logs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// A person's view.
+    /// Human-readable text.
     Text,
     /// A JSON object.
     Json,
@@ -409,7 +409,7 @@ pub(crate) struct ExportArguments {
     /// The run: its id, or the beginning of it; `last` or `@1` for the newest run of this project, `@2` for the one before. Default: `@1`.
     #[arg(value_name = "RUN", help_heading = OPTIONS)]
     pub(crate) run: Option<String>,
-    /// The file to write it to, in one go; else it goes to standard output.
+    /// The file to write it to, atomically; default: standard output.
     #[arg(help_heading = OPTIONS, long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace an existing file.

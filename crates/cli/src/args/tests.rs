@@ -30,7 +30,7 @@ fn page() -> String {
     root.build();
     let mut text = HEAD.to_owned();
     describe_all(&root, &mut text);
-    text += "\n## Everywhere\n\n";
+    text += "\n## Global options\n\n";
     for argument in root.get_arguments().filter(|argument| is_global(argument)) {
         text += &item(argument);
     }

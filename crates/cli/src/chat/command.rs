@@ -27,7 +27,7 @@ pub(crate) async fn command(
     if let (Protocol::Tools, Some(flag)) = (arguments.protocol, arguments.acts.named()) {
         return Err(
             CommandError::new(format!("`{flag}` needs `--protocol acts`"))
-                .hint("say --protocol acts"),
+                .hint(format!("add `--protocol acts`, or leave out `{flag}`")),
         );
     }
     if arguments.no_plan_tools && arguments.protocol == Protocol::Acts {

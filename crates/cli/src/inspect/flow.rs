@@ -141,7 +141,7 @@ fn plan_text(report: &FlowReport) -> String {
         }
     }
     if report.parameters.is_empty() {
-        text.push_str("no parameter is guarded, and no private data can leave\n");
+        text.push_str("no parameter of the plan has a rule in guard or leaves\n");
     }
     let _ = writeln!(text, "{}", verdict_text(report));
     text

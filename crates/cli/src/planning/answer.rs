@@ -175,7 +175,7 @@ struct FailedAnswer {
     has_words: bool,
 }
 
-/// Returns true if a model was asked and gave no complete answer. The computed statistics are not answer either, since they were its input.
+/// Returns true if a model was asked and gave no complete answer. The computed statistics are not an answer either, since they were its input.
 fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     matches!(
         kind,

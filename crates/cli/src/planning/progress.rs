@@ -56,7 +56,7 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
             }
         } else if is_last {
             if number > 1 && !(attempt.repairs.is_empty() && attempt.diagnostics.is_empty()) {
-                printer.status(&format!("answer {number} of {last} is a sound plan:"));
+                printer.status(&format!("reply {number} of {last} has no errors:"));
             }
             diagnostics(attempt, printer);
         }

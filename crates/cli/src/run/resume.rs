@@ -458,8 +458,8 @@ mod tests {
         let text = text(&replay.run, &replay, &result);
         let text = anstream::adapter::strip_str(&text).to_string();
         insta::assert_snapshot!(text, @r#"
-        ✗ run 01234567: the run decides otherwise at turn 7
-          kept: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
+        ✗ run 01234567: the replay diverges at turn 7
+          recorded: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
           now:  {"what":"ended","status":"failed"}
         "#);
         assert!(!replay.same);

@@ -73,7 +73,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
             "look at it with `planwright show {run}` or `planwright logs {run}`"
         ));
     } else {
-        printer.status(&format!("the run {run} was imported before"));
+        printer.status(&format!("the run {run} already exists, unchanged"));
     }
     printer.data_line(imported.id.as_str());
     Ok(Exit::Success)

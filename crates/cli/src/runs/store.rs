@@ -292,8 +292,8 @@ fn undecided(run: &RunId, at: &Address, printer: Printer) {
     let (run, at) = (short(run), shell_word(at));
     printer.hint(format!("find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
     ));
-    printer.quote(&format!(
-        "if none of these calls happened, resume with `planwright resume {run} --retry-unknown`"
+    printer.message(&format!(
+        "if none of these calls happened, resume with\n`planwright resume {run} --retry-unknown`"
     ));
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn watch(
         let is_changed = |run: &RunListingV1| before.get(&run.id) != Some(&state(run));
         let is_same = !is_first && before.len() == runs.len() && !runs.iter().any(is_changed);
         match arguments.format {
-            // Times that go on are not change of the JSON, whose reader has a clock.
+            // Elapsed times are not a change of the JSON, whose reader has a clock.
             Format::Json if is_same => {}
             Format::Json => output::json(&list::document(runs), RunFormat::Events, printer)?,
             Format::Text if Printer::shows_both() => {

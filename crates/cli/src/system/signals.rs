@@ -114,7 +114,7 @@ impl Signals {
 #[expect(
     clippy::disallowed_methods,
     clippy::exit,
-    reason = "a person asks for it, and no run is under way"
+    reason = "a person asks for it, and no run is in progress"
 )]
 fn leave() -> ! {
     std::process::exit(i32::from(crate::error::Exit::Interrupted.code()))

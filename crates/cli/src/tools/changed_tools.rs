@@ -206,7 +206,7 @@ fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, Comma
         if server.accepted_origins.is_some() && part.tools.len() < server.tools.len() {
             let name = &server.identity.server;
             return Err(CommandError::new(format!(
-                "the command or address of `{name}` changed, so all its tools are accepted together"
+                "the configuration of `{name}` changed, so all its tools are accepted together"
             ))
             .hint(format!("`planwright tools --accept '{name}.*'`")));
         }

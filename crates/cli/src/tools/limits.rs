@@ -66,7 +66,7 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
         unknown.sort_unstable();
         for name in unknown {
             let error = CommandError::new(format!(
-                "`{flag}` limits `{name}`, and there is no such {what}"
+                "`{flag}` limits `{name}`, but there is no such {what}"
             ));
             let whole = known.iter().find(|known| {
                 let tool = known.split_once('.').map(|(_, tool)| tool);

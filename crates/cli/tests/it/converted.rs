@@ -28,8 +28,8 @@ const NEVER_MATTERS: [&str; 10] = [
     "'s title",
     "'s description",
     "metadata",
-    "why a step is there",
-    "which steps the plan gives back",
+    "the purpose of a step",
+    "the steps whose outputs the plan returns",
     "where a step writes its output",
     "the ids of steps",
     "side by side",
@@ -38,7 +38,7 @@ const NEVER_MATTERS: [&str; 10] = [
 
 /// The parts of a plan whose loss changes the outcome of a step only if a step fails or a value is missing.
 const MATTERS_IN_FAILURE: [&str; 6] = [
-    "go on after an independent one failed",
+    "continue after an independent one failed",
     "the first failure stops the run",
     "a missing value fails the step",
     "an item without the value fails the step",

@@ -191,7 +191,7 @@ fn limits_are_about_what_there_is() {
         "--max-per-tool pay=2",
         2,
         &[
-            "`--max-per-tool` limits `pay`, and there is no such tool",
+            "`--max-per-tool` limits `pay`, but there is no such tool",
             "did you mean `simulated.pay`?",
         ],
     );
@@ -210,7 +210,7 @@ fn limits_are_about_what_there_is() {
         "--max-per-server simulatd=2",
         2,
         &[
-            "`--max-per-server` limits `simulatd`, and there is no such server",
+            "`--max-per-server` limits `simulatd`, but there is no such server",
             "did you mean `simulated`?",
         ],
     );

@@ -148,7 +148,7 @@ fn two_answers_that_do_not_fit_fail_the_step() {
     assert_eq!(step["error"]["kind"], "tool");
     assert_eq!(
         step["error"]["message"],
-        "the answer of `openai:m` does not fit the schema: it holds no JSON"
+        "the reply of `openai:m` does not fit the schema: it contains no JSON"
     );
     assert_eq!(step["error"]["data"]["said"], "I cannot say.");
     assert_eq!(report["steps"][2]["status"], "skipped");

@@ -32,19 +32,19 @@ fn commands_are_listed_by_subject() {
 
     Runs:
       run          Check a plan, then run it
-      call         Call one tool: a plan of one step, which is checked, asked about and stored like any
+      call         Call one tool, as a plan of one step: it is checked, approved and stored like any
                    other
       resume       Resume a run that was interrupted, is waiting for a decision, or failed
       runs         List the stored runs, the newest first
-      logs         Print the log of a run: its calls in the order of sending, the decisions of people,
-                   and the processes that drove it
-      attach       Watch a run in progress on this terminal, in whichever process it is
-      cancel       Cancel a run in progress, in whichever process it is
+      logs         Print the log of a run: its calls in the order of sending, the decisions, and the
+                   processes that drove it
+      attach       Watch a run in progress, even if another process drives it
+      cancel       Cancel a run in progress, even if another process drives it
       replay       Replay a run from its journal without any calls, and verify that it decides the same
       diff         Compare two runs: their plans, inputs, and the outcome of each step; or the plans in
                    two files
-      export       Write a run to a file that another machine can take in, look at and replay
-      import       Take in a run that `export` wrote
+      export       Write a run to a file that another machine can import, show and replay
+      import       Import a run that `export` wrote
       prune        Delete old runs. Runs that wait for a person or whose process died are retained; runs
                    that were ended with Ctrl-C are deleted
       ui           Show plans and runs in the browser: graphs, live runs, and the calls that wait for a
@@ -76,8 +76,7 @@ fn commands_are_listed_by_subject() {
 
     Setup:
       demo         Run a plan over the files of this folder, with nothing installed
-      init         Write a `planwright.toml` that consists of comments, and an `mcp.json` if there is
-                   none, which is trusted
+      init         Write a commented `planwright.toml`, and a trusted `mcp.json` if none exists
       config       Show the effective configuration and its origins
       doctor       Check the environment of commands: configuration, store, servers, model. Starts the
                    servers
@@ -90,8 +89,8 @@ fn commands_are_listed_by_subject() {
       -h, --help          Print help
       -V, --version       Print version
           --color <WHEN>  Use of colours: auto, always, never [default: auto]
-          --no-pager      Print long output at once. Else `PAGER` shows what is longer than the
-                          terminal, or `less`
+          --no-pager      Do not page long output. By default, output longer than the terminal is shown
+                          with `PAGER`, or `less`
           --log <WHAT>    Log to standard error: a level, or targets with levels, such as
                           `warn,planwright=debug`; `PLANWRIGHT_LOG` by default
 

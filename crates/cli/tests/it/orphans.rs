@@ -224,18 +224,18 @@ fn a_server_that_cannot_be_started_says_so_as_ever() {
     ];
     insta::assert_snapshot!(errors.join("\n"), @"
     warning: the server `fake` did not start: `not-there` was not found
-      install `not-there`, or give its whole path as `command`
+      hint: install `not-there`, or give its whole path as `command`
     warning: the server `fake` did not start: `./not-there` was not found
-      install `./not-there`, or give its whole path as `command`
+      hint: install `./not-there`, or give its whole path as `command`
     warning: the server `fake` did not start: `./plain` may not be run
-      install `./plain`, or give its whole path as `command`
+      hint: install `./plain`, or give its whole path as `command`
     warning: the server `fake` did not start: `sh` was not found
-      the folder `/not-there` is not there
+      hint: the folder `/not-there` is not there
     warning: the server `fake` did not start: `sh` was not found
-      install `sh`, or give its whole path as `command`
+      hint: install `sh`, or give its whole path as `command`
     warning: the server `fake` did not start: it stopped (exit status: 7)
-      run its command by hand, and see what it says
+      hint: run its command by hand, and see what it says
     warning: the server `fake` did not start: it stopped (signal: 9 (SIGKILL))
-      run its command by hand, and see what it says
+      hint: run its command by hand, and see what it says
     ");
 }

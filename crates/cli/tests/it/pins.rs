@@ -300,7 +300,7 @@ fn a_server_that_is_reached_in_another_way_asks_as_a_whole() {
     scene.write("mcp.json", &scene.servers("other.json"));
     let log = scene.asks();
     assert!(
-        log.contains("the command or address of the server `shop` changed since it was pinned"),
+        log.contains("the configuration of the server `shop` changed since it was pinned"),
         "{log}"
     );
     let shown = scene.changed();

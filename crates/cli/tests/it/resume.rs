@@ -283,7 +283,7 @@ fn choices_that_make_no_sense() {
     for (choice, message) in [
         (
             &["--retry", "a"][..],
-            "`a` has succeeded and cannot be changed\n  hint: a plan that changes the step runs it again: `--plan FILE`",
+            "`a` has succeeded and is not repeated\n  hint: a plan that changes the step runs it again: `--plan FILE`",
         ),
         (
             &["--skip", "bb"],

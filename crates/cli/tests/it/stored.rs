@@ -72,7 +72,7 @@ fn a_saved_plan_stands_in_for_its_file() {
     assert!(data(path, &["show", "greet", "--var", "who=Ada"]).contains("hello"));
     assert_eq!(data(path, &["show", "greet", "--as", "source"]), GREET);
     let converted = run(path, &["convert", "greet", "--to", "agentle"]);
-    assert!(stderr(&converted).contains("cannot say the plan's name"));
+    assert!(stderr(&converted).contains("cannot express the plan's name"));
     assert_eq!(
         data(path, &["save", "greet", "--name", "other"]),
         "other@1\n"

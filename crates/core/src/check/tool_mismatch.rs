@@ -124,7 +124,7 @@ impl Catalog {
                 "it needs no approval, and did when the plan was checked"
             }
         } else if here.origin != tool.origin {
-            "the command or address of its server changed"
+            "the configuration of its server changed"
         } else if here.annotations != tool.annotations {
             "its effects changed"
         } else if here.sharable != tool.sharable {
@@ -197,7 +197,7 @@ mod tests {
             ),
             (
                 |tool| tool.origin = "evil".into(),
-                "the command or address of its server changed",
+                "the configuration of its server changed",
             ),
             (
                 |tool| tool.annotations.destructive = false,

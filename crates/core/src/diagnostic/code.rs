@@ -34,7 +34,7 @@ codes! {
     TooLarge = "PW0002", "the text is too large";
     TooDeep = "PW0003", "the text is nested too deeply";
     DuplicateKey = "PW0004", "an object has a key twice";
-    LoneSurrogate = "PW0005", "an escape sequence is invalid";
+    LoneSurrogate = "PW0005", "an escape is half of a surrogate pair";
     NumberOutOfRange = "PW0006", "a number cannot be stored as it is written";
     NotUtf8 = "PW0007", "the text is not UTF-8";
 
@@ -64,7 +64,7 @@ codes! {
     LaterStep = "PW0302", "a reference points to a later step";
 
     MalformedReference = "PW0401", "a reference is malformed";
-    ImpossiblePath = "PW0402", "a path does not exist";
+    ImpossiblePath = "PW0402", "a path leads nowhere";
     MixedOperators = "PW0403", "a reference mixes operators";
     OutOfScope = "PW0404", "a name is not available here";
     InvalidExpression = "PW0405", "an expression is malformed";
@@ -98,7 +98,7 @@ codes! {
     Unprintable = "PW0901", "a dialect cannot express something";
 
     UntrustedArgument = "PW1001", "an untrusted value reaches a guarded parameter";
-    PrivateArgument = "PW1002", "a private value reaches an egress parameter";
+    PrivateArgument = "PW1002", "a private value reaches a parameter through which values leave";
     UntrustedDecision = "PW1003", "an untrusted value decides a guarded call";
     UnusedFlowRule = "PW1004", "a flow rule matches nothing";
 }

@@ -250,7 +250,7 @@ impl<'a> ToolOutputs<'a> {
         }))
     }
 
-    /// Returns true if a part is a list by its schema, so that a number selects an item.
+    /// Returns whether a part is a list by its schema, so that a number selects an item.
     pub(super) fn list(&self, part: PartId) -> IsList {
         let members = self.shape(part).members();
         let all = |test: fn(&Type) -> bool| !members.is_empty() && members.iter().all(test);

@@ -400,7 +400,7 @@ impl ArgumentWalk<'_, '_, '_> {
         at: ParameterId,
         mut state: State,
     ) {
-        // The arguments as a whole are not parameter.
+        // The arguments as a whole are not a parameter.
         if at != ALL_ARGUMENTS
             && let Some(parameter) = self.rules.parameter(at)
         {

@@ -351,7 +351,7 @@ fn describe(kind: &ValidationErrorKind, value: Quote<'_>) -> String {
             )
         }
         Kind::FalseSchema => "no value is allowed here".to_owned(),
-        Kind::Not { .. } => format!("{value} is excluded"),
+        Kind::Not { .. } => format!("{value} is excluded by the schema"),
         Kind::OneOfMultipleValid { .. } => {
             format!("{value} fits more than one of the alternatives")
         }

@@ -114,7 +114,7 @@ impl JsonReader<'_> {
         self.at = string_literal.end;
         if !string_literal.closed {
             let message = "a text is never closed";
-            let help = format!("add `{}` where it ends", char::from(mark));
+            let help = format!("add `{}` at its end", char::from(mark));
             self.report_structure(place, start, start + 1, message.to_owned(), &help);
             return Err(Unrecoverable);
         }

@@ -260,8 +260,7 @@ impl JsonReader<'_> {
         match *problem {
             StringError::Control(at, character) => {
                 let escape = escape_of(character);
-                let message =
-                    "a string contains a control character that is not escaped".to_owned();
+                let message = "a text contains a control character that is not escaped".to_owned();
                 let help = format!("write `{escape}`");
                 let edits = controls.iter().filter(|_| self.is_lenient()).cloned();
                 let diagnostic = Diagnostic::error(Code::NotJson, message).help(help);

@@ -183,7 +183,7 @@ fn errors_of_the_structure() {
     );
     check_diagnostics(
         "[\"abc",
-        &["PW0001 /0 <\"> a text is never closed | add `\"` where it ends"],
+        &["PW0001 /0 <\"> a text is never closed | add `\"` at its end"],
     );
     check_diagnostics(
         "[1] /* x",
@@ -239,7 +239,7 @@ fn errors_inside_of_values() {
     check_diagnostics(
         "[\"a\nb\n\", \"\\x\", \"\\u12g4\"]",
         &[
-            "PW0001 /0 <\n> a string contains a control character that is not escaped | write `\\n`",
+            "PW0001 /0 <\n> a text contains a control character that is not escaped | write `\\n`",
             "PW0001 /1 <\\x> `\\x` is not an escape | write `\\\\` for a backslash",
             "PW0001 /2 <\\u> `\\u` is not an escape | write `\\\\` for a backslash",
         ],

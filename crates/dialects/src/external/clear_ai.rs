@@ -339,7 +339,7 @@ fn report_ids(plan: &Plan, losses: &mut LossReport<'_>) {
 fn report_ignored(step: &Step, losses: &mut LossReport<'_>) {
     let ignored = [
         (step.on_error == OnError::Continue, "that a step may fail"),
-        (step.retry.is_some(), "how often a step is tried"),
+        (step.retry.is_some(), "a step's retries"),
         (step.timeout.is_some(), "a step's time limit"),
         (
             step.concurrency == Concurrency::Alone,

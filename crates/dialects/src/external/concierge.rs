@@ -189,7 +189,7 @@ impl ReferenceSyntax for ReferenceObjects<'_> {
             let others = entries.iter().filter(|entry| &*entry.key != KEY);
             let names: Vec<String> = others.map(|entry| quote(&entry.key)).collect();
             let message = if names.is_empty() {
-                "a reference stands twice".to_owned()
+                "a reference occurs twice".to_owned()
             } else {
                 format!("a reference has {} beside it", names.join(", "))
             };

@@ -1,4 +1,4 @@
-//! Texts that are not plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
+//! Texts that are not a plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
 //! JSON, or at least with the form of a plan.
 
 pub(crate) mod advice;

@@ -17,7 +17,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
             .trim_start_matches([',', ';'])
             .trim_start();
     }
-    // Several plans are not list of steps.
+    // Several plans are not a list of steps.
     let is_plan = |value: &Value| value.get("steps").is_some() || value.get("StartAt").is_some();
     if values.len() < 2 || values.iter().any(is_plan) {
         return None;

@@ -7,7 +7,7 @@ use planwright_core::Value;
 /// The maximum nesting of elements.
 const MAX_DEPTH: usize = 16;
 
-/// The plan in `text`; `None` if it is not a XML, or has no steps.
+/// The plan in `text`; `None` if it is not XML, or has no steps.
 pub(super) fn plan(text: &str) -> Option<Value> {
     let text = elements(text)?;
     let mut reader = Reader {

@@ -42,7 +42,10 @@ pub(crate) fn error(line: &str) -> Option<(String, String)> {
         return Some((format!("`{code}` belongs to a block"), NO_BLOCKS.to_owned()));
     }
     let name = assigned(code)?;
-    Some((format!("`{name}` is not an id of a step"), STEP.to_owned()))
+    Some((
+        format!("`{name}` cannot be the id of a step"),
+        STEP.to_owned(),
+    ))
 }
 
 /// The maximum length of a condition or a list in advice, in bytes.

@@ -415,14 +415,14 @@ fn a_slot_whose_name_is_too_long() {
     check(
         Targets::All(vec![slot(&"x".repeat(4000))]),
         &format!(
-            "PW0901: the native dialect cannot say the slot `{name}`, whose name is too long (give it a shorter name)"
+            "PW0901: the native dialect cannot express the slot `{name}`, whose name is too long (give it a shorter name)"
         ),
     );
 }
 
 #[test]
 fn a_choice_that_is_none() {
-    let diagnostic = "PW0901: the native dialect cannot say a choice among less than two slots (give one slot for success and one for failure)";
+    let diagnostic = "PW0901: the native dialect cannot express a choice among less than two slots (give one slot for success and one for failure)";
     check(Targets::OneOf(vec![]), diagnostic);
     check(Targets::OneOf(vec![slot("x")]), diagnostic);
     check(

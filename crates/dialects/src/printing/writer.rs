@@ -199,13 +199,13 @@ impl<'a> LossReport<'a> {
 
     /// Reports that the dialect cannot express `what` at `place`, which would change what the plan does.
     pub(crate) fn error(&mut self, place: Place, what: &str) {
-        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        let message = format!("the {} dialect cannot express {what}", self.dialect);
         self.push(place, Diagnostic::error(Code::Unprintable, message));
     }
 
     /// Reports the same with an advice.
     pub(crate) fn error_with_help(&mut self, place: Place, what: &str, help: &str) {
-        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        let message = format!("the {} dialect cannot express {what}", self.dialect);
         let diagnostic = Diagnostic::error(Code::Unprintable, message);
         self.push(place, diagnostic.help(help));
     }
@@ -235,7 +235,7 @@ impl<'a> LossReport<'a> {
         // Every reference could repeat the warning, so it is given once per plan.
         if !self.differences.contains(&what) {
             self.differences.push(what);
-            let message = format!("the {} dialect cannot say {what}", self.dialect);
+            let message = format!("the {} dialect cannot express {what}", self.dialect);
             self.push(
                 place,
                 Diagnostic::warning(Code::Unprintable, message).help(difference),
@@ -245,7 +245,7 @@ impl<'a> LossReport<'a> {
 
     /// Reports that the dialect cannot express `what` at `place`, without which the plan does almost the same.
     pub(crate) fn warning(&mut self, place: Place, what: &str) {
-        let message = format!("the {} dialect cannot say {what}", self.dialect);
+        let message = format!("the {} dialect cannot express {what}", self.dialect);
         self.push(place, Diagnostic::warning(Code::Unprintable, message));
     }
 

@@ -71,7 +71,7 @@ fn check_depth(name: &str, around: usize) {
         )
     };
     let never = format!(
-        "PW0901: the {name} dialect cannot say a plan that is nested 513 levels deep ({help})"
+        "PW0901: the {name} dialect cannot express a plan that is nested 513 levels deep ({help})"
     );
     for nest in [
         (|value| Value::list([value])) as fn(Value) -> Value,
@@ -129,7 +129,7 @@ fn times_are_no_longer_than_is_read() {
         assert_eq!(through(&plan(longest), name), Ok(()));
         for time in [longest + Duration::from_millis(1), Duration::MAX] {
             let expected = format!(
-                "PW0901: the {name} dialect cannot say a time of {} s (leave a limit out where there is to be none)",
+                "PW0901: the {name} dialect cannot express a time of {} s (leave a limit out where there is to be none)",
                 time.as_secs()
             );
             assert_eq!(through(&plan(time), name), Err(expected));

@@ -226,7 +226,7 @@ fn value_of(form: &Form) -> Option<Value> {
     }
 }
 
-/// Returns true if the step `id` runs; `None` if the run would fail at its condition.
+/// Returns whether the step `id` runs; `None` if the run would fail at its condition.
 fn runs(plan: &Plan, id: &str) -> Option<bool> {
     let step = plan.steps.iter().find(|step| step.id.as_str() == id);
     let Some(when) = &step.unwrap_or_else(|| panic!("no {id} in {plan:?}")).when else {

@@ -216,7 +216,7 @@ struct ClockState {
 }
 
 /// Keeps a [`CallClock`] paused until it is dropped.
-#[must_use = "the clock goes on when this is dropped"]
+#[must_use = "the clock continues when this is dropped"]
 #[derive(Debug)]
 pub struct ClockPause(CallClock);
 

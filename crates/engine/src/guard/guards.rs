@@ -361,16 +361,16 @@ impl WrittenBudget {
         }
         let (place, set_in): (String, Arc<str>) = match &self.bound {
             Some(bound) => (
-                format!("`{}` allows for `written_bytes`", bound.set_in),
+                format!("`{}` for `written_bytes`", bound.set_in),
                 Arc::clone(&bound.set_in),
             ),
             None => (
-                "`budgets.written_bytes` allows by default".to_owned(),
+                "`budgets.written_bytes` by default".to_owned(),
                 Arc::from("default"),
             ),
         };
         let message = format!(
-            "the values of the run come to more than {most} bytes as written, the most that {place}"
+            "the values of the run come to more than {most} bytes as written, the limit of {place}"
         );
         Err(guard_error(GuardKind::WrittenBytes, most, &set_in, message))
     }
@@ -440,7 +440,7 @@ mod tests {
             &budget,
             Guards::WRITTEN_BYTES + 1,
             Some(
-                r#"the values of the run come to more than 67108864 bytes as written, the most that `budgets.written_bytes` allows by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
+                r#"the values of the run come to more than 67108864 bytes as written, the limit of `budgets.written_bytes` by default {"guard":"written_bytes","limit":67108864,"set_in":"default"}"#,
             ),
         );
         budget.receive(1000);
@@ -463,7 +463,7 @@ mod tests {
             &budget,
             2,
             Some(
-                r#"the values of the run come to more than 10 bytes as written, the most that `planwright.toml:3` allows for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
+                r#"the values of the run come to more than 10 bytes as written, the limit of `planwright.toml:3` for `written_bytes` {"guard":"written_bytes","limit":10,"set_in":"planwright.toml:3"}"#,
             ),
         );
         // A value that did not fit was not counted.

@@ -92,7 +92,7 @@ impl fmt::Display for SkipReason {
             SkipKind::Branch => write!(f, "nothing filled `{of}`"),
             SkipKind::Condition => f.write_str("its condition was false"),
             SkipKind::Stopped => write!(f, "the run stopped after `{of}`"),
-            SkipKind::Person => f.write_str("a person skipped it"),
+            SkipKind::Person => f.write_str("a person decided to skip it"),
         }
     }
 }

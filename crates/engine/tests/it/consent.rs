@@ -170,7 +170,7 @@ fn what_changes_a_call_is_asked_about_anew() {
         ),
         (
             |process| process.tool.origin = "node other.js".into(),
-            "the command or address of the server `bank` changed",
+            "the configuration of the server `bank` changed",
         ),
         (
             |process| process.tool.description = Some("Wipes.".into()),

@@ -21,7 +21,7 @@ use planwright_engine::{RunOptions, StepStatus};
 /// The number of random plans.
 const PLANS: u64 = 300;
 
-/// The minimum number of arguments and calls that differ in all of them, so that the comparison is not empty one.
+/// The minimum number of arguments and calls that differ in all of them, so that the comparison is not empty.
 const MIN_DIFFERENCES: usize = 200;
 
 /// The fields of the outputs of `src.a` and `src.b`, and the error of `src.fail`.

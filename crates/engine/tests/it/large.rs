@@ -262,7 +262,7 @@ fn nothing() -> Output {
 #[test]
 fn what_is_written_is_bounded_though_it_is_shared() {
     let mut steps = doubling(60);
-    let message = "the values of the run come to more than 67108864 bytes as written, the most that `budgets.written_bytes` allows by default";
+    let message = "the values of the run come to more than 67108864 bytes as written, the limit of `budgets.written_bytes` by default";
     let summary = check_written(
         steps.clone(),
         nothing(),
@@ -278,7 +278,7 @@ fn what_is_written_is_bounded_though_it_is_shared() {
     let set = |most: u64| Guards::new().written_bytes(Bound::set_in(most, "planwright.toml:7"));
     // The output is `null`, which takes four bytes.
     check_written(steps.clone(), nothing(), set(bytes + 4), "");
-    let message = "the most that `planwright.toml:7` allows for `written_bytes`";
+    let message = "the limit of `planwright.toml:7` for `written_bytes`";
     let expected = format!(
         "s10: the values of the run come to more than {} bytes as written, {message}",
         bytes - 1

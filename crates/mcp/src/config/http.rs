@@ -53,7 +53,7 @@ impl ServerReader<'_> {
             }
             // Addresses appear in messages and logs, so they must not contain credentials.
             Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-                Some("must hold no password")
+                Some("must not contain a password")
             }
             Ok(_) => None,
             // A command that only inspects the file expands no variables.
@@ -75,7 +75,7 @@ impl ServerReader<'_> {
         let Value::Object(headers) = value else {
             self.problem(
                 "/headers",
-                "`headers` must be an object of texts",
+                "`headers` must be an object of strings",
                 r#"write `{"NAME": "value"}`"#,
             );
             return Vec::new();
@@ -99,7 +99,7 @@ impl ServerReader<'_> {
             } else if name.parse::<HeaderName>().is_err() {
                 self.problem(
                     &field,
-                    &format!("`{name}` is not a name of a header"),
+                    &format!("`{name}` is not the name of a header"),
                     "use letters, digits and `-`",
                 );
             } else if HeaderValue::from_str(&value).is_err() {
@@ -151,7 +151,7 @@ impl ServerReader<'_> {
                     "client_credentials" => oauth.grant = Grant::ClientCredentials,
                     other => self.problem(
                         &field,
-                        &format!("`{other}` is not a grant that is known"),
+                        &format!("unknown grant `{other}`"),
                         "write `authorization_code` or `client_credentials`",
                     ),
                 },

@@ -128,7 +128,7 @@ fn one_bad_server_leaves_the_others() {
       help: write it as `${NAME}`
     unusable /mcpServers/sse/type the server `sse` cannot be started: its transport is `sse`, which MCP has deprecated
       help: write the address of its Streamable HTTP endpoint with `"type": "http"`; if it has none, put a bridge in between: `"command": "npx", "args": ["mcp-remote", "URL"]`
-    unusable /mcpServers/odd/type the server `odd` cannot be started: `carrier-pigeon` is not a way to reach a server that is known
+    unusable /mcpServers/odd/type the server `odd` cannot be started: unknown transport `carrier-pigeon`
       help: write `stdio` or `http`
     unusable /mcpServers/list the server `list` cannot be started: it must be an object
       help: write `{"command": "…"}`
@@ -189,25 +189,25 @@ fn reads_remote_servers() {
       help: write it as `https://HOST/PATH`, and put keys into `headers`
     unusable /mcpServers/odd/url the server `odd` cannot be started: `url` is not an address
       help: write it as `https://HOST/PATH`, and put keys into `headers`
-    unusable /mcpServers/inside/url the server `inside` cannot be started: `url` must hold no password
+    unusable /mcpServers/inside/url the server `inside` cannot be started: `url` must not contain a password
       help: write it as `https://HOST/PATH`, and put keys into `headers`
     unusable /mcpServers/unset/url the server `unset` cannot be started: the environment variable `NONE` is not set
       help: set `NONE`, or give a default: `${NONE:-…}`
     unusable /mcpServers/shapes/url the server `shapes` cannot be started: `url` is not an address
       help: write it as `https://HOST/PATH`, and put keys into `headers`
-    unusable /mcpServers/shapes/headers the server `shapes` cannot be started: `headers` must be an object of texts
+    unusable /mcpServers/shapes/headers the server `shapes` cannot be started: `headers` must be an object of strings
       help: write `{"NAME": "value"}`
     unusable /mcpServers/shapes/oauth the server `shapes` cannot be started: `oauth` must be an object
       help: write `{"clientId": "…"}`
     unusable /mcpServers/headers/headers/MCP-Session-Id the server `headers` cannot be started: the header `MCP-Session-Id` belongs to the protocol
       help: leave it out
-    unusable /mcpServers/headers/headers/a b the server `headers` cannot be started: `a b` is not a name of a header
+    unusable /mcpServers/headers/headers/a b the server `headers` cannot be started: `a b` is not the name of a header
       help: use letters, digits and `-`
     unusable /mcpServers/headers/headers/X-Line the server `headers` cannot be started: the value of the header `X-Line` has invalid characters
       help: leave out line breaks and control characters
     unusable /mcpServers/oauth/oauth/callbackPort the server `oauth` cannot be started: `callbackPort` must be a port
       help: write a number, or leave it out
-    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: `password` is not a grant that is known
+    unusable /mcpServers/oauth/oauth/grant the server `oauth` cannot be started: unknown grant `password`
       help: write `authorization_code` or `client_credentials`
     unusable /mcpServers/oauth/oauth the server `oauth` cannot be started: `clientSecret` belongs to a `clientId`, which is missing
       help: write both
@@ -260,7 +260,7 @@ fn says_where_a_file_is_broken() {
         "{\"mcpServers\": {} /* open",
     ];
     assert_snapshot!(texts.map(check).join("\n"), @r#"
-    error mcp.json: it is empty
+    error mcp.json: the file is empty
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:1: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
@@ -318,9 +318,9 @@ fn the_revision_must_be_supported() {
     ), @r#"
     old: "a" []
       speaks 2025-11-25
-    unusable /mcpServers/odd/protocol the server `odd` cannot be started: `protocol` is "2023-01-01", which is not a revision of MCP that is spoken
+    unusable /mcpServers/odd/protocol the server `odd` cannot be started: `protocol` is "2023-01-01", which is not a supported revision of MCP
       help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
-    unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is not a revision of MCP that is spoken
+    unusable /mcpServers/number/protocol the server `number` cannot be started: `protocol` is 2025, which is not a supported revision of MCP
       help: write one of `2024-11-05`, `2025-03-26`, `2025-06-18`, `2025-11-25`, `2026-07-28`, or leave it out
     "#);
 }

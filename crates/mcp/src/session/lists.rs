@@ -87,7 +87,7 @@ impl Session {
                 Err(error) => return Err(error),
             };
             let Some(entries) = page.get(field).and_then(Value::as_list) else {
-                let reason = format!("there is no list `{field}` in the answer");
+                let reason = format!("the response has no list `{field}`");
                 return Err(RequestError::Unreadable(reason));
             };
             found.extend_from_slice(entries);
@@ -380,12 +380,12 @@ fn header_problem(
     };
     if name.is_empty() || !name.bytes().all(is_token) {
         return Some(format!(
-            "`{}` is not a name of a header",
+            "`{}` is not the name of a header",
             name.escape_debug()
         ));
     }
     if !seen.insert(name.to_ascii_lowercase()) {
-        return Some(format!("the header `{name}` stands twice"));
+        return Some(format!("the header `{name}` occurs twice"));
     }
     match kind.and_then(Value::as_text) {
         Some("string" | "integer" | "boolean") => None,

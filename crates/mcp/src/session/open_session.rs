@@ -62,7 +62,7 @@ impl Session {
             #[cfg(not(feature = "http"))]
             ServerTransport::Http(_) => {
                 return Err(ServerStartError {
-                    message: "it is reached over HTTP, which this program is built without"
+                    message: "its transport is HTTP, but this program was built without HTTP"
                         .to_owned(),
                     help: "build the program with the feature `mcp-http` of `planwright`"
                         .to_owned(),

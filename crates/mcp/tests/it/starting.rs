@@ -246,7 +246,7 @@ async fn says_what_is_wrong_with_a_list_of_tools() {
     ];
     check(endless, &said).await;
     let none = [
-        "the server `fake` did not start: its list of tools cannot be read: there is no list `tools` in the answer",
+        "the server `fake` did not start: its list of tools cannot be read: the response has no list `tools`",
     ];
     check(json!({}), &none).await;
     check(json!({"tools": null}), &none).await;

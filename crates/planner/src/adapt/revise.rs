@@ -156,12 +156,12 @@ fn evaluate(
     revision: &ReplanRequest<'_>,
 ) -> (Option<(String, CheckedPlan)>, Diagnostics) {
     if reply.len() > revision.settings.max_reply_bytes {
-        return rejected("the answer is too long");
+        return rejected("the reply is too long");
     }
     let json = extract(reply).and_then(|text| serde_json::from_str(text).ok());
     let Some(merged) = json.and_then(|json| merge(revision.failed_run, revision.before, &json))
     else {
-        return rejected("the answer holds no steps");
+        return rejected("the reply contains no steps");
     };
     let (plan, diagnostics) = (revision.judge)(&merged.text);
     let mut diagnostics: Diagnostics = diagnostics

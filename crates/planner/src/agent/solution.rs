@@ -38,7 +38,7 @@ impl Solution {
     pub(super) fn read(reply: &Reply, max_bytes: usize) -> Result<Self, Box<Diagnostic>> {
         if reply.text.len() > max_bytes {
             let message = format!(
-                "the answer has {} bytes, and at most {max_bytes} are allowed",
+                "the reply has {} bytes, and at most {max_bytes} are allowed",
                 reply.text.len()
             );
             let diagnostic = Diagnostic::error(Code::TooLarge, message);
@@ -50,9 +50,10 @@ impl Solution {
                 Diagnostic::error(Code::TooLarge, "the reply reached the maximum length");
             return Err(Box::new(diagnostic.help("write a smaller solution")));
         }
-        let text = extract(&reply.text).ok_or_else(|| rejected("the answer holds no solution"))?;
+        let text =
+            extract(&reply.text).ok_or_else(|| rejected("the reply contains no solution"))?;
         let value = Value::from_json(text)
-            .map_err(|error| rejected(&format!("the answer is not JSON: {error}")))?;
+            .map_err(|error| rejected(&format!("the reply is not JSON: {error}")))?;
         Self::parse(&value)
     }
 
@@ -70,7 +71,7 @@ impl Solution {
             (None, Some(calls)) => calls,
             (None, None) if value.get("_tool").is_some() => std::slice::from_ref(value),
             (None, None) if has_output => &[],
-            (None, None) => return Err(rejected("the answer has no `calls`")),
+            (None, None) => return Err(rejected("the reply has no `calls`")),
         };
         let output = value.get("output").filter(|_| value.as_object().is_some());
         Ok(Self::new(calls, output.cloned().unwrap_or_default()))

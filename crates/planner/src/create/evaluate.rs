@@ -33,7 +33,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
     let max_bytes = creation.settings.max_reply_bytes;
     if reply.text.len() > max_bytes {
         let message = format!(
-            "the answer has {} bytes, and at most {max_bytes} are allowed",
+            "the reply has {} bytes, and at most {max_bytes} are allowed",
             reply.text.len()
         );
         let diagnostic = Diagnostic::error(Code::TooLarge, message);
@@ -42,7 +42,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
     }
     let dialect = creation.settings.dialect;
     let Some(found) = ExtractedPlan::find(&reply.text, dialect) else {
-        let diagnostic = Diagnostic::error(Code::NotJson, "the answer holds no plan");
+        let diagnostic = Diagnostic::error(Code::NotJson, "the reply contains no plan");
         return PlanEvaluation::rejected(dialect, diagnostic.help(dialect.format_hint()));
     };
     let mut text = found.unwrapped();

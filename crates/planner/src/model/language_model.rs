@@ -347,7 +347,7 @@ impl Reply {
             ),
             FinishReason::Filter(reason) => (
                 ModelErrorKind::Declined,
-                format!("a filter of its provider stopped the answer of `{model}` ({reason})"),
+                format!("a filter of its provider stopped the reply of `{model}` ({reason})"),
                 "ask in other words, or ask another model",
             ),
         };

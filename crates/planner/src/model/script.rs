@@ -325,7 +325,7 @@ impl<S: ScriptSink> ScriptLog<S> {
         let script = serde_json::to_string_pretty(&*entries).map_err(io::Error::from);
         let stored = script.and_then(|script| self.sink.keep(&(script + "\n")));
         stored.map_err(|error| {
-            let message = format!("the answer cannot be recorded: {error}");
+            let message = format!("the reply cannot be recorded: {error}");
             ModelError::configuration(message).with_usage(reply.usage)
         })
     }
@@ -493,7 +493,7 @@ mod tests {
         let error = answer(&recorder, request).await.unwrap_err();
         assert_eq!(
             error.message,
-            "the answer cannot be recorded: the disk is full"
+            "the reply cannot be recorded: the disk is full"
         );
         assert_eq!(error.usage.requests, 1);
     }

@@ -309,7 +309,7 @@ pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         if name.is_empty() || !name.chars().all(is_name) {
             say(
                 host.span(),
-                &format!("`{name}` is not a name of a host"),
+                &format!("`{name}` is not the name of a host"),
                 "write it as `plans.example.com`, without `https://` and path",
             );
         }
@@ -431,7 +431,7 @@ pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, 
         {
             issues.push((
                 key.span(),
-                format!("`{}` is not a name of a stage", name.escape_debug()),
+                format!("`{}` cannot be the name of a stage", name.escape_debug()),
                 "write a name without spaces, since models have to give it back".to_owned(),
             ));
         }

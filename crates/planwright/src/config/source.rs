@@ -106,7 +106,7 @@ impl ConfigSource {
         {
             say(
                 rounds.span(),
-                "1 is not possible: a round needs another one to compare with",
+                "`same_rounds` must be at least 2: a round is compared with others",
                 "write 2 or more",
             );
         }
@@ -246,7 +246,7 @@ fn other(message: &str) -> (String, String) {
 }
 
 /// The default advice.
-const REFERENCE: &str = "see the reference of planwright.toml for the fields";
+const REFERENCE: &str = "see the reference of planwright.toml for fields and values";
 
 /// `planwright.toml`.
 #[derive(Debug, Default, Deserialize)]

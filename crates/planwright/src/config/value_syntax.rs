@@ -226,7 +226,7 @@ impl TryFrom<String> for HttpUrl {
                 Ok(Self(text.into()))
             }
             _ => Err(format!(
-                "`{text}` is not a URL of a server (write it as `https://example.com`)"
+                "`{text}` is not the URL of a server (write it as `https://example.com`)"
             )),
         }
     }

@@ -197,7 +197,7 @@ impl Pinning<'_> {
         };
         if !server.now.is_accepted {
             let reason: Arc<str> = Arc::from(format!(
-                "the server `{}` is not the one that was pinned: its command or address changed",
+                "the server `{}` is not the one that was pinned: its configuration changed",
                 server.identity.server
             ));
             for (tool, _) in server.tools.values() {
@@ -389,7 +389,7 @@ impl fmt::Display for Notice {
         match self.kind {
             NoticeKind::Server => write!(
                 f,
-                "the command or address of the server `{server}` changed since it was pinned, with the {word} {tools}"
+                "the configuration of the server `{server}` changed since it was pinned, with the {word} {tools}"
             ),
             NoticeKind::Changed => write!(
                 f,

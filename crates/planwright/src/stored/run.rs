@@ -419,7 +419,7 @@ pub enum StoredRunError {
         at: Arc<Address>,
     },
     /// A choice was made for a step that is done.
-    #[error("`{0}` has succeeded and cannot be changed")]
+    #[error("`{0}` has succeeded and is not repeated")]
     Done(String),
     /// A choice was made for a step that does not exist.
     #[error("the run has no step `{step}`")]

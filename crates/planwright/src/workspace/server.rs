@@ -25,7 +25,7 @@ const TOOLS: &[&WorkspaceTool] = &[
 /// Tools for the files of one folder.
 ///
 /// Nothing outside of the folder can be reached: every path is resolved by the operating system relative to a handle on
-/// it, so that neither `..` nor a link leads out, not even one that is put there while a call is under way.
+/// it, so that neither `..` nor a link leads out, not even one that is put there while a call is in flight.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: Arc<Folder>,

@@ -56,10 +56,10 @@ impl Metrics {
         Self(Arc::new(MetricSet {
             answers: counter("planwright.http_answers", "Answers, by status"),
             refusals: counter("planwright.http_refusals", "Requests that were refused"),
-            requests: gauge("planwright.http_requests_under_way", "Requests under way"),
+            requests: gauge("planwright.http_requests_in_flight", "Requests in flight"),
             request_time: histogram("planwright.http_request", "How long requests took"),
             connections: gauge("planwright.http_connections", "Open connections"),
-            plans: gauge("planwright.plans_under_way", "Plans under way"),
+            plans: gauge("planwright.plans_in_progress", "Plans in progress"),
             plans_ended: counter("planwright.plans", "Plans that ended, by status"),
             plan_time: histogram("planwright.plan", "How long plans took"),
             calls: counter("planwright.tool_calls", "Calls of tools, by outcome"),

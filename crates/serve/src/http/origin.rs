@@ -38,7 +38,7 @@ impl HostNames {
         }
     }
 
-    /// Returns true if a request calls the server by its name, and comes from a page that may send it.
+    /// Checks that a request calls the server by its name, and comes from a page that may send it.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok());

@@ -303,7 +303,7 @@ impl PlanHost {
         let (count, bytes) = self.runs.in_flight(&client.id);
         if count >= most {
             return Err(BadRequest(format!(
-                "{most} plans of this client are running, the maximum; wait for one to end"
+                "this client has reached the maximum of plans in progress ({most}); wait for one to end"
             )));
         }
         let bound = self.settings.options.guards.written_bytes.as_ref();
@@ -311,7 +311,7 @@ impl PlanHost {
         let most = most.saturating_mul(MAX_FULL_PLANS);
         if bytes > most {
             return Err(BadRequest(format!(
-                "the plans of this client that are under way have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
+                "the plans of this client that are in progress have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
             )));
         }
         Ok(())

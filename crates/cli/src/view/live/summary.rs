@@ -57,7 +57,7 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
         }
     };
     let mut text = format!("{headline}{}\n", counts(run));
-    // The steps that had not begun are not news one by one.
+    // The steps that had not begun are not listed one by one.
     let not_started = with(run, StepStatus::NotRun).len();
     if run.status == RunStatus::Cancelled && not_started > 0 {
         let _ = writeln!(text, "  {} not started", counted(not_started, "step"));

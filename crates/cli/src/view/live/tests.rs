@@ -93,12 +93,12 @@ impl Ran {
             .collect();
         assert!(
             board.lines(Duration::ZERO, 80, ROWS).is_empty(),
-            "something is under way after the end"
+            "something is in flight after the end"
         );
         plain(&lines.join("\n"))
     }
 
-    /// The lines about steps under way at a time.
+    /// The lines about steps in flight at a time.
     fn under_way(&self, millis: u64, width: usize) -> String {
         let now = Duration::from_millis(millis);
         let mut board = StepLines::new(&self.plan);

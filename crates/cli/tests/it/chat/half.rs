@@ -14,7 +14,7 @@ fn half_an_answer_is_a_failure() {
         ),
         (
             json!({"text": "I will not.", "filtered": "SAFETY"}),
-            "error: a filter of its provider stopped the answer of `replay:answers.json` (SAFETY)\n",
+            "error: a filter of its provider stopped the reply of `replay:answers.json` (SAFETY)\n",
         ),
         (
             json!({"text": "Two dogs are", "cut_off": true}),

@@ -167,7 +167,7 @@ fn each_client_has_so_many_plans() {
     let refused = scene.call(0, "execute_plan", plan("echo"));
     let text = refused["content"][0]["text"].as_str().unwrap_or_default();
     assert!(
-        text.contains("plans of this client are running"),
+        text.contains("this client has reached the maximum of plans in progress"),
         "{refused}"
     );
     let other = scene.call(1, "execute_plan", plan("echo"));

@@ -650,7 +650,7 @@ async fn one_client_has_so_many_plans_under_way() {
     }
     let refused = scene.execute("a", echo()).await;
     assert!(
-        text(&refused).contains("1 plans of this client are running"),
+        text(&refused).contains("this client has reached the maximum of plans in progress (1)"),
         "{refused}"
     );
     let other = scene.execute("b", echo()).await;

@@ -269,7 +269,7 @@ fn the_budget_is_that_of_the_whole_run() {
 fn an_unsound_revision_runs_nothing() {
     let fixture = fixture();
     let cases: &[(Value, &str)] = &[
-        (json!("I give up"), "the answer holds no steps"),
+        (json!("I give up"), "the reply contains no steps"),
         (
             json!({"steps": [{"id": "x", "tool": "delete_everything"}]}),
             "there is no tool `delete_everything`",

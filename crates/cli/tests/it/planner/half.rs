@@ -28,7 +28,7 @@ fn halves() -> [(Value, &'static str, u64); 4] {
         ),
         (
             json!({"text": "Half a", "filtered": "SAFETY"}),
-            "a filter of its provider stopped the answer of `replay:answers.json` (SAFETY)",
+            "a filter of its provider stopped the reply of `replay:answers.json` (SAFETY)",
             1,
         ),
         (

@@ -102,7 +102,7 @@ fn a_run_whose_plan_is_there_goes_on_later() {
         let (exit, log) = end(child);
         assert_eq!(exit, status, "{log}");
         if status.is_some() {
-            assert!(log.contains("resume with `planwright resume"), "{log}");
+            assert!(log.contains("resume with\n`planwright resume"), "{log}");
         }
         let run = runs(&fixture)[0]["id"].as_str().unwrap().to_owned();
         tools(&fixture, &json!({"echo": true}));

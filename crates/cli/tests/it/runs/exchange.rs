@@ -31,7 +31,10 @@ fn another_store_can_replay_a_run_and_go_on_with_it() {
     let import = [&["import", "run.jsonl"], &elsewhere[..]].concat();
     assert_eq!(done(&shop.command(&import)).trim_end(), run);
     let twice = shop.command(&import);
-    assert!(stderr(&twice).contains("was imported before"), "{twice:?}");
+    assert!(
+        stderr(&twice).contains("already exists, unchanged"),
+        "{twice:?}"
+    );
     for command in ["logs", "show"] {
         let here = done(&shop.command(&[command, &run]));
         let there = done(&shop.command(&[&[command, &run], &elsewhere[..]].concat()));

@@ -84,7 +84,7 @@ fn the_owner_and_the_later_outcome_of_a_run_are_listed() {
     assert_eq!(run.get("pid"), Some(&Value::from(pid)));
     let id = run.get("id").and_then(Value::as_text).unwrap();
     let log = stdout(&shop.command(&["logs", id]));
-    assert!(log.contains("◉ wait  simulated.wait  under way"), "{log}");
+    assert!(log.contains("◉ wait  simulated.wait  in flight"), "{log}");
     child.kill().unwrap();
     child.wait().unwrap();
     check(&shop, &["--status", "open"], &[("slow", "interrupted")]);

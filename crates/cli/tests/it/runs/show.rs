@@ -97,7 +97,7 @@ fn running_steps_differ_from_interrupted_ones() {
     let run = run.get("id").unwrap().as_text().unwrap();
     assert_eq!(
         drawn(&shop, run),
-        ["wait running 1 under way", "then not_run 0 not run"]
+        ["wait running 1 in flight", "then not_run 0 not run"]
     );
     child.kill().unwrap();
     child.wait().unwrap();

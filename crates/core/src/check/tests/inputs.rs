@@ -157,7 +157,7 @@ fn a_secret_is_never_quoted() {
     check(
         r#"{"not": {"type": "object"}, "properties": {"token": {"writeOnly": true}}}"#,
         r#"{"token": "hunter2"}"#,
-        &format!("{hidden} is excluded"),
+        &format!("{hidden} is excluded by the schema"),
     );
 }
 

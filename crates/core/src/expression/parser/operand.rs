@@ -231,8 +231,11 @@ impl Parser<'_> {
     fn constant_key(&mut self, root: &str, example: &str) -> Result<Arc<str>, ExpressionError> {
         let at = self.cursor.at;
         let wrong = || {
-            ExpressionError::reference(format!("`{root}` needs a name that is known ahead"), at)
-                .help(format!("write `{root}[\"{example}\"]`"))
+            ExpressionError::reference(
+                format!("`{root}` needs a name that is known before the run"),
+                at,
+            )
+            .help(format!("write `{root}[\"{example}\"]`"))
         };
         if self.cursor.take_spaced(".") {
             self.cursor.skip_space();

@@ -219,15 +219,21 @@ fn mistakes() {
     check("'open", "0: the quoted text does not end");
     check("'\\q'", "1: the escape stands for no character");
     check("'\\ud83d'", "1: the escape stands for no character");
-    check("steps", "5: `steps` needs a name that is known ahead");
+    check(
+        "steps",
+        "5: `steps` needs a name that is known before the run",
+    );
     check(
         "steps[a.id].x",
-        "5: `steps` needs a name that is known ahead",
+        "5: `steps` needs a name that is known before the run",
     );
-    check("steps[0]", "5: `steps` needs a name that is known ahead");
+    check(
+        "steps[0]",
+        "5: `steps` needs a name that is known before the run",
+    );
     check(
         "results[item]",
-        "7: `results` needs a name that is known ahead",
+        "7: `results` needs a name that is known before the run",
     );
     check("slots.other.x", "0: there are no slots called `other`");
     check("siz(a)", "0: there is no function `siz`");

@@ -292,7 +292,7 @@ fn report_unknown_instance(
 ) {
     if let Some(instance) = instance.filter(|instance| !instances.contains(instance)) {
         let what = format!(
-            "something for {}, which is not an instance of the plan",
+            "data of {}, which is not an instance of the plan",
             quote(instance)
         );
         losses.error_with_help(place, &what, "name it among the plan's instances");
@@ -394,7 +394,7 @@ fn report_input(input: &Input, losses: &mut LossReport<'_>) {
         losses.warning(input.place, &format!("that the input {name} is a variable"));
     }
     if !matches!(input.schema, Value::Null | Value::Bool(true)) {
-        let what = format!("that what is given for the input {name} must fit its schema");
+        let what = format!("that the value of the input {name} must fit its schema");
         losses.warning(input.place, &what);
     }
 }

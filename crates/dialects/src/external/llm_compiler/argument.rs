@@ -170,7 +170,7 @@ impl<'a> ArgumentScanner<'a> {
             let key = match self.value(depth)?.kind {
                 ArgumentKind::Text(quoted) => quoted.text,
                 _ => {
-                    let message = "a key is not a text in quotes";
+                    let message = "a key is not text in quotes";
                     return Err(ArgumentError::new(at, message, "put keys in quotes"));
                 }
             };

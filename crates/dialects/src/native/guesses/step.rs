@@ -352,7 +352,8 @@ impl Guesses<'_> {
         } else {
             format!("{server}.{tool}")
         };
-        self.unknown(&entry, &format!("write `\"tool\": \"{name}\"`"));
+        let help = format!("leave it out: the tool's name has it, `\"tool\": \"{name}\"`");
+        self.unknown(&entry, &help);
         if let Some(item) = get_mut(entries, "tool") {
             item.kind = ItemKind::Text(name.into());
         }

@@ -126,7 +126,7 @@ impl TextSources {
         });
     }
 
-    /// Adds texts that are not output, such as the inputs of the run.
+    /// Adds texts that are not outputs, such as the inputs of the run.
     fn exclude(&mut self, value: &Value) {
         each_text(value, &mut |text| self.share(address(text)));
     }
@@ -345,7 +345,7 @@ impl RunMachine {
         self.run_flow.sources.exclude(inputs);
     }
 
-    /// Records that texts of the arguments of a call may be no outputs.
+    /// Records that texts of the arguments of a call may not be outputs.
     pub(in crate::run) fn exclude_args_from_sources(&mut self, args: &Value) {
         let is_followed = self.flow().is_some_and(|flow| !flow.parameters.is_empty());
         if is_followed {

@@ -418,7 +418,7 @@ impl RunSummary {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Run`] if the run has not succeeded, with the step that failed; [`OutputError::Type`] if the output has another form.
+    /// [`OutputError::Run`] if the run has not succeeded, with the step that failed; [`OutputError::Type`] if the output has an unexpected type.
     pub fn into_output<T: DeserializeOwned>(self) -> Result<T, OutputError> {
         if self.status != RunStatus::Succeeded {
             return Err(OutputError::Run {

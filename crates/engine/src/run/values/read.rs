@@ -215,7 +215,7 @@ impl ReferenceScope<'_> {
 
     /// Returns `null` for a missing value and adds a warning.
     fn missing_null(&self, reference: &Reference, what: &str) -> Value {
-        let message = format!("`{}` does not exist and is null: {what}", reference.shown());
+        let message = format!("`{}` leads nowhere and is null: {what}", reference.shown());
         self.warnings.add(
             Diagnostic::warning(Code::ImpossiblePath, message)
                 .at(reference.place, &self.frame.plan.plan().sources),

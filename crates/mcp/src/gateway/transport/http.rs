@@ -182,7 +182,7 @@ where
     let mut body = std::pin::pin!(body);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
-            let reason = format!("the request broke off: {error}");
+            let reason = format!("the request was interrupted: {error}");
             let error = ErrorData::new(ErrorCode::PARSE_ERROR, reason, None);
             error_response(StatusCode::BAD_REQUEST, &JsonRpcError::new(None, error))
         })?;

@@ -187,13 +187,13 @@ fn finds_invalid_headers() {
 sound
 sound
 sound
-`` is not a name of a header
-`My Region` is not a name of a header
-`Re\tgion` is not a name of a header
-`Région` is not a name of a header
+`` is not the name of a header
+`My Region` is not the name of a header
+`Re\tgion` is not the name of a header
+`Région` is not the name of a header
 the name of a header is not text
 the header `A` is of an argument that is not a simple value
-the header `a` stands twice
+the header `a` occurs twice
 a header stands where it belongs to no argument
 a header stands where it belongs to no argument
 "#);

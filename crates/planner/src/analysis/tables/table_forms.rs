@@ -256,7 +256,7 @@ fn join<'t>(
         }
         table.set_currency(currency);
     }
-    // A few lists among other values are not common table.
+    // A few lists among other values are not a common table.
     let is_most = count < table.lists * 2;
     (is_most && !table.rows.is_empty()).then_some((table, format))
 }

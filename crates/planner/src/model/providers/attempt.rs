@@ -233,7 +233,7 @@ impl ChatAttempt<'_> {
             Delivery::Live => self.receive_stream(sink).await?,
         };
         if received.is_empty() {
-            return Err(AttemptError::malformed(context, "it holds no answer"));
+            return Err(AttemptError::malformed(context, "it contains no message"));
         }
         if let Some(reason) = &received.interruption {
             return Err(AttemptError::stopped(context, reason, received.reply));

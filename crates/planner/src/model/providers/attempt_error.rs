@@ -84,7 +84,7 @@ impl AttemptError {
 
     /// Creates the error for a reply that exceeds `allowed` bytes; `reply` is the part that was read.
     pub(super) fn too_long(context: ErrorContext<'_>, allowed: usize, reply: &str) -> Self {
-        let message = format!("the answer of `{}` exceeds {allowed} bytes", context.name);
+        let message = format!("the reply of `{}` exceeds {allowed} bytes", context.name);
         Self {
             reply: reply.to_owned(),
             ..Self::new(ModelErrorKind::CutOff, message)
@@ -94,7 +94,7 @@ impl AttemptError {
 
     /// Creates the error for a response that violates the protocol.
     pub(super) fn malformed(context: ErrorContext<'_>, cause: &str) -> Self {
-        let message = format!("the answer of `{}` cannot be read", context.name);
+        let message = format!("the reply of `{}` cannot be read", context.name);
         Self::new(
             ModelErrorKind::Malformed,
             with_detail(message, sanitize(cause, context.key)),

@@ -170,7 +170,7 @@ async fn malformed_replies_are_failures() {
         check(protocol, Delivery::Whole, vec![page], (expected, 1)).await;
     }
     let nothing = ScriptedResponse::json(200, &serde_json::json!({}));
-    let expected = Err((Malformed, "it holds no answer"));
+    let expected = Err((Malformed, "it contains no message"));
     check(&OPENAI, Delivery::Whole, vec![nothing], (expected, 1)).await;
 }
 

@@ -53,11 +53,11 @@ fn models_that_cannot_be_asked_so() {
         Origin::User,
         "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\nnotation = \"yaml\"\n",
         &[
-            "mine.toml:2: `localhost` is not a URL of a server (write it as `https://example.com`)",
+            "mine.toml:2: `localhost` is not the URL of a server (write it as `https://example.com`)",
             "mine.toml:3: `3` is not a temperature (write 0 to 2)",
             "mine.toml:5: the key of the model has two sources (write `key_variable` or `key_file`)",
-            "mine.toml:6: missing field `output` (see the reference of planwright.toml for the fields)",
-            "mine.toml:7: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
+            "mine.toml:6: missing field `output` (see the reference of planwright.toml for fields and values)",
+            "mine.toml:7: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for fields and values)",
             "mine.toml:8: unknown dialect `yaml` (write `json` or `lines`)",
         ],
     );

@@ -91,9 +91,9 @@ fn serving_that_cannot_be_so() {
         Origin::User,
         "[serve]\nhosts = [\"https://a\"]\norigins = [\"a.example.com\"]\nmax_plans = 0\n",
         &[
-            "mine.toml:2: `https://a` is not a name of a host (write it as `plans.example.com`, without `https://` and path)",
-            "mine.toml:3: `a.example.com` is not a URL of a server (write it as `https://example.com`)",
-            "mine.toml:4: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for the fields)",
+            "mine.toml:2: `https://a` is not the name of a host (write it as `plans.example.com`, without `https://` and path)",
+            "mine.toml:3: `a.example.com` is not the URL of a server (write it as `https://example.com`)",
+            "mine.toml:4: found integer `0`, expected a whole number from 1 (see the reference of planwright.toml for fields and values)",
         ],
     );
     issues(

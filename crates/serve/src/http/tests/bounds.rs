@@ -63,7 +63,7 @@ async fn each_client_has_so_many_requests_under_way() {
             .unwrap();
         hanging.push(stream);
     }
-    figure(&server, "planwright_http_requests_under_way 2").await;
+    figure(&server, "planwright_http_requests_in_flight 2").await;
     let answer = server.post(&[ada], "hello").await;
     check(
         &answer,
@@ -73,7 +73,7 @@ async fn each_client_has_so_many_requests_under_way() {
     check(&server.post(&[&headers[1]], "hello").await, "200 OK", &[]);
     // A client that disconnects frees its slot.
     drop(hanging);
-    figure(&server, "planwright_http_requests_under_way 0").await;
+    figure(&server, "planwright_http_requests_in_flight 0").await;
     check(&server.post(&[ada], "hello").await, "200 OK", &[]);
 }
 
@@ -140,12 +140,12 @@ async fn refused_clients_do_not_lock_others_out() {
     let first = post(&[&token], "hang");
     known.write_all(first.as_bytes()).await.unwrap();
     // Who was let in stays, however many come.
-    figure(&server, "planwright_http_requests_under_way 1").await;
+    figure(&server, "planwright_http_requests_in_flight 1").await;
     for _ in 0..100 {
         slow.push(server.connect().await);
     }
     check(&server.get("/healthz", &[]).await, "200 OK", &["ok"]);
-    figure(&server, "planwright_http_requests_under_way 1").await;
+    figure(&server, "planwright_http_requests_in_flight 1").await;
 }
 
 /// A connection that stays after a request on it was let in.

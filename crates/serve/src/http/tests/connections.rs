@@ -40,7 +40,7 @@ fn plans_are_counted() {
     drop(one);
     let text = metrics.text().unwrap();
     for line in [
-        "planwright_plans_under_way 1",
+        "planwright_plans_in_progress 1",
         "planwright_plans_total{status=\"succeeded\"} 1",
         "planwright_plan_seconds_count 1",
         "planwright_plan_seconds_bucket{le=\"0.1\"} 1",
@@ -52,7 +52,7 @@ fn plans_are_counted() {
         metrics
             .text()
             .unwrap()
-            .contains("planwright_plans_under_way 0")
+            .contains("planwright_plans_in_progress 0")
     );
 }
 

@@ -132,7 +132,7 @@ fn steps_that_refer_to_steps() {
         output: Output::Value(output_of("second", Path::new())),
         ..Plan::default()
     };
-    let warning = "Warning: the acts dialect cannot say that a missing value fails the step\n";
+    let warning = "Warning: the acts dialect cannot express that a missing value fails the step\n";
     assert_eq!(
         written(&plan(&first)),
         format!(
@@ -174,7 +174,7 @@ fn steps_that_refer_to_steps() {
     assert_eq!(
         written(&plan(&first)),
         format!(
-            "Error: the acts dialect cannot say a reference to `first`, which writes its output in a way of its own\n{}",
+            "Error: the acts dialect cannot express a reference to `first`, which writes its output in a way of its own\n{}",
             warning.trim_end()
         )
     );
@@ -239,7 +239,7 @@ fn what_cannot_be_said() {
         (one(variable), "that a step writes `vars.v.w`"),
         (
             one(conditional),
-            "a condition\nError: the acts dialect cannot say that step `a` comes after `b` without using its output",
+            "a condition\nError: the acts dialect cannot express that step `a` comes after `b` without using its output",
         ),
         (
             one(Step::new("a".into(), Action::Value(literal()), no_args())),
@@ -271,7 +271,7 @@ fn what_cannot_be_said() {
     for (plan, wanted) in cases {
         assert_eq!(
             written(&plan),
-            format!("Error: the acts dialect cannot say {wanted}")
+            format!("Error: the acts dialect cannot express {wanted}")
         );
     }
 }
@@ -302,12 +302,12 @@ fn what_is_lost_without_harm() {
     };
     assert_eq!(
         written(&plan),
-        "Warning: the acts dialect cannot say the plan's name\n\
-         Warning: the acts dialect cannot say the field `query` of the plan's metadata\n\
-         Warning: the acts dialect cannot say that what is given for the input `a` must fit its schema\n\
-         Warning: the acts dialect cannot say that the input `b` is required\n\
-         Warning: the acts dialect cannot say that the input `b` is a variable\n\
-         Warning: the acts dialect cannot say that what is given for the input `b` must fit its schema\n\
+        "Warning: the acts dialect cannot express the plan's name\n\
+         Warning: the acts dialect cannot express the field `query` of the plan's metadata\n\
+         Warning: the acts dialect cannot express that the value of the input `a` must fit its schema\n\
+         Warning: the acts dialect cannot express that the input `b` is required\n\
+         Warning: the acts dialect cannot express that the input `b` is a variable\n\
+         Warning: the acts dialect cannot express that the value of the input `b` must fit its schema\n\
          {\"context\":[{\"type\":\"input\",\"schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\
          \"b\":{\"type\":\"integer\"}}}},{\"type\":\"input\",\"a\":1}],\"calls\":[{\"_tool\":\"a\"},{\"_tool\":\"a\"},\
          {\"_tool\":\"x\",\"_activity\":\"a\"}]}"
@@ -328,7 +328,7 @@ fn messages_of_the_metadata() {
             format!("{{\"context\":{context},{calls}}}")
         } else {
             format!(
-                "Warning: the acts dialect cannot say the field `context` of the plan's metadata\n{{{calls}}}"
+                "Warning: the acts dialect cannot express the field `context` of the plan's metadata\n{{{calls}}}"
             )
         };
         assert_eq!(written(&plan), expected);
