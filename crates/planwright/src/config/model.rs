@@ -255,7 +255,7 @@ fn settings(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Val
     push(
         &mut settings,
         source,
-        "notation",
+        "dialect",
         table.dialect.as_ref(),
         |word| Value::from(word.as_str()),
     );

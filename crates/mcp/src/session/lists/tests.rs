@@ -84,12 +84,12 @@ fn warnings_are_limited() {
     check_lists(
         11,
         11,
-        "the list of tools of the server `s` has 1 more error",
+        "the list of tools of the server `s` has 1 more problem",
     );
     check_lists(
         5000,
         11,
-        "the list of tools of the server `s` has 4990 more errors",
+        "the list of tools of the server `s` has 4990 more problems",
     );
 }
 

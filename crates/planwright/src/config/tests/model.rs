@@ -12,7 +12,7 @@ fn which_model_is_asked() {
 name = "openai-compatible:qwen"
 base_url = "http://localhost:8000/v1"
 key_variable = "QWEN_KEY"
-notation = "lines"
+dialect = "lines"
 temperature = 0
 max_tokens = 4000
 timeout = "5m"
@@ -25,7 +25,7 @@ prices = { input = 2.5, output = 10 }
             r#"model.name = "openai-compatible:qwen" (mine.toml:3)"#,
             r#"model.base_url = "http://localhost:8000/v1" (mine.toml:4)"#,
             r#"model.key_variable = "QWEN_KEY" (mine.toml:5)"#,
-            r#"model.notation = "lines" (mine.toml:6)"#,
+            r#"model.dialect = "lines" (mine.toml:6)"#,
             "model.temperature = 0.0 (mine.toml:7)",
             "model.max_tokens = 4000 (mine.toml:8)",
             r#"model.timeout = "5m" (mine.toml:9)"#,
@@ -51,7 +51,7 @@ prices = { input = 2.5, output = 10 }
 fn models_that_cannot_be_asked_so() {
     issues(
         Origin::User,
-        "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\nnotation = \"yaml\"\n",
+        "[model]\nbase_url = \"localhost\"\ntemperature = 3\nkey_variable = \"A\"\nkey_file = \"b\"\nprices = { input = 1 }\nattempts = 0\ndialect = \"yaml\"\n",
         &[
             "mine.toml:2: `localhost` is not the URL of a server (write it as `https://example.com`)",
             "mine.toml:3: `3` is not a temperature (write 0 to 2)",
