@@ -99,8 +99,8 @@ pub(crate) struct PlanningArguments {
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
     /// The dialect in which the model writes the plan: lines take about two thirds of the tokens of JSON. The plan is stored as JSON.
-    #[arg(help_heading = PLANNING, long, value_enum, value_name = "NOTATION")]
-    pub(crate) notation: Option<PlannerDialectWord>,
+    #[arg(help_heading = PLANNING, long, alias = "notation", value_enum, value_name = "DIALECT")]
+    pub(crate) plan_dialect: Option<PlannerDialectWord>,
     /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,

@@ -133,7 +133,7 @@ impl Known {
             now: now(&arguments.moment, config)?,
             memory,
             state,
-            dialect: arguments.notation.map(PlanDialect::from),
+            dialect: arguments.plan_dialect.map(PlanDialect::from),
         })
     }
 }

@@ -32,6 +32,9 @@ pub(super) struct ModelTable {
     #[cfg_attr(test, schemars(with = "String"))]
     key_file: Option<Spanned<String>>,
     /// The dialect of its plans: `json`, or `lines`, which take about two thirds of the tokens; without it, `json`.
+    ///
+    /// Earlier versions had it as `notation`, which is still read.
+    #[serde(alias = "notation")]
     #[cfg_attr(test, schemars(with = "String"))]
     dialect: Option<Spanned<PlannerDialect>>,
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.

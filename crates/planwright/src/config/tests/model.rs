@@ -6,6 +6,14 @@ use super::super::ConfigPlace;
 use super::*;
 
 #[test]
+fn the_dialect_is_read_under_its_earlier_name() {
+    assert_eq!(
+        settled("[model]\nnotation = \"lines\"\n", ""),
+        [r#"model.dialect = "lines" (mine.toml:2)"#]
+    );
+}
+
+#[test]
 fn which_model_is_asked() {
     let user = r#"
 [model]

@@ -3,7 +3,8 @@
 use std::time::SystemTime;
 
 use planwright::core::PlanConsent;
-use planwright::engine::{Decision, Entry, Record, RunStatus, StepStatus};
+use planwright::engine::journal::{Entry, Record};
+use planwright::engine::{Decision, RunStatus, StepStatus};
 use planwright::store::{LeaseHolder, StoreError};
 use planwright::stored::{Decider, Passphrase, StoredRun, StoredRunError};
 use planwright::{Error, Planwright, RunEvent, parse};
