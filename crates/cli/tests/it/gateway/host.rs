@@ -551,10 +551,17 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
     let next = structured["next"].as_str().unwrap();
     assert!(next.contains("a person has to decide"), "{next}");
     assert!(!waiting.to_string().contains("planwright approve"));
-    let stored = StoredRun::read(&scene.store, &run)
-        .unwrap()
-        .history()
-        .unwrap();
+    approve(&scene.store, &run);
+    let resumed = scene.call("a", "resume_plan", json!({"run": run})).await;
+    assert_eq!(
+        resumed["structuredContent"]["output"],
+        json!({"pay": {"paid": true}})
+    );
+}
+
+/// Approves the first call of a run, as another process does.
+fn approve(store: &Store, run: &str) {
+    let stored = StoredRun::read(store, run).unwrap().history().unwrap();
     let (at, past) = stored.steps().next().unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
@@ -566,29 +573,71 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
         by: None,
         decided: now(),
     };
-    scene.store.decide(&run, &decision).unwrap();
-    let resumed = scene.call("a", "resume_plan", json!({"run": run})).await;
+    store.decide(run, &decision).unwrap();
+}
+
+/// Starts a run of a call that never ends. Returns the request and the id of the run.
+async fn endless(
+    scene: &Scene,
+) -> (
+    BoxFuture<'static, Result<Value, UpstreamError>>,
+    planwright::engine::RunId,
+) {
+    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
+    let mut call = scene.start("a", "execute_plan", json!({"plan": plan}));
+    let filter = planwright_store::RunFilter::default();
+    loop {
+        assert!(futures::poll!(&mut call).is_pending());
+        let runs = scene.store.runs(&filter).unwrap();
+        if let Some(run) = runs.iter().find(|run| run.calls == 1) {
+            return (call, run.id.clone());
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_another_process_continues_is_read_again() {
+    let here = Scene::new();
+    let there = Scene::with(|settings| settings.store = Some(here.store.clone()));
+    let pay = json!({"steps": [{"id": "pay", "tool": "pay"}]});
+    let run = run_of(&here.execute("a", pay).await).to_owned();
+    let id = json!({"run": run});
+    let waiting = here.call("a", "get_run", id.clone()).await;
+    assert_eq!(waiting["structuredContent"]["status"], "waiting");
+    approve(&here.store, &run);
+    there.call("a", "resume_plan", id.clone()).await;
+    let result = here.call("a", "get_run", id).await;
+    assert_eq!(result["structuredContent"]["status"], "succeeded");
+    let request = TaskRequest::Get { id: run.clone() };
+    let task = Arc::clone(&here.host).task(named("a"), request).await;
+    let task = serde_json::Value::from(task.unwrap());
+    assert_eq!(task["result"]["structuredContent"]["status"], "succeeded");
+    let paid = format!("${{runs.{run}.pay.paid}}");
+    let plan = json!({"steps": [{"id": "again", "tool": "echo", "args": {"paid": paid}}]});
+    let result = here.execute("a", plan).await;
     assert_eq!(
-        resumed["structuredContent"]["output"],
-        json!({"pay": {"paid": true}})
+        result["structuredContent"]["output"],
+        json!({"again": {"paid": true}})
     );
+}
+
+#[tokio::test]
+async fn a_run_that_another_process_drives_is_not_interrupted() {
+    let here = Scene::new();
+    let mut there = Scene::with(|settings| settings.store = Some(here.store.clone()));
+    there.store = here.store.clone();
+    let (_call, run) = endless(&there).await;
+    let result = here
+        .call("a", "get_run", json!({"run": run.as_str()}))
+        .await;
+    assert_eq!(result["structuredContent"]["status"], "running");
 }
 
 #[tokio::test]
 async fn a_call_that_is_given_up_ends_its_run() {
     let scene = Scene::new();
-    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
-    let call = scene.start("a", "execute_plan", json!({"plan": plan}));
-    let mut call = Box::pin(call);
-    let filter = planwright_store::RunFilter::default();
-    let run = loop {
-        assert!(futures::poll!(&mut call).is_pending());
-        let runs = scene.store.runs(&filter).unwrap();
-        if let Some(run) = runs.iter().find(|run| run.calls == 1) {
-            break run.id.clone();
-        }
-        tokio::task::yield_now().await;
-    };
+    let (call, run) = endless(&scene).await;
     drop(call);
     loop {
         let stored = StoredRun::read(&scene.store, run.as_str()).unwrap();
