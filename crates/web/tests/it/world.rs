@@ -246,7 +246,11 @@ impl ScriptTools {
 }
 
 impl PageTools for ScriptTools {
-    fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+    fn list(&self, _: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        ready(Ok(self.opened(SCRIPT))).boxed()
+    }
+
+    fn open(&self, _: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         ready(Ok(self.opened(SCRIPT))).boxed()
     }
 
