@@ -54,13 +54,6 @@ pub trait ToolsGuard: Send + Sync {
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// Tools without processes.
-impl ToolsGuard for () {
-    fn close(&self) -> BoxFuture<'_, ()> {
-        ready(()).boxed()
-    }
-}
-
 /// The reason why tools cannot be opened.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]

@@ -213,7 +213,7 @@ fn command(server: &ServerConfig) -> Vec<String> {
                 lines.push(format!("    in the folder {folder}"));
             }
             lines.extend(program.env.iter().map(|(name, value)| match value {
-                Some(value) => format!("    with {name}={}", shell_quoted(value)),
+                Some(value) => format!("    with {name}={value}"),
                 None => format!("    without {name}"),
             }));
         }

@@ -220,7 +220,7 @@ fn a_call_whose_arguments_are_edited() {
 fn the_answers_are_explained() {
     let folder = scene();
     let line = RUN.join(" ");
-    let exchange = [("[y]es", "?\n"), ("decide later", "n\n")];
+    let exchange = [("[y]es", "?\n"), ("then waits\nmake this call?", "n\n")];
     assert_screen("answers", &screen(folder.path(), &line, &exchange));
     let narrow = screens(folder.path(), &line, &exchange, (20, 60));
     assert_screen("answers-narrow", narrow.last().unwrap());

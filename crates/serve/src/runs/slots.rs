@@ -23,9 +23,9 @@ pub(crate) struct RunLimits {
 /// The reason why a client may not start another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoSlot {
-    /// Too many of its runs are in progress.
+    /// Too many runs of the client are in progress.
     Runs,
-    /// Its runs in progress have written too many bytes, this number.
+    /// The runs in progress have written too many bytes, this number.
     Bytes(u64),
 }
 

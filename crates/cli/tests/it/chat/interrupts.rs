@@ -23,9 +23,9 @@ fn a_turn_and_a_plan_after_an_interrupted_turn_run_to_their_ends() {
     let exchange = [
         ("attempt_started", "\u{3}"),
         ("\"end\":\"interrupted\"", "/plan create greet Rex\n"),
-        ("hello = greet", "/plan run plan-1\n"),
-        ("{\"hello\":{\"name\":\"Rex\"}}", "Greet Ada.\n"),
-        ("\"answer\":\"Well.\"", "\u{4}"),
+        ("1. hello [greet]", "/plan run plan-1\n"),
+        ("\"name\": \"Rex\"", "Greet Ada.\n"),
+        ("Well.", "\u{4}"),
     ];
     screen(fixture.path(), CHAT, &exchange);
     let chat = stored_chat(&fixture);
@@ -41,7 +41,7 @@ fn an_interrupted_plan_of_a_person_drains() {
         .replace("'Wait.'", "'/plan create wait'")
         .replace("0s", "10m");
     let exchange = [
-        ("wait = never", "/plan run plan-1\n"),
+        ("1. wait [never]", "/plan run plan-1\n"),
         ("attempt_started", "\u{3}"),
         ("press Ctrl-C again to cancel them", "\u{3}"),
         ("> ", "\u{4}"),

@@ -16,19 +16,21 @@ use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, NewDecision, RunState, Store};
 use serde_json::json;
 
+use super::continued::endless;
+
 /// A host over simulated tools, with a store of its own.
-struct Scene {
-    host: Arc<PlanHost>,
-    store: Store,
+pub(super) struct Scene {
+    pub(super) host: Arc<PlanHost>,
+    pub(super) store: Store,
     _folder: tempfile::TempDir,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut GatewaySettings)) -> Self {
+    pub(super) fn with(change: impl FnOnce(&mut GatewaySettings)) -> Self {
         Self::governed("", change)
     }
 
@@ -65,7 +67,7 @@ impl Scene {
     }
 
     /// Returns the result of a tool for `client`, after checking it against the output schema of the tool.
-    async fn call(
+    pub(super) async fn call(
         &self,
         client: &str,
         tool: &str,
@@ -76,7 +78,7 @@ impl Scene {
         serde_json::Value::from(&result)
     }
 
-    fn start(
+    pub(super) fn start(
         &self,
         client: &str,
         tool: &str,
@@ -119,7 +121,7 @@ impl Scene {
         }
     }
 
-    async fn execute(&self, client: &str, plan: serde_json::Value) -> serde_json::Value {
+    pub(super) async fn execute(&self, client: &str, plan: serde_json::Value) -> serde_json::Value {
         self.call(client, "execute_plan", json!({"plan": plan}))
             .await
     }
@@ -131,7 +133,7 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn named(client: &str) -> GatewayClient {
+pub(super) fn named(client: &str) -> GatewayClient {
     GatewayClient::new(ClientId::new(client))
 }
 
@@ -172,7 +174,7 @@ fn text(result: &serde_json::Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-fn run_of(result: &serde_json::Value) -> &str {
+pub(super) fn run_of(result: &serde_json::Value) -> &str {
     result["structuredContent"]["run"].as_str().unwrap()
 }
 
@@ -560,7 +562,7 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
 }
 
 /// Approves the first call of a run, as another process does.
-fn approve(store: &Store, run: &str) {
+pub(super) fn approve(store: &Store, run: &str) {
     let stored = StoredRun::read(store, run).unwrap().history().unwrap();
     let (at, past) = stored.steps().next().unwrap();
     let decision = NewDecision {
@@ -574,64 +576,6 @@ fn approve(store: &Store, run: &str) {
         decided: now(),
     };
     store.decide(run, &decision).unwrap();
-}
-
-/// Starts a run of a call that never ends. Returns the request and the id of the run.
-async fn endless(
-    scene: &Scene,
-) -> (
-    BoxFuture<'static, Result<Value, UpstreamError>>,
-    planwright::engine::RunId,
-) {
-    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
-    let mut call = scene.start("a", "execute_plan", json!({"plan": plan}));
-    let filter = planwright_store::RunFilter::default();
-    loop {
-        assert!(futures::poll!(&mut call).is_pending());
-        let runs = scene.store.runs(&filter).unwrap();
-        if let Some(run) = runs.iter().find(|run| run.calls == 1) {
-            return (call, run.id.clone());
-        }
-        tokio::task::yield_now().await;
-    }
-}
-
-#[tokio::test]
-async fn a_run_that_another_process_continues_is_read_again() {
-    let here = Scene::new();
-    let there = Scene::with(|settings| settings.store = Some(here.store.clone()));
-    let pay = json!({"steps": [{"id": "pay", "tool": "pay"}]});
-    let run = run_of(&here.execute("a", pay).await).to_owned();
-    let id = json!({"run": run});
-    let waiting = here.call("a", "get_run", id.clone()).await;
-    assert_eq!(waiting["structuredContent"]["status"], "waiting");
-    approve(&here.store, &run);
-    there.call("a", "resume_plan", id.clone()).await;
-    let result = here.call("a", "get_run", id).await;
-    assert_eq!(result["structuredContent"]["status"], "succeeded");
-    let request = TaskRequest::Get { id: run.clone() };
-    let task = Arc::clone(&here.host).task(named("a"), request).await;
-    let task = serde_json::Value::from(task.unwrap());
-    assert_eq!(task["result"]["structuredContent"]["status"], "succeeded");
-    let paid = format!("${{runs.{run}.pay.paid}}");
-    let plan = json!({"steps": [{"id": "again", "tool": "echo", "args": {"paid": paid}}]});
-    let result = here.execute("a", plan).await;
-    assert_eq!(
-        result["structuredContent"]["output"],
-        json!({"again": {"paid": true}})
-    );
-}
-
-#[tokio::test]
-async fn a_run_that_another_process_drives_is_not_interrupted() {
-    let here = Scene::new();
-    let mut there = Scene::with(|settings| settings.store = Some(here.store.clone()));
-    there.store = here.store.clone();
-    let (_call, run) = endless(&there).await;
-    let result = here
-        .call("a", "get_run", json!({"run": run.as_str()}))
-        .await;
-    assert_eq!(result["structuredContent"]["status"], "running");
 }
 
 #[tokio::test]
