@@ -14,6 +14,8 @@ pub(crate) enum CommandErrorKind {
     Usage,
     /// A failure of the program or its system, such as output that cannot be written.
     Internal,
+    /// A signal.
+    Interrupted,
 }
 
 /// The error that ends a command.
@@ -36,6 +38,14 @@ impl CommandError {
         }
     }
 
+    /// An error for a command that a signal ended.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self {
+            kind: CommandErrorKind::Interrupted,
+            ..Self::new(message)
+        }
+    }
+
     /// Marks the error as a failure of the program or its system, caused by `source`.
     pub(crate) fn internal(
         mut self,
@@ -51,6 +61,7 @@ impl CommandError {
         match self.kind {
             CommandErrorKind::Usage => Exit::Usage,
             CommandErrorKind::Internal => Exit::Internal,
+            CommandErrorKind::Interrupted => Exit::Interrupted,
         }
     }
 

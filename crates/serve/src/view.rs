@@ -30,8 +30,11 @@ const READING: &str = "planwright/view";
 /// The field of `_meta` with the tokens to decide, by the digest of the call.
 const DECIDING: &str = "planwright/decide";
 
-/// The most tokens for decisions at one time. Beyond it, the oldest one ends; the view gets another when it reads again.
+/// The most tokens of one client for decisions, beside those that it was handed last. Beyond it, those end that it was handed longest ago;
+/// the view gets others when it reads again.
 const MAX_TOKENS: usize = 4096;
+/// The most clients with tokens. Beyond it, those of the client end that has read longest ago.
+const MAX_CLIENTS: usize = 4096;
 
 /// The page of runs, for clients that show views.
 pub trait RunPage: Send + Sync {
@@ -55,11 +58,14 @@ pub trait RunPage: Send + Sync {
 #[derive(Default)]
 pub(crate) struct ViewTokens(Mutex<Tokens>);
 
-#[derive(Default)]
-struct Tokens {
-    reading: IndexMap<ClientId, Arc<str>>,
-    /// By client and digest of the call.
-    deciding: IndexMap<(ClientId, Arc<str>), Arc<str>>,
+/// The tokens by client, the one that has read last at the end.
+type Tokens = IndexMap<ClientId, ClientTokens>;
+
+/// The tokens of one client.
+struct ClientTokens {
+    reading: Arc<str>,
+    /// The tokens for decisions by the digest of the call, those that were handed out last at the end.
+    deciding: IndexMap<Arc<str>, Arc<str>>,
 }
 
 impl std::fmt::Debug for ViewTokens {
@@ -69,66 +75,75 @@ impl std::fmt::Debug for ViewTokens {
 }
 
 impl ViewTokens {
+    /// The token to read: the same until it ends.
     fn reading(&self, client: &ClientId) -> Result<Arc<str>, BadRequest> {
         let mut tokens = self.lock();
-        if let Some(token) = tokens.reading.get(client) {
-            return Ok(Arc::clone(token));
+        let own = match tokens.shift_remove(client) {
+            Some(own) => own,
+            None => ClientTokens {
+                reading: random()?,
+                deciding: IndexMap::new(),
+            },
+        };
+        let token = Arc::clone(&own.reading);
+        tokens.insert(client.clone(), own);
+        if tokens.len() > MAX_CLIENTS {
+            tokens.shift_remove_index(0);
         }
-        let token = random()?;
-        if tokens.reading.len() >= MAX_TOKENS {
-            tokens.reading.shift_remove_index(0);
-        }
-        tokens.reading.insert(client.clone(), Arc::clone(&token));
         Ok(token)
     }
 
-    /// The token for a decision about the call with this digest: the same until it is used.
-    fn deciding(&self, client: &ClientId, digest: &Arc<str>) -> Result<Arc<str>, BadRequest> {
+    /// The tokens for decisions about the calls with these digests: each is the same until it is used.
+    fn deciding(&self, client: &ClientId, digests: &[Arc<str>]) -> Result<Object, BadRequest> {
         let mut tokens = self.lock();
-        let key = (client.clone(), Arc::clone(digest));
-        if let Some(token) = tokens.deciding.get(&key) {
-            return Ok(Arc::clone(token));
+        let own = tokens.get_mut(client).ok_or_else(for_views_alone)?;
+        let mut handed = Object::default();
+        for digest in digests {
+            let token = match own.deciding.shift_remove(digest) {
+                Some(token) => token,
+                None => random()?,
+            };
+            own.deciding.insert(Arc::clone(digest), Arc::clone(&token));
+            handed.insert(Arc::clone(digest), Value::Text(token));
         }
-        let token = random()?;
-        if tokens.deciding.len() >= MAX_TOKENS {
-            tokens.deciding.shift_remove_index(0);
-        }
-        tokens.deciding.insert(key, Arc::clone(&token));
-        Ok(token)
+        let most = MAX_TOKENS.max(handed.len());
+        let excess = own.deciding.len().saturating_sub(most);
+        drop(own.deciding.drain(..excess));
+        Ok(handed)
     }
 
     fn may_read(&self, client: &ClientId, token: &str) -> bool {
         let tokens = self.lock();
-        tokens
-            .reading
-            .get(client)
-            .is_some_and(|own| is_same(own, token))
+        let own = tokens.get(client);
+        own.is_some_and(|own| is_same(&own.reading, token))
     }
 
     /// Uses the tokens of these digests up. None is used if one is wrong.
     fn take(&self, client: &ClientId, given: &[(Arc<str>, Arc<str>)]) -> bool {
         let mut tokens = self.lock();
-        let key = |digest: &Arc<str>| (client.clone(), Arc::clone(digest));
-        let all = given.iter().all(|(digest, token)| {
-            tokens
-                .deciding
-                .get(&key(digest))
-                .is_some_and(|own| is_same(own, token))
-        });
-        if all {
-            for (digest, _) in given {
-                tokens.deciding.shift_remove(&key(digest));
-            }
+        let Some(own) = tokens.get_mut(client) else {
+            return false;
+        };
+        let is_valid = |(digest, token): &(Arc<str>, Arc<str>)| {
+            let own = own.deciding.get(digest);
+            own.is_some_and(|own| is_same(own, token))
+        };
+        if !given.iter().all(is_valid) {
+            return false;
         }
-        all
+        for (digest, _) in given {
+            own.deciding.shift_remove(digest);
+        }
+        true
     }
 
     /// Makes tokens valid again whose decision was not stored.
     fn give_back(&self, client: &ClientId, unused: Vec<(Arc<str>, Arc<str>)>) {
         let mut tokens = self.lock();
-        for (digest, token) in unused {
-            let place = tokens.deciding.entry((client.clone(), digest));
-            place.or_insert(token);
+        if let Some(own) = tokens.get_mut(client) {
+            for (digest, token) in unused {
+                own.deciding.entry(digest).or_insert(token);
+            }
         }
     }
 
@@ -188,11 +203,9 @@ impl PlanHost {
         let (status, body) = page
             .read(owner(&call.client.id), path.to_owned(), body)
             .await;
-        let mut tokens = Object::default();
-        for digest in digests(&body) {
-            let token = self.view_tokens.deciding(&call.client.id, &digest)?;
-            tokens.insert(digest, Value::Text(token));
-        }
+        let tokens = self
+            .view_tokens
+            .deciding(&call.client.id, &digests(&body))?;
         Ok(with_meta(
             &answer(status, body),
             DECIDING,
@@ -358,4 +371,36 @@ pub(crate) fn decide_call() -> serde_json::Value {
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false},
         "_meta": {"ui": {"resourceUri": ADDRESS, "visibility": ["app"]}}
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_of_one_client_end_no_token_of_another() {
+        let tokens = ViewTokens::default();
+        let (few, many) = (ClientId::local(), ClientId::new("many"));
+        let digests = |count: usize| -> Vec<Arc<str>> {
+            (0..count).map(|number| number.to_string().into()).collect()
+        };
+        let text = |tokens: &Object, digest: &str| -> Arc<str> {
+            tokens.get(digest).unwrap().as_text().unwrap().into()
+        };
+        assert!(tokens.deciding(&few, &digests(1)).is_err());
+        let reading = tokens.reading(&few).unwrap();
+        let own = tokens.deciding(&few, &digests(1)).unwrap();
+        tokens.reading(&many).unwrap();
+        let all = tokens.deciding(&many, &digests(2 * MAX_TOKENS)).unwrap();
+        // All tokens of one answer are valid, however many calls wait.
+        for digest in ["0", "8191"] {
+            let given = [(Arc::from(digest), text(&all, digest))];
+            assert!(tokens.take(&many, &given), "{digest}");
+            assert!(!tokens.take(&many, &given), "{digest}");
+            tokens.give_back(&many, given.to_vec());
+            assert!(tokens.take(&many, &given), "{digest}");
+        }
+        assert!(tokens.may_read(&few, &reading));
+        assert!(tokens.take(&few, &[("0".into(), text(&own, "0"))]));
+    }
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
@@ -142,6 +142,12 @@ impl Page {
     /// Ends all streams of events, and those that begin later at once, so that a server can shut down.
     pub fn close(&self) {
         self.0.streams.close();
+    }
+
+    /// Starts nothing new in the runs of the page, cancels their calls that are still in flight after `limit`, and waits until all have ended
+    /// and their tools are closed.
+    pub async fn drain(&self, limit: Duration) {
+        self.0.running.drain(limit).await;
     }
 
     /// Follows the store for all streams of events, for as long as it is awaited.

@@ -3,6 +3,7 @@
 use std::future::IntoFuture;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 
@@ -44,7 +45,7 @@ impl PageServer {
         format!("http://{}/", self.address)
     }
 
-    /// Serves the page until `end`.
+    /// Serves the page until `end`, and until its runs have ended, whose calls in flight have `drain_limit` then.
     ///
     /// # Errors
     ///
@@ -52,16 +53,21 @@ impl PageServer {
     pub async fn serve(
         self,
         settings: PageSettings,
+        drain_limit: Duration,
         end: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let page = Page::new(settings, Access::Owner(self.token), self.address.port());
         let watching = page.watch();
         // Streams of events never end by themselves, so requests in progress are not waited for.
         let serving = axum::serve(self.listener, page.router()).into_future();
+        let ending = async {
+            end.await;
+            page.drain(drain_limit).await;
+        };
         tokio::select! {
             served = serving => served,
             never = watching => match never {},
-            () = end => Ok(()),
+            () = ending => Ok(()),
         }
     }
 }

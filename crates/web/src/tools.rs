@@ -1,6 +1,5 @@
 //! The tools of plans that the page checks and runs, as the program that serves the page opens them.
 
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +14,11 @@ use planwright::stored::StoredRun;
 
 /// Opens tools.
 pub trait PageTools: Send + Sync {
-    /// The tools of plans that a person writes on the page: those that `needed` names, ready to be called; without it all, to be listed and
-    /// checked against.
-    fn open(
-        &self,
-        needed: Option<BTreeSet<String>>,
-    ) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
+    /// All tools, to be listed and checked against, not called. With `is_fresh` they are as their servers list them now.
+    fn list(&self, is_fresh: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
+
+    /// The tools that `needed` names, of a plan that a person writes on the page, ready to be called.
+    fn open(&self, needed: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
     /// Simulated tools, which answer from `script`.
     fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
@@ -46,8 +44,14 @@ pub struct OpenTools {
     pub options: RunOptions,
     /// The values of `env` and `secrets` references of a plan.
     pub external_values: Arc<ExternalValues>,
-    /// Ends the tools when the last clone is dropped.
-    pub guard: Arc<dyn Any + Send + Sync>,
+    /// Ends the tools, at the latest when the last clone is dropped.
+    pub guard: Arc<dyn ToolsGuard>,
+}
+
+/// The processes and connections behind open tools. They end at once when it is dropped.
+pub trait ToolsGuard: Send + Sync {
+    /// Ends them, and gives them time for that. No call is in flight.
+    fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// The reason why tools cannot be opened.
@@ -94,7 +98,11 @@ impl NoTools {
 }
 
 impl PageTools for NoTools {
-    fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+    fn list(&self, _: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        Self::refused()
+    }
+
+    fn open(&self, _: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         Self::refused()
     }
 

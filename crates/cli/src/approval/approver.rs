@@ -16,15 +16,13 @@ use planwright::engine::run::preview;
 use planwright::stored::{StoreApprover, tools_of};
 use planwright::{drawing, terminal_text};
 use planwright_store::Store;
-use tokio::runtime::Handle;
 
 use super::passphrase::PassphraseCheck;
-use super::review::ask;
 use super::terminal::TerminalApprover;
 use crate::args::{Approve, ConsentArguments};
 use crate::error::CommandError;
 use crate::runs::store;
-use crate::system::signals::Signals;
+use crate::system::terminal_input::{NoAnswer, ask_at_terminal};
 use crate::system::text_file;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
@@ -259,25 +257,17 @@ pub(crate) fn to_plan(
         );
     }
     show(plan, printer);
-    let mut signals = Signals::new()?;
-    loop {
-        // The question blocks, but a signal ends it.
-        let answer = tokio::task::block_in_place(|| {
-            Handle::current().block_on(async {
-                tokio::select! {
-                    answer = ask("run this plan, with all its calls? [y]es, [n]o: ") => Some(answer),
-                    _ = signals.next() => None,
-                }
-            })
-        });
-        let Some(answer) = answer else {
-            return Ok(PlanAnswer::Interrupted);
-        };
-        match answer.as_deref() {
-            Some("y" | "yes" | "Y") => return passphrase.confirm().map(|()| PlanAnswer::Run),
-            Some("n" | "no" | "N") | None => return Ok(PlanAnswer::Refuse),
-            Some(_) => {}
+    let passphrase = passphrase.clone();
+    let answer = ask_at_terminal(move |input| {
+        if !input.agrees("run this plan, with all its calls? [y]es, [n]o: ") {
+            return Ok(PlanAnswer::Refuse);
         }
+        passphrase.confirm_at(input).map(|()| PlanAnswer::Run)
+    });
+    match answer {
+        Ok(answer) => answer,
+        Err(NoAnswer::Interrupted) => Ok(PlanAnswer::Interrupted),
+        Err(no_answer @ NoAnswer::Terminal(_)) => Err(no_answer.into()),
     }
 }
 

@@ -2,7 +2,6 @@
 //! calls of a stored run that a person was asked about without an answer so far.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
 use planwright::call_view::{self, CallView, visible};
@@ -25,8 +24,9 @@ use crate::args::{
 use crate::error::{CommandError, Exit};
 use crate::runs::selector::find_run;
 use crate::runs::store;
+use crate::system::terminal_input::{NoAnswer, ask_at_terminal};
 use crate::view::output;
-use crate::view::printer::{Printer, terminal};
+use crate::view::printer::Printer;
 
 /// `planwright approve RUN STEP`
 pub(crate) fn approve(
@@ -166,23 +166,15 @@ fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandEr
 
 /// Asks at the terminal whether the calls that are shown may be made.
 fn are_agreed(questions: &[Question]) -> Result<bool, CommandError> {
-    let Ok(terminal) = terminal() else {
-        return Err(no_terminal(questions));
-    };
     let question = match questions.len() {
         1 => "approve this call? [y]es, [n]o: ".to_owned(),
         count => format!("approve these {count} calls? [y]es, [n]o: "),
     };
-    let mut lines = BufReader::new(&terminal).lines();
-    loop {
-        let asked = write!(&terminal, "{question}").and_then(|()| (&terminal).flush());
-        let answer = asked.ok().and_then(|()| lines.next()?.ok());
-        match answer.as_deref().map(str::trim) {
-            Some("y" | "yes" | "Y") => return Ok(true),
-            Some("n" | "no" | "N") | None => return Ok(false),
-            Some(_) => {}
-        }
-    }
+    let is_agreed = ask_at_terminal(move |input| input.agrees(&question));
+    is_agreed.map_err(|no_answer| match no_answer {
+        NoAnswer::Terminal(_) => no_terminal(questions),
+        NoAnswer::Interrupted => no_answer.into(),
+    })
 }
 
 fn no_terminal(questions: &[Question]) -> CommandError {

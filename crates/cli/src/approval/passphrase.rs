@@ -12,10 +12,17 @@ use crate::error::{CommandError, Exit, reason};
 use crate::runs::store;
 use crate::setup::settings;
 use crate::system::environment;
+use crate::system::terminal_input::{NoAnswer, TerminalInput, ask_at_terminal, at_terminal};
 use crate::view::printer::Printer;
 
 /// The hint if `planwright passphrase` cannot ask.
 const AT_TERMINAL: &str = "run it at a terminal";
+
+/// The hint if a decision cannot be confirmed.
+const DECIDE: &str = "decide at a terminal, or in the form of an MCP client";
+
+/// The number of times that a person may enter the passphrase for one decision.
+const MAX_ATTEMPTS: u32 = 3;
 
 /// The question for the passphrase that decisions from the command line require, asked at most once by a process.
 #[derive(Clone, Debug)]
@@ -50,19 +57,57 @@ impl PassphraseCheck {
         })
     }
 
-    /// Asks for the passphrase, if one is set and was not entered before in this process. Blocks.
+    /// Asks for the passphrase, if one is set and was not entered before in this process. Blocks; a signal ends the question.
     pub(crate) fn confirm(&self) -> Result<(), CommandError> {
-        if !self.passphrase.is_set() || self.confirmed.get().is_some() {
+        if !self.is_open() {
             return Ok(());
         }
-        let entered = prompt(
-            "passphrase for decisions: ",
-            "decide at a terminal, or in the form of an MCP client",
-        )?;
-        let confirmed = self.passphrase.confirm(&entered)?;
-        // Another thread may have asked as well; either proof holds.
-        let _ = self.confirmed.set(confirmed);
-        Ok(())
+        let check = self.clone();
+        ask_at_terminal(move |input| check.confirm_at(input))
+            .map_err(|no_answer| unanswered(no_answer, DECIDE))?
+    }
+
+    /// Asks for the passphrase like [`confirm`](Self::confirm), without blocking. Dropping the future withdraws the question.
+    pub(super) async fn confirm_later(&self) -> Result<(), CommandError> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        let check = self.clone();
+        at_terminal(move |input| check.confirm_at(input))
+            .await
+            .map_err(|error| unanswered(error.into(), DECIDE))?
+    }
+
+    /// Asks for the passphrase like [`confirm`](Self::confirm), on a terminal that is open already. A wrong one may be corrected.
+    pub(super) fn confirm_at(&self, input: &mut TerminalInput) -> Result<(), CommandError> {
+        if !self.is_open() {
+            return Ok(());
+        }
+        let mut attempt = 1;
+        let mut failure = no_passphrase(DECIDE);
+        while let Some(entered) = input.ask_secret("passphrase for decisions: ") {
+            match self.passphrase.confirm(&entered) {
+                Ok(confirmed) => {
+                    // Another thread may have asked as well; either proof holds.
+                    let _ = self.confirmed.set(confirmed);
+                    return Ok(());
+                }
+                Err(PassphraseError::Wrong) if attempt < MAX_ATTEMPTS => {
+                    failure = PassphraseError::Wrong.into();
+                    attempt += 1;
+                    if input.tell("the passphrase is wrong; try again").is_err() {
+                        break;
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(failure)
+    }
+
+    /// Returns true if the passphrase is still to be entered.
+    fn is_open(&self) -> bool {
+        self.passphrase.is_set() && self.confirmed.get().is_none()
     }
 
     /// The user as the one who decides about a call of a stored run, after [`confirm`](Self::confirm).
@@ -97,7 +142,7 @@ pub(crate) fn passphrase(
     let store = store::open(&arguments.store, printer)?;
     let current = Passphrase::of([&store]).map_err(store::explain)?;
     if current.is_set() {
-        current.confirm(&prompt("current passphrase: ", AT_TERMINAL)?)?;
+        current.confirm(&prompt("current passphrase: ")?)?;
     } else if arguments.remove {
         return Err(CommandError::new("no passphrase is set"));
     }
@@ -106,9 +151,9 @@ pub(crate) fn passphrase(
         printer.status("decisions no longer require a passphrase");
         return Ok(Exit::Success);
     }
-    let new = prompt("new passphrase: ", AT_TERMINAL)?;
+    let new = prompt("new passphrase: ")?;
     Passphrase::check_new(&new)?;
-    if prompt("repeat the new passphrase: ", AT_TERMINAL)? != new {
+    if prompt("repeat the new passphrase: ")? != new {
         return Err(CommandError::new(
             "the passphrases differ; nothing was changed",
         ));
@@ -118,48 +163,24 @@ pub(crate) fn passphrase(
     Ok(Exit::Success)
 }
 
-/// Reads a line from the terminal without showing it.
-fn prompt(text: &str, hint: &str) -> Result<String, CommandError> {
-    // `rpassword` turns the echo off only after the prompt, so early input would be visible.
-    #[cfg(unix)]
-    let _no_echo = echo::EchoOff::new();
-    rpassword::prompt_password(text).map_err(|error| {
-        CommandError::new(format!(
+/// Reads a line from the terminal without showing it. Blocks; a signal ends the question.
+fn prompt(text: &'static str) -> Result<String, CommandError> {
+    ask_at_terminal(move |input| input.ask_secret(text))
+        .map_err(|no_answer| unanswered(no_answer, AT_TERMINAL))?
+        .ok_or_else(|| no_passphrase(AT_TERMINAL))
+}
+
+fn unanswered(no_answer: NoAnswer, hint: &str) -> CommandError {
+    match no_answer {
+        NoAnswer::Terminal(error) => CommandError::new(format!(
             "the passphrase cannot be read from a terminal: {}",
             reason(&error)
         ))
-        .hint(hint)
-    })
+        .hint(hint),
+        NoAnswer::Interrupted => no_answer.into(),
+    }
 }
 
-#[cfg(unix)]
-mod echo {
-    use std::fs::File;
-
-    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
-
-    /// Turns the echo of the terminal off until it is dropped.
-    pub(super) struct EchoOff {
-        terminal: File,
-        before: Termios,
-    }
-
-    impl EchoOff {
-        /// Turns the echo off; `None` without a terminal.
-        pub(super) fn new() -> Option<Self> {
-            let terminal = File::open("/dev/tty").ok()?;
-            let before = tcgetattr(&terminal).ok()?;
-            let mut silent = before.clone();
-            silent.local_flags.remove(LocalFlags::ECHO);
-            tcsetattr(&terminal, SetArg::TCSANOW, &silent).ok()?;
-            Some(Self { terminal, before })
-        }
-    }
-
-    impl Drop for EchoOff {
-        fn drop(&mut self) {
-            // A terminal that is gone needs no echo.
-            let _ = tcsetattr(&self.terminal, SetArg::TCSANOW, &self.before);
-        }
-    }
+fn no_passphrase(hint: &str) -> CommandError {
+    CommandError::new("no passphrase was entered").hint(hint)
 }

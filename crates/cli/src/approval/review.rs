@@ -1,6 +1,5 @@
 //! The review of a plan that a model wrote: a person runs it, edits it, asks for changes, or refuses it.
 
-use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
 use planwright::core::check::CheckedPlan;
@@ -11,8 +10,9 @@ use super::approver::show;
 use super::passphrase::PassphraseCheck;
 use crate::error::CommandError;
 use crate::system::editor::edit;
+use crate::system::terminal_input::at_terminal;
 use crate::view::diagnostics;
-use crate::view::printer::{Printer, terminal};
+use crate::view::printer::Printer;
 
 /// The most changes that a person may ask for in one plan.
 pub(crate) const MAX_CHANGES: usize = 10;
@@ -94,20 +94,11 @@ pub(crate) fn changed_goal(goal: &str, plan: &str, change: &str) -> String {
 
 /// Asks for the passphrase that decisions require, if one is set.
 async fn confirmed(store: Option<&Store>) -> Result<(), CommandError> {
-    let passphrase = PassphraseCheck::open(store)?;
-    let confirmed = tokio::task::spawn_blocking(move || passphrase.confirm()).await;
-    confirmed.unwrap_or_else(|error| Err(CommandError::new(error.to_string())))
+    PassphraseCheck::open(store)?.confirm_later().await
 }
 
-/// Asks a question on the terminal; `None` if there is no answer.
-pub(super) async fn ask(question: &'static str) -> Option<String> {
-    let asked = tokio::task::spawn_blocking(move || {
-        let terminal = terminal().ok()?;
-        write!(&terminal, "{question}")
-            .and_then(|()| (&terminal).flush())
-            .ok()?;
-        let answer = BufReader::new(&terminal).lines().next()?.ok()?;
-        Some(answer.trim().to_owned())
-    });
-    asked.await.ok().flatten()
+/// Asks a question on the terminal; `None` if there is no answer. Dropping the future withdraws the question.
+async fn ask(question: &'static str) -> Option<String> {
+    let answer = at_terminal(move |input| input.ask(question)).await.ok()??;
+    Some(answer.trim().to_owned())
 }

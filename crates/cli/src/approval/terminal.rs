@@ -1,8 +1,6 @@
 //! The approver of calls that asks the person at the terminal.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Lines, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
@@ -15,9 +13,10 @@ use planwright::engine::event::Address;
 
 use super::passphrase::PassphraseCheck;
 use crate::system::editor;
+use crate::system::terminal_input::{TerminalInput, at_terminal};
 use crate::view::live::Live;
 use crate::view::paragraph::filled;
-use crate::view::printer::{Printer, counted, terminal};
+use crate::view::printer::{Printer, counted};
 
 /// The answers to a question about a call, with their meanings.
 const ANSWERS: &[(&str, &str)] = &[
@@ -84,8 +83,8 @@ impl Approver for TerminalApprover {
                 waiting: Arc::clone(&self.waiting),
                 request: entry.request.clone(),
             };
-            let answer = tokio::task::spawn_blocking(move || live.suspend(|| question.ask())).await;
-            answer.unwrap_or(Decision::Later)
+            let asked = at_terminal(move |input| live.suspend(|| question.ask(Answers { input })));
+            asked.await.unwrap_or(Decision::Later)
         })
     }
 }
@@ -135,46 +134,25 @@ struct Question {
 }
 
 /// The lines that the person types.
-struct Answers {
-    terminal: File,
-    lines: Lines<BufReader<File>>,
+struct Answers<'a> {
+    input: &'a mut TerminalInput,
 }
 
-impl Answers {
-    fn open() -> Option<Self> {
-        let file = terminal().ok()?;
-        let lines = BufReader::new(file.try_clone().ok()?).lines();
-        Some(Self {
-            terminal: file,
-            lines,
-        })
-    }
-
-    /// Asks one question, and returns the answer; `None` at the end of the input.
+impl Answers<'_> {
+    /// Asks one question, and returns the answer; `None` at the end of the input, and if the call no longer waits.
     fn ask(&mut self, question: &str) -> Option<String> {
         let line = self.read(&filled(question, Printer::status_width(), 2));
-        if line.is_none() {
-            // The end of the input leaves the cursor behind the question.
-            let _ = writeln!(self.terminal);
-        }
         line.map(|line| line.trim().to_lowercase())
     }
 
     /// Asks for a line as it is.
     fn read(&mut self, question: &str) -> Option<String> {
-        // An answer without a visible question must not count as a decision.
-        self.terminal
-            .write_all(format!("{question} ").as_bytes())
-            .ok()?;
-        self.lines.next().and_then(Result::ok)
+        self.input.ask(&format!("{question} "))
     }
 }
 
 impl Question {
-    fn ask(&mut self) -> Decision {
-        let Some(mut answers) = Answers::open() else {
-            return Decision::Later;
-        };
+    fn ask(&mut self, mut answers: Answers<'_>) -> Decision {
         self.printer
             .quote(&format!("\n{}", CallView::of(&self.request).text()));
         let of_step = if self.request.at.item.is_some() {
@@ -190,7 +168,7 @@ impl Question {
                 return Decision::Later;
             };
             let decision = match answer.as_str() {
-                "y" | "yes" => self.confirmed(Decision::Approve { args: None }),
+                "y" | "yes" => self.confirmed(Decision::Approve { args: None }, &mut answers),
                 "n" | "no" => Some(Decision::Reject { because: None }),
                 "l" | "later" => Some(Decision::Later),
                 "s" | "step" if self.request.at.item.is_some() => self.of_step(&mut answers),
@@ -205,7 +183,9 @@ impl Question {
                         return Decision::Later;
                     };
                     match changed {
-                        Ok(args) => self.confirmed(Decision::Approve { args: Some(args) }),
+                        Ok(args) => {
+                            self.confirmed(Decision::Approve { args: Some(args) }, &mut answers)
+                        }
                         Err(error) => {
                             self.printer.quote(&format!("  {error}"));
                             None
@@ -225,8 +205,8 @@ impl Question {
     }
 
     /// The decision, once the person has confirmed it with the passphrase, if there is one.
-    fn confirmed(&self, decision: Decision) -> Option<Decision> {
-        match self.passphrase.confirm() {
+    fn confirmed(&self, decision: Decision, answers: &mut Answers<'_>) -> Option<Decision> {
+        match self.passphrase.confirm_at(answers.input) {
             Ok(()) => Some(decision),
             Err(error) => {
                 self.printer.quote(&format!("  {error}"));
@@ -253,7 +233,7 @@ impl Question {
     }
 
     /// The arguments that the person writes in place of the call's own; `None` at the end of the input.
-    fn changed(&self, answers: &mut Answers) -> Option<Result<Value, String>> {
+    fn changed(&self, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
             Some(_) => match editor::edit(&self.arguments(), "arguments") {
                 Ok(text) => text,
@@ -276,7 +256,7 @@ impl Question {
     }
 
     /// Shows the waiting calls of all items of the step, and decides about exactly these; `None` if the person decides about them one by one.
-    fn of_step(&self, answers: &mut Answers) -> Option<Decision> {
+    fn of_step(&self, answers: &mut Answers<'_>) -> Option<Decision> {
         let whole = whole_step(&self.request.at);
         let mut calls: Vec<(String, ApprovalRequest)> = lock(&self.waiting)
             .calls
@@ -296,7 +276,7 @@ impl Question {
         let decision = loop {
             match answers.ask(&question).as_deref() {
                 Some("y" | "yes") => {
-                    break self.confirmed(Decision::Approve { args: None })?;
+                    break self.confirmed(Decision::Approve { args: None }, answers)?;
                 }
                 Some("n" | "no") => break Decision::Reject { because: None },
                 Some("o" | "one") => return None,

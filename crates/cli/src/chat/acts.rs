@@ -67,8 +67,9 @@ pub(super) async fn run_turn(
         listener: &listener,
     };
     let outcome = tokio::select! {
-        outcome = agent.resume(state) => Some(outcome),
+        biased;
         () = context.interrupted(signals) => None,
+        outcome = agent.resume(state) => Some(outcome),
     };
     // After a signal, the conversation is as the listener last stored it.
     *chat = listener

@@ -65,6 +65,7 @@ pub(crate) async fn command(
         _ = signals.next() => return Ok(Exit::Interrupted),
     };
     let exit = converse(&context, &mut chat, &config, &mut signals).await;
+    signals.leave_on_next();
     telemetry::close(context.telemetry.clone()).await;
     context.toolbox.close().await;
     if context.is_stored() && chat.is_begun() {
@@ -91,6 +92,7 @@ async fn converse(
             InputEvent::End => return Ok(exit),
             InputEvent::Interrupted => return Ok(Exit::Interrupted),
         };
+        context.runs.begin();
         if let Some(words) = plan_command::words(&words) {
             exit = plan_command::carry_out(context, chat, words, signals).await?;
             continue;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use indexmap::IndexMap;
+use planwright::Planwright;
 use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Object, Tool, Value};
@@ -20,7 +21,6 @@ use planwright::planner::model::{Model, Usage};
 use planwright::service::{RunOverrides, RunSpec, RunStorage, Tools};
 use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
-use planwright::{Planwright, terminal_text};
 use planwright_store::{LeasedRun, Store, StoreError};
 
 use super::calls::{CallCounter, ChatLibrary};
@@ -478,12 +478,7 @@ impl ChatOutput {
         if self.format == RunFormat::Text {
             if let Some(answer) = ended.answer.as_ref().filter(|_| !ended.is_shown) {
                 let text = answer.to_inserted_text();
-                let text = text.trim_end();
-                if Printer::shows_data() {
-                    self.printer.data_line(&terminal_text::lines(text));
-                } else {
-                    self.printer.data_line(text);
-                }
+                self.printer.foreign(&format!("{}\n", text.trim_end()));
             }
             progress::usage(ended.usage, self.printer);
             return Ok(());

@@ -95,8 +95,12 @@ pub(super) async fn carry_out(
         usage: Mutex::default(),
     };
     let exit = tokio::select! {
-        exit = calling.carry_out(command) => exit,
-        _ = signals.next() => Ok(Exit::Interrupted),
+        biased;
+        () = context.interrupted(signals) => Ok(Exit::Interrupted),
+        // The run may have ended because the person has interrupted it.
+        exit = calling.carry_out(command) => exit.map(|exit| {
+            if context.runs.is_interrupted() { Exit::Interrupted } else { exit }
+        }),
     };
     chat.usage += calling
         .usage

@@ -224,9 +224,10 @@ async fn call(
         }
     });
     let is_interrupted = tokio::select! {
+        biased;
+        () = context.interrupted(signals) => true,
         // The runs may have ended because the person has interrupted them.
         _ = join_all(all) => context.runs.is_interrupted(),
-        () = context.interrupted(signals) => true,
     };
     chat.usage += calling
         .usage

@@ -1,6 +1,6 @@
 //! The runs of a turn that are in progress, and their end when a person interrupts the turn.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,11 +15,17 @@ use crate::view::printer::{Printer, counted};
 /// The runs of a turn that are in progress.
 #[derive(Default)]
 pub(super) struct TurnRuns {
-    runs: Mutex<IndexMap<u64, Canceller>>,
+    state: Mutex<TurnState>,
     next: AtomicU64,
     /// Notified when a run has ended.
     ended: Notify,
-    is_interrupted: AtomicBool,
+}
+
+#[derive(Default)]
+struct TurnState {
+    runs: IndexMap<u64, Canceller>,
+    /// The time that calls in flight have to end, once a person has interrupted the turn.
+    interrupted: Option<Duration>,
 }
 
 /// A run in progress. It has ended when this is dropped.
@@ -29,10 +35,20 @@ pub(super) struct RunInProgress<'a> {
 }
 
 impl TurnRuns {
-    /// Adds a run.
+    /// Begins a turn, which is not interrupted, whatever became of the one before.
+    pub(super) fn begin(&self) {
+        self.lock().interrupted = None;
+    }
+
+    /// Adds a run. A run that starts after the interruption of its turn ends like the others.
     pub(super) fn add(&self, canceller: Canceller) -> RunInProgress<'_> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.lock().insert(number, canceller);
+        let mut state = self.lock();
+        if let Some(limit) = state.interrupted {
+            canceller.drain(limit);
+        }
+        state.runs.insert(number, canceller);
+        drop(state);
         RunInProgress { runs: self, number }
     }
 
@@ -44,26 +60,26 @@ impl TurnRuns {
         limit: Duration,
         printer: Printer,
     ) {
-        self.is_interrupted.store(false, Ordering::Relaxed);
         let mut stopping = Stopping::new(limit);
         loop {
             let signal = tokio::select! {
                 signal = signals.next() => signal,
                 () = self.all_ended(), if self.is_interrupted() => return,
             };
-            self.is_interrupted.store(true, Ordering::Relaxed);
-            let runs = self.lock();
-            if runs.is_empty() {
+            let mut state = self.lock();
+            state.interrupted = Some(limit);
+            if state.runs.is_empty() {
                 return;
             }
             match stopping.on_signal(signal) {
                 Reaction::Drain(limit) => {
+                    state.interrupted = Some(limit);
                     let seconds = limit.as_secs();
                     printer.status(&format!(
                         "interrupted: nothing new starts, and calls of {} have {seconds}s to end; press Ctrl-C again to cancel them",
-                        counted(runs.len(), "run")
+                        counted(state.runs.len(), "run")
                     ));
-                    runs.values().for_each(|run| run.drain(limit));
+                    state.runs.values().for_each(|run| run.drain(limit));
                 }
                 // The turn is dropped, and its runs with it.
                 Reaction::Cancel | Reaction::Leave => return,
@@ -73,7 +89,7 @@ impl TurnRuns {
 
     /// Returns true if a person has interrupted the turn.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.is_interrupted.load(Ordering::Relaxed)
+        self.lock().interrupted.is_some()
     }
 
     /// Waits for the end of the turn if a person has interrupted it: nothing new starts then, and the turn is dropped once its runs have
@@ -85,19 +101,19 @@ impl TurnRuns {
     }
 
     async fn all_ended(&self) {
-        while !self.lock().is_empty() {
+        while !self.lock().runs.is_empty() {
             self.ended.notified().await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, IndexMap<u64, Canceller>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TurnState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for RunInProgress<'_> {
     fn drop(&mut self) {
-        self.runs.lock().swap_remove(&self.number);
+        self.runs.lock().runs.swap_remove(&self.number);
         self.runs.ended.notify_one();
     }
 }

@@ -59,7 +59,7 @@ pub(crate) async fn show(
     let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
     if arguments.picture() == Picture::Source && !arguments.estimate {
         let text = loaded.texts.first().map_or("", |(_, text)| text);
-        printer.data(text);
+        printer.foreign(text);
         return Ok(Exit::Success);
     }
     let needed = loaded.tool_names();

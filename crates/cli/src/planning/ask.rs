@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::PlanConsent;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::plan::Mode;
+use planwright::core::{PlanConsent, Value};
+use planwright::dialects::Dialect;
+use planwright::dialects::native::Native;
 use planwright::engine::RunId;
 use planwright::engine::SecretValues;
 use planwright::engine::options::RunOptions;
-use planwright::format::AnswerV1;
+use planwright::format::{AnswerV1, UsageV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
 use planwright::planner::document;
@@ -84,7 +86,11 @@ pub(crate) async fn command(
     } else {
         Box::pin(asking.write(&requirements, &mut signals)).await
     };
-    toolbox.close().await;
+    tokio::select! {
+        () = toolbox.close() => {}
+        // The servers end with the process.
+        _ = signals.next() => {}
+    }
     match outcome? {
         AskOutcome::CompletedRun(ran) => asking.answer(*ran, signals).await,
         AskOutcome::Nothing(exit) => Ok(exit),
@@ -126,6 +132,8 @@ struct ApprovedPlan {
     store: Option<Store>,
     /// The digest of the plan, if a person has approved it as a whole.
     approved: Option<PlanConsent>,
+    /// The plan as a person has edited it in the review.
+    edited: Option<Value>,
 }
 
 /// A plan that ran.
@@ -148,7 +156,7 @@ impl AskSession<'_> {
         let question = &self.arguments.question;
         let mut goal = question.clone();
         let mut usage = Usage::default();
-        for _ in 0..=MAX_CHANGES {
+        for number in 0..=MAX_CHANGES {
             let requirements = requirements.with_goal(&goal);
             let created = tokio::select! {
                 created = requirements.ask(self.model.as_ref(), &self.arguments.planning) => created,
@@ -157,27 +165,40 @@ impl AskSession<'_> {
             progress::tell(&created, self.model.name(), self.printer);
             let exit = create::exit(&created);
             usage += created.usage;
-            let answer = AnswerV1::new(question, document::created(&created, self.model.name()));
+            let mut answer =
+                AnswerV1::new(question, document::created(&created, self.model.name()));
+            answer.usage = UsageV1::from(usage);
             let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
                 progress::usage(usage, self.printer);
                 self.print_document(&answer)?;
                 return Ok(AskOutcome::Nothing(exit));
             };
             let approval = tokio::select! {
-                approval = self.approve(&written.text) => approval?,
-                _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
+                approval = self.approve(&written.text) => approval,
+                _ = signals.next() => Ok(PlanReview::Refused(Exit::Interrupted)),
             };
-            match approval {
-                PlanReview::Run(approved) => {
+            let exit = match approval {
+                Ok(PlanReview::Run(mut approved)) => {
+                    if let Some(edited) = approved.edited.take() {
+                        answer.created.plan = Some(edited);
+                    }
                     return Box::pin(self.run(*approved, answer, usage, signals)).await;
                 }
-                PlanReview::Change(change) => {
+                Ok(PlanReview::Change(change)) if number < MAX_CHANGES => {
                     goal = changed_goal(question, &written.text, &change);
+                    continue;
                 }
-                PlanReview::Refused(exit) => return Ok(AskOutcome::Nothing(exit)),
-            }
+                Ok(PlanReview::Change(_)) => {
+                    self.printer.status("no more changes are possible");
+                    Ok(Exit::Rejected)
+                }
+                Ok(PlanReview::Refused(exit)) => Ok(exit),
+                Err(error) => Err(error),
+            };
+            // The plan was paid for, so it is in the document even if it does not run.
+            self.print_document(&answer)?;
+            return exit.map(AskOutcome::Nothing);
         }
-        self.printer.status("no more changes are possible");
         Ok(AskOutcome::Nothing(Exit::Rejected))
     }
 
@@ -200,6 +221,7 @@ impl AskSession<'_> {
         let store = self.store()?;
         let consent = &self.arguments.consent;
         let is_reviewed = consent.approve == Approve::Plan(None) && terminal().is_ok();
+        let mut edited_plan = None;
         if is_reviewed {
             let judge = |text: &str| self.check(text);
             match review(store.as_ref(), &plan, text, &judge, self.printer).await {
@@ -210,6 +232,8 @@ impl AskSession<'_> {
                         return refused;
                     };
                     (loaded, plan) = (edited, checked);
+                    let written = Native.print(plan.plan()).0;
+                    edited_plan = written.and_then(|text| Value::from_json(&text).ok());
                 }
                 Reviewed::Change(change) => return Ok(PlanReview::Change(change)),
                 Reviewed::No => {
@@ -234,6 +258,7 @@ impl AskSession<'_> {
             options,
             store,
             approved,
+            edited: edited_plan,
         })))
     }
 
@@ -251,6 +276,7 @@ impl AskSession<'_> {
             options,
             store,
             approved,
+            edited: _,
         } = plan;
         let id = RunId::random();
         let session = self.session(

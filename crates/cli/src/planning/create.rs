@@ -78,7 +78,7 @@ pub(crate) async fn command(
             CreateSettings::default().memory_tokens,
             requirements.dialect,
         );
-        printer.data(&format!("{}\n{}", prompt.system, prompt.text));
+        printer.foreign(&format!("{}\n{}", prompt.system, prompt.text));
         return Ok(Exit::Success);
     };
     let earlier = if arguments.cache {
@@ -99,21 +99,26 @@ pub(crate) async fn command(
             let report = document::created(&created, model.name());
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
-            if let (Some(text), true) = (&text, arguments.cache) {
-                keep(&requirements.key(model.name()), text)?;
+            if let (Some(text), true) = (&text, arguments.cache)
+                && let Err(error) = keep(&requirements.key(model.name()), text)
+            {
+                printer.quote(&format!("warning: the plan is not in the cache: {error}"));
             }
             (text, report, exit)
         }
     };
-    if let Some(text) = &text {
-        deliver(text, arguments, printer)?;
-    }
+    let delivered = match &text {
+        Some(text) => deliver(text, arguments, printer),
+        None => Ok(()),
+    };
+    // A plan that cannot be stored is shown all the same: it was paid for.
+    let is_shown = arguments.output.is_none() || delivered.is_err();
     match (arguments.format, &text) {
         (Format::Json, _) => output::json(&report, RunFormat::Json, printer)?,
-        (Format::Text, Some(text)) if arguments.output.is_none() => printer.data(text),
+        (Format::Text, Some(text)) if is_shown => printer.foreign(text),
         (Format::Text, _) => {}
     }
-    Ok(exit)
+    delivered.map(|()| exit)
 }
 
 /// Writes the plan to the requested place.

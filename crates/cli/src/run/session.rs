@@ -60,11 +60,7 @@ pub(crate) fn approved(
     let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         PlanAnswer::Run => return Ok(ConsentOutcome::Run(Some(own))),
         PlanAnswer::Refuse => Exit::Rejected,
-        PlanAnswer::Interrupted => {
-            // The question has left the cursor within a line.
-            printer.status("");
-            Exit::Interrupted
-        }
+        PlanAnswer::Interrupted => Exit::Interrupted,
     };
     printer.status("the plan was not approved; nothing was called");
     Ok(ConsentOutcome::Refused(exit))

@@ -276,7 +276,7 @@ pub(crate) fn show(
     let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
     let run = listing(&store.run(id.as_str()).map_err(store::explain)?);
     if arguments.picture() == Picture::Source {
-        printer.data(&stored.plan.text);
+        printer.foreign(&stored.plan.text);
         return Ok(Exit::Success);
     }
     let plan = stored.latest_plan()?;
@@ -421,10 +421,10 @@ pub(crate) fn draw(
             symbols: Symbols::Ascii,
             ..printer.style()
         })),
-        Picture::Mermaid => printer.data(&drawing.mermaid()),
-        Picture::Dot => printer.data(&drawing.dot()),
-        Picture::Svg => printer.data(&drawing.svg()),
-        Picture::Html => printer.data(&drawing.html(run)),
+        Picture::Mermaid => printer.foreign(&drawing.mermaid()),
+        Picture::Dot => printer.foreign(&drawing.dot()),
+        Picture::Svg => printer.foreign(&drawing.svg()),
+        Picture::Html => printer.foreign(&drawing.html(run)),
         Picture::Json => {
             let graph = GraphV1 {
                 run: run.map(|record| record.run.clone()),

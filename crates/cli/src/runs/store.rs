@@ -36,7 +36,7 @@ pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store
             printer.message(&format!(
                 "warning: others can write to `{path}`, and so change what is stored, decisions included"
             ));
-            printer.hint(format!("`chmod go-w {path}`"));
+            printer.hint(format!("`chmod go-w {}`", shell_word(&path)));
         }
     }
     Ok(store)

@@ -12,6 +12,7 @@ use planwright::mcp::{ServersConfig, Upstreams};
 use planwright::service::{EventObserver, ObservedRun, RunObserver};
 use planwright_serve::{GatewaySettings, HttpServer, HttpSettings, Metrics, PlanHost, PlanWriter};
 use planwright_store::{Prune, PruneReport, Store, StoreError};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArguments;
@@ -19,6 +20,7 @@ use crate::error::{CommandError, Exit};
 use crate::planning::{dates, model};
 use crate::runs::store;
 use crate::serve::page::ServedPage;
+use crate::serve::ui::GRACE;
 use crate::serve::{token, ui, view};
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -27,9 +29,6 @@ use crate::tools::open_servers::connect_options;
 use crate::tools::toolbox::Toolbox;
 use crate::view::printer::Printer;
 use crate::view::printer::counted;
-
-/// The time limit of plans in progress at shutdown.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// The model that is the client itself.
 const CLIENT: &str = "client";
@@ -61,13 +60,15 @@ pub(crate) async fn serve(
     let store = settings.store.clone().filter(|_| arguments.ui);
     match arguments.listen {
         None => {
+            let stop_page = CancellationToken::new();
             let page = match &store {
                 Some(store) => {
                     let (server, of_page) =
                         ui::page(0, &arguments.tools, store, &config, &telemetry, printer).await?;
                     printer.status(&format!("the page of runs: {}", server.url()));
                     settings.page_address = Some(server.origin());
-                    Some(tokio::spawn(server.serve(of_page, std::future::pending())))
+                    let end = stop_page.clone().cancelled_owned();
+                    Some(tokio::spawn(server.serve(of_page, GRACE, end)))
                 }
                 None => None,
             };
@@ -77,8 +78,9 @@ pub(crate) async fn serve(
                 );
             }
             let served = over_stdio(settings, &upstreams, signals).await;
+            stop_page.cancel();
             if let Some(page) = page {
-                page.abort();
+                ended_page(page.await);
             }
             served?;
         }
@@ -106,6 +108,16 @@ pub(crate) async fn serve(
     upstreams.shutdown().await;
     telemetry::close(telemetry).await;
     Ok(Exit::Success)
+}
+
+/// Reports a page that has not ended as it should. The gateway itself is not affected.
+fn ended_page(page: Result<std::io::Result<()>, JoinError>) {
+    let error = match page {
+        Ok(Ok(())) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(%error, "the page of runs ended early");
 }
 
 fn gateway_settings(
@@ -212,10 +224,13 @@ async fn over_http(
         signals.next().await;
     };
     let put_away = async {
-        if let Some(page) = &page {
-            page.page.close();
-        }
-        host.suspend(GRACE).await;
+        let page = async {
+            if let Some(page) = &page {
+                page.page.close();
+                page.page.drain(GRACE).await;
+            }
+        };
+        tokio::join!(host.suspend(GRACE), page);
         stop.cancel();
     };
     let served = service.clone();

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -17,7 +18,7 @@ use planwright::service::{RunOverrides, Tools};
 use planwright::stored::StoredRun;
 use planwright::telemetry::Telemetry;
 use planwright_store::Store;
-use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError};
+use planwright_web::{OpenTools, PageServer, PageSettings, PageTools, ToolsError, ToolsGuard};
 use tempfile::{NamedTempFile, TempDir};
 
 use crate::args::{ToolArguments, UiArguments};
@@ -32,6 +33,9 @@ use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::tools::trust;
 use crate::view::printer::Printer;
+
+/// The time limit of calls in flight at shutdown.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
 /// `planwright ui`
 pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit, CommandError> {
@@ -69,8 +73,9 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     };
     let end = async move {
         signals.next().await;
+        signals.leave_on_next();
     };
-    let served = server.serve(settings, end).await;
+    let served = server.serve(settings, GRACE, end).await;
     drop(opened);
     telemetry::close(telemetry).await;
     served.map_err(|error| {
@@ -179,12 +184,12 @@ struct CommandTools {
 }
 
 impl CommandTools {
-    async fn new_run(&self, needed: Option<&BTreeSet<String>>) -> Result<OpenTools, CommandError> {
+    async fn open_for(
+        &self,
+        needed: Option<&BTreeSet<String>>,
+        server_use: ServerUse,
+    ) -> Result<OpenTools, CommandError> {
         let Settings { config, .. } = settings::load(Path::new("."))?;
-        let server_use = match needed {
-            Some(_) => ServerUse::Calls,
-            None => ServerUse::Lists,
-        };
         let mut toolbox = Toolbox::open(&self.arguments, needed, server_use, self.printer).await?;
         toolbox.apply_config(&config, Some(&self.store), self.printer)?;
         self.opened(toolbox, config, &self.arguments)
@@ -302,13 +307,32 @@ impl CommandTools {
     }
 }
 
+impl ToolsGuard for Toolbox {
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.close().boxed()
+    }
+}
+
 impl PageTools for CommandTools {
-    fn open(
-        &self,
-        needed: Option<BTreeSet<String>>,
-    ) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+    fn list(&self, is_fresh: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        let server_use = if is_fresh {
+            ServerUse::FreshLists
+        } else {
+            ServerUse::Lists
+        };
         async move {
-            let opened = self.new_run(needed.as_ref()).await;
+            let opened = self.open_for(None, server_use).await;
+            let opened = opened.map_err(|error| refused(&error))?;
+            // Plans are only checked with them.
+            opened.guard.close().await;
+            Ok(opened)
+        }
+        .boxed()
+    }
+
+    fn open(&self, needed: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        async move {
+            let opened = self.open_for(Some(&needed), ServerUse::Calls).await;
             opened.map_err(|error| refused(&error))
         }
         .boxed()

@@ -130,7 +130,7 @@ fn stored_runs(arguments: &DoctorArguments) -> PartState {
                 let open = open.display();
                 return PartState::Bad(
                     CommandError::new(format!("others can write to `{open}`"))
-                        .hint(format!("`chmod go-w {open}`")),
+                        .hint(format!("`chmod go-w {}`", store::shell_word(&open))),
                 );
             }
             match store.runs(&RunFilter::default()) {

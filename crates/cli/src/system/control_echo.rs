@@ -1,5 +1,10 @@
 //! The echo of control characters on the terminal.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// True while they are hidden.
+static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+
 /// Hides control characters that a person types, such as `^C`, until it is dropped: their echo would move the cursor within lines that are
 /// drawn again and again.
 #[derive(Debug)]
@@ -8,13 +13,24 @@ pub(crate) struct HiddenControls(());
 impl HiddenControls {
     /// Hides them on the terminal of standard error. `None` if there is none, or if it hides them already.
     pub(crate) fn new() -> Option<Self> {
-        show_controls(false).then_some(Self(()))
+        let is_hidden = show_controls(false);
+        if is_hidden {
+            IS_HIDDEN.store(true, Ordering::Relaxed);
+        }
+        is_hidden.then_some(Self(()))
+    }
+}
+
+/// Shows them again, if they are hidden: the process is about to end.
+pub(crate) fn restore() {
+    if IS_HIDDEN.swap(false, Ordering::Relaxed) {
+        show_controls(true);
     }
 }
 
 impl Drop for HiddenControls {
     fn drop(&mut self) {
-        show_controls(true);
+        restore();
     }
 }
 

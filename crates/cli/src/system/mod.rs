@@ -5,4 +5,5 @@ pub(crate) mod editor;
 pub(crate) mod environment;
 pub(crate) mod signals;
 pub(crate) mod telemetry;
+pub(crate) mod terminal_input;
 pub(crate) mod text_file;

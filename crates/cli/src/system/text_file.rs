@@ -65,24 +65,20 @@ fn there_already(file: &Path) -> CommandError {
         .hint("name another file, or replace it with --force")
 }
 
-/// Writes `text` to `file` atomically: readers find the old content or the new.
+/// Writes `text` to `file` atomically: readers find the old content or the new. With `force`, an existing file is
+/// [replaced](replace); without it, that is an error.
 pub(crate) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandError> {
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write `{}`: {}", file.display(), reason(&error));
-        CommandError::new(message)
-    };
+    if force {
+        return replace(text, file);
+    }
+    let failed = |error: std::io::Error| unwritable(file, &error);
     let folder = file
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     fresh.write_all(text.as_bytes()).map_err(failed)?;
-    let persisted = if force {
-        fresh.persist(file)
-    } else {
-        fresh.persist_noclobber(file)
-    };
-    match persisted {
+    match fresh.persist_noclobber(file) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(there_already(file))
@@ -91,16 +87,28 @@ pub(crate) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandE
     }
 }
 
+fn unwritable(file: &Path, error: &Error) -> CommandError {
+    let message = format!("cannot write `{}`: {}", file.display(), reason(error));
+    CommandError::new(message)
+}
+
 /// Replaces the content of a file, or writes a new one, in one go. A link stays, and so do the permissions.
 pub(crate) fn replace(text: &str, file: &Path) -> Result<(), CommandError> {
-    let Ok(target) = file.canonicalize() else {
+    if file.symlink_metadata().is_err() {
         return write(text, file, false);
+    }
+    let failed = |error: std::io::Error| unwritable(file, &error);
+    let target = file.canonicalize();
+    let metadata = file.metadata();
+    let (Ok(target), Ok(metadata)) = (target, metadata) else {
+        // A link to a file that does not exist yet.
+        return std::fs::write(file, text).map_err(failed);
     };
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write `{}`: {}", file.display(), reason(&error));
-        CommandError::new(message)
-    };
-    let permissions = std::fs::metadata(&target).map_err(failed)?.permissions();
+    if !metadata.is_file() {
+        // A device or a pipe has no content to replace.
+        return std::fs::write(file, text).map_err(failed);
+    }
+    let permissions = metadata.permissions();
     let folder = target.parent().unwrap_or(Path::new("."));
     let mut fresh = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     fresh.write_all(text.as_bytes()).map_err(failed)?;
@@ -116,7 +124,28 @@ pub(crate) fn replace(text: &str, file: &Path) -> Result<(), CommandError> {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{text, write};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_link_and_its_permissions() {
+        use std::fs;
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        symlink("file", &link).unwrap();
+        assert!(write("new", &link, false).is_err());
+        write("new", &link, true).unwrap();
+        assert!(link.symlink_metadata().unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+        fs::remove_file(&file).unwrap();
+        write("again", &link, true).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "again");
+    }
 
     #[test]
     fn texts_are_bounded_and_bare() {

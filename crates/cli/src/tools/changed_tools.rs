@@ -1,7 +1,6 @@
 //! `planwright tools --changed` and `--accept`: how tools changed since they were pinned, as people and programs read it, and a person who
 //! accepts it. `planwright trust` pins the tools of a file.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
 use planwright::call_view::visible;
@@ -20,9 +19,10 @@ use crate::approval::passphrase::PassphraseCheck;
 use crate::args::{
     Format, RunFormat, StoreArguments, ToolArguments, ToolsArguments, TrustArguments,
 };
-use crate::error::{CommandError, Exit, reason};
+use crate::error::{CommandError, Exit};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
+use crate::system::terminal_input::ask_at_terminal;
 use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::{Printer, terminal};
@@ -62,10 +62,8 @@ async fn pin(file: &Path, stored: &StoreArguments, printer: Printer) -> Result<(
     if changed.is_empty() {
         return Ok(());
     }
-    if Printer::is_watched()
-        && let Ok(terminal) = terminal()
-    {
-        return ask(&store, &changed, &terminal, printer).map(drop);
+    if Printer::is_watched() && terminal().is_ok() {
+        return ask(&store, &changed, printer).map(drop);
     }
     printer.status(
         "some of its tools changed since they were pinned: look at `planwright tools --changed`",
@@ -171,14 +169,14 @@ fn accept(
         keep(store, &selection, printer)?;
         return Ok(Exit::Success);
     }
-    let Ok(terminal) = terminal() else {
+    if terminal().is_err() {
         return Err(
             CommandError::new("there is no terminal to show the difference on").hint(
                 "look at `planwright tools --changed`, then give the digest: `--accept --digest DIGEST`",
             ),
         );
-    };
-    Ok(if ask(store, &selection, &terminal, printer)? {
+    }
+    Ok(if ask(store, &selection, printer)? {
         Exit::Success
     } else {
         Exit::Rejected
@@ -208,7 +206,10 @@ fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, Comma
             return Err(CommandError::new(format!(
                 "the configuration of `{name}` changed, so all its tools are accepted together"
             ))
-            .hint(format!("`planwright tools --accept '{name}.*'`")));
+            .hint(format!(
+                "`planwright tools --accept {}`",
+                store::shell_word(&format!("{name}.*"))
+            )));
         }
         selected.push(part);
     }
@@ -216,30 +217,15 @@ fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, Comma
 }
 
 /// Shows a selection on the terminal and asks; whether it was accepted.
-fn ask(
-    store: &Store,
-    selection: &[Pending],
-    terminal: &std::fs::File,
-    printer: Printer,
-) -> Result<bool, CommandError> {
+fn ask(store: &Store, selection: &[Pending], printer: Printer) -> Result<bool, CommandError> {
     for line in lines(selection) {
         printer.status(&line);
     }
-    let mut lines = BufReader::new(terminal).lines();
-    loop {
-        let mut out = terminal;
-        write!(out, "accept these definitions? [y]es, [n]o: ")
-            .and_then(|()| out.flush())
-            .map_err(|error| CommandError::new(format!("no answer: {}", reason(&error))))?;
-        let answer = lines.next().and_then(Result::ok);
-        match answer.as_deref().map(str::trim) {
-            Some("y" | "yes" | "Y") => break,
-            Some("n" | "no" | "N") | None => {
-                printer.status("nothing was accepted");
-                return Ok(false);
-            }
-            Some(_) => {}
-        }
+    let is_accepted =
+        ask_at_terminal(|input| input.agrees("accept these definitions? [y]es, [n]o: "))?;
+    if !is_accepted {
+        printer.status("nothing was accepted");
+        return Ok(false);
     }
     keep(store, selection, printer)?;
     Ok(true)

@@ -2,7 +2,7 @@
 //! last, so each call is compared with what the running server lists.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use planwright::core::{ServerName, Tool, Value};
@@ -10,6 +10,7 @@ use planwright::engine::backend::{CallProgress, RetryAdvice};
 use planwright::engine::{Backends, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright::mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig};
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 /// A server that is not started yet, or was started for a call.
 #[derive(Debug)]
@@ -20,6 +21,16 @@ pub(super) struct OnDemandServer {
     /// The digests of the definitions that plans are checked against, by the name of the tool.
     expected: HashMap<Arc<str>, String>,
     started: OnceCell<StartedServer>,
+    failed: Mutex<Option<FailedStart>>,
+}
+
+/// The last start that failed.
+#[derive(Clone, Debug)]
+struct FailedStart {
+    at: Instant,
+    /// The number of starts that failed so far.
+    count: u32,
+    failure: ServerFailure,
 }
 
 /// A server after its start.
@@ -48,6 +59,7 @@ impl OnDemandServer {
             name,
             config,
             started: OnceCell::new(),
+            failed: Mutex::default(),
         }
     }
 
@@ -62,32 +74,75 @@ impl OnDemandServer {
         }
     }
 
-    /// Returns the running server, which `call` waits for if it is not started yet.
-    async fn start(&self, call: &ToolCall) -> &StartedServer {
-        self.started
-            .get_or_init(|| async {
-                call.clock.report(CallProgress {
-                    message: Some(format!("starting `{}`", self.name).into()),
-                    ..CallProgress::default()
-                });
-                // The start has a time limit of its own.
-                let pause = call.clock.pause();
-                let connections = Connections::connect(&self.config, self.options.clone()).await;
-                drop(pause);
-                StartedServer {
-                    backends: connections.backends(),
-                    listed: digests(connections.tools()),
-                    connections,
-                }
-            })
-            .await
+    /// Returns the running server, which `call` waits for if it is not started yet. Calls that wait for the same start share its outcome;
+    /// a later call tries again after a failure.
+    async fn start(&self, call: &ToolCall) -> Result<&StartedServer, ToolError> {
+        if let Some(started) = self.started.get() {
+            return Ok(started);
+        }
+        call.clock.report(CallProgress {
+            message: Some(format!("starting `{}`", self.name).into()),
+            ..CallProgress::default()
+        });
+        // The start has a time limit of its own.
+        let _pause = call.clock.pause();
+        let asked = Instant::now();
+        self.started.get_or_try_init(|| self.try_start(asked)).await
+    }
+
+    /// Starts the server for a call that came at `asked`.
+    async fn try_start(&self, asked: Instant) -> Result<StartedServer, ToolError> {
+        let before = self.last_failure().clone();
+        if let Some(failed) = &before
+            && (asked <= failed.at || self.is_given_up(failed))
+        {
+            return Err(self.unavailable(failed));
+        }
+        let connections = Connections::connect(&self.config, self.options.clone()).await;
+        if let Some(failure) = connections.failures().first() {
+            let failed = FailedStart {
+                at: Instant::now(),
+                count: before.map_or(0, |before| before.count) + 1,
+                failure: failure.clone(),
+            };
+            let error = self.unavailable(&failed);
+            *self.last_failure() = Some(failed);
+            return Err(error);
+        }
+        Ok(StartedServer {
+            backends: connections.backends(),
+            listed: digests(connections.tools()),
+            connections,
+        })
+    }
+
+    fn last_failure(&self) -> MutexGuard<'_, Option<FailedStart>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if the server has failed to start as often as it may.
+    fn is_given_up(&self, failed: &FailedStart) -> bool {
+        failed.count > self.options.restart_limit
+    }
+
+    /// Returns the error of a call whose server did not start. The call was not sent.
+    fn unavailable(&self, failed: &FailedStart) -> ToolError {
+        let error = ToolError {
+            retry: if self.is_given_up(failed) {
+                RetryAdvice::Never
+            } else {
+                RetryAdvice::Again
+            },
+            ..ToolError::unavailable(failed.failure.message.clone())
+        };
+        match failed.failure.stderr.as_str() {
+            "" => error,
+            stderr => error.with_data(Value::object([("stderr", Value::from(stderr))])),
+        }
     }
 
     /// Returns the reason why the running server must not receive `call`.
     fn refusal(&self, started: &StartedServer, call: &ToolCall) -> Option<ToolError> {
-        if let Some(failure) = started.connections.failures().first() {
-            return Some(unavailable(failure));
-        }
         let name = &call.tool.name;
         if started.listed.get(name) == self.expected.get(name) {
             return None;
@@ -110,24 +165,12 @@ impl OnDemandServer {
 impl ToolBackend for OnDemandServer {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let started = self.start(&call).await;
+            let started = self.start(&call).await?;
             match self.refusal(started, &call) {
                 Some(error) => Err(error),
                 None => started.backends.call(call).await,
             }
         })
-    }
-}
-
-/// Returns the error of a call whose server did not start. The call was not sent.
-fn unavailable(failure: &ServerFailure) -> ToolError {
-    let error = ToolError {
-        retry: RetryAdvice::Never,
-        ..ToolError::unavailable(failure.message.clone())
-    };
-    match failure.stderr.as_str() {
-        "" => error,
-        stderr => error.with_data(Value::object([("stderr", Value::from(stderr))])),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use planwright::mcp::{ServerTransport, ServersConfig};
+use planwright::engine::run::MASK;
+use planwright::mcp::{ServerConfig, ServerTransport, ServersConfig};
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,7 +15,8 @@ use crate::error::{CommandError, reason};
 use crate::runs::store::shell_word;
 use crate::setup::wrap::edit::{GATEWAY_SERVERS, ObjectText};
 use crate::system::environment;
-use crate::view::printer::Printer;
+use crate::system::terminal_input::ask_at_terminal;
+use crate::view::printer::{Printer, terminal};
 
 const SCHEMA: &str = "planwright.trust/1";
 
@@ -171,14 +173,10 @@ fn ask(
     changes: Option<&str>,
     printer: Printer,
 ) -> Result<Option<bool>, CommandError> {
-    let file = path.display().to_string();
-    let Ok(terminal) = fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/tty")
-    else {
+    if terminal().is_err() {
         return Ok(None);
-    };
+    }
+    let file = path.display().to_string();
     printer.quote(&match changes {
         Some(changes) => {
             format!("`{file}` has changed since you trusted it ({changes}); it would start:")
@@ -188,38 +186,66 @@ fn ask(
     for line in commands(text, &file)? {
         printer.quote(&line);
     }
-    let _ = write!(&terminal, "trust it as it is now? [y/N] ");
-    let mut answer = String::new();
-    std::io::BufReader::new(&terminal)
-        .read_line(&mut answer)
-        .map_err(|error| CommandError::new(format!("no answer: {}", reason(&error))))?;
-    Ok(Some(matches!(
-        answer.trim().to_lowercase().as_str(),
-        "y" | "yes"
-    )))
+    let answer = ask_at_terminal(|input| input.ask("trust it as it is now? [y/N] "))?;
+    let answer = answer.map(|answer| answer.trim().to_lowercase());
+    Ok(Some(matches!(answer.as_deref(), Some("y" | "yes"))))
 }
 
-/// Returns the commands of a file, a line for each server, without values of the environment.
+/// Returns everything that a file would start or talk to, as it is written: for each server its command line with its folder and its
+/// environment, or its address with its headers. Secrets that are written out are masked.
 pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
-    let (config, _) = ServersConfig::parse(text, file, &|name| Some(format!("${{{name}}}")))
-        .map_err(|error| {
-            let help = error.help.clone();
-            CommandError::new(error.to_string()).hint(help)
-        })?;
-    Ok(config
-        .servers
+    let (config, _) = ServersConfig::parse_as_written(text, file).map_err(|error| {
+        let help = error.help.clone();
+        CommandError::new(error.to_string()).hint(help)
+    })?;
+    Ok(config.servers.iter().flat_map(command).collect())
+}
+
+fn command(server: &ServerConfig) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &server.reach {
+        ServerTransport::Program(program) => {
+            let words = std::iter::once(&program.command).chain(&program.args);
+            let words: Vec<String> = words.map(shell_quoted).collect();
+            lines.push(format!("  {}: {}", server.name, words.join(" ")));
+            if let Some(folder) = &program.cwd {
+                let folder = shell_quoted(folder.display().to_string());
+                lines.push(format!("    in the folder {folder}"));
+            }
+            lines.extend(program.env.iter().map(|(name, value)| match value {
+                Some(value) => format!("    with {name}={value}"),
+                None => format!("    without {name}"),
+            }));
+        }
+        ServerTransport::Http(http) => {
+            lines.push(format!("  {}: talk to {}", server.name, http.url));
+            let headers = http.headers.iter();
+            lines.extend(headers.map(|(name, value)| format!("    with {name}: {value}")));
+        }
+    }
+    for secret in server
+        .secrets
         .iter()
-        .map(|server| {
-            let line = match &server.reach {
-                ServerTransport::Program(program) => {
-                    let args = program.args.join(" ");
-                    format!("{}: {} {args}", server.name, program.command)
-                }
-                ServerTransport::Http(http) => format!("{}: talk to {}", server.name, http.url),
-            };
-            format!("  {}", terminal_text::one_line(&line))
-        })
-        .collect())
+        .filter(|secret| !secret.contains("${"))
+    {
+        for line in &mut lines {
+            *line = line.replace(&**secret, MASK);
+        }
+    }
+    let lines = lines.iter();
+    lines
+        .map(|line| terminal_text::one_line(line).into_owned())
+        .collect()
+}
+
+/// Returns a word as a shell takes it. Nothing is left out of it: a person decides about what is shown.
+fn shell_quoted(word: impl AsRef<str>) -> String {
+    let word = word.as_ref();
+    match shlex::try_quote(word) {
+        Ok(word) => word.into_owned(),
+        // No program can have a NUL in its arguments.
+        Err(_) => format!("{word:?}"),
+    }
 }
 
 fn entry(path: &Path, text: &str) -> TrustedFile {
@@ -282,9 +308,8 @@ fn load() -> Result<Trusted, CommandError> {
     Ok(trusted)
 }
 
+/// Changes the list of trusted files. Processes that change it at the same time do so one after the other.
 fn change<T>(change: impl FnOnce(&mut Trusted) -> T) -> Result<T, CommandError> {
-    let mut trusted = load()?;
-    let result = change(&mut trusted);
     let path = trust_file()?;
     let failed = |error: std::io::Error| {
         CommandError::new(format!(
@@ -295,6 +320,11 @@ fn change<T>(change: impl FnOnce(&mut Trusted) -> T) -> Result<T, CommandError> 
     };
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
+    // The list itself is replaced, so its lock is a file beside it. The lock ends with the handle.
+    let lock = fs::File::create(path.with_extension("lock")).map_err(failed)?;
+    lock.lock().map_err(failed)?;
+    let mut trusted = load()?;
+    let result = change(&mut trusted);
     let text = serde_json::to_string_pretty(&trusted)
         .map_err(|error| CommandError::new(format!("cannot write the trusted files: {error}")))?;
     // A temporary file is readable by its owner alone, and takes the old one's place in one go.

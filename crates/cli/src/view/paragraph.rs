@@ -23,7 +23,7 @@ pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
     let mut filled = String::new();
     let mut column = 0;
     for word in words(text) {
-        let width = terminal_text::width(&word);
+        let width = terminal_text::width(word);
         if column > indentation && column + 1 + width > columns {
             filled.push('\n');
             filled.extend(std::iter::repeat_n(' ', indentation));
@@ -32,26 +32,30 @@ pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
             filled.push(' ');
             column += 1;
         }
-        filled.push_str(&word);
+        filled.push_str(word);
         column += width;
     }
     filled
 }
 
-/// The words of `text`. A space between backticks separates none.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+/// The words of `text`. White space between backticks separates none, and stays as it is: it may be part of a name.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
     let mut is_quoted = false;
-    for part in text.split_whitespace() {
-        match words.last_mut().filter(|_| is_quoted) {
-            Some(word) => {
-                word.push(' ');
-                word.push_str(part);
+    let mut start = None;
+    for (at, character) in text.char_indices() {
+        is_quoted ^= character == '`';
+        let is_gap = character.is_whitespace() && !is_quoted;
+        match start {
+            Some(begin) if is_gap => {
+                words.extend(text.get(begin..at));
+                start = None;
             }
-            None => words.push(part.to_owned()),
+            None if !is_gap => start = Some(at),
+            Some(_) | None => {}
         }
-        is_quoted ^= part.matches('`').count() % 2 == 1;
     }
+    words.extend(start.and_then(|begin| text.get(begin..)));
     words
 }
 
@@ -80,6 +84,7 @@ mod tests {
             ("東京 東京", 5, 0, "東京\n東京"),
             ("say `a b c`, d", 8, 0, "say\n`a b c`,\nd"),
             ("an `open one", 4, 0, "an\n`open one"),
+            ("rm `a  b`  now", 8, 0, "rm\n`a  b`\nnow"),
         ] {
             assert_eq!(filled(text, columns, indentation), expected, "{text}");
         }

@@ -72,6 +72,15 @@ impl Printer {
         }
     }
 
+    /// Prints a text of someone else, such as the source of a plan, like [`data`](Self::data). On a terminal it cannot colour anything either.
+    pub(crate) fn foreign(self, text: &str) {
+        if Self::shows_data() {
+            self.data(&terminal_text::lines(text));
+        } else {
+            self.data(text);
+        }
+    }
+
     /// Prints a line for a program. A closed pipe is an error, since the program has not read the whole result.
     pub(crate) fn document(self, text: &str) {
         self.note_lost(self.write(&format!("{text}\n")));

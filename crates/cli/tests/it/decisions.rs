@@ -692,14 +692,14 @@ fn with_a_passphrase_no_decision_is_made_without_it() {
     }
     // With one, it takes the passphrase.
     let line = format!("approve {id} pay");
-    for answers in ["y\nwrong guess\n", "y\n\n"] {
+    for answers in ["y\n1\n2\n3\n", "y\n\n\n\n"] {
         let (exit, screen) = typed(folder.path(), &line, answers);
         assert_ne!(exit, Some(0), "{answers:?} {screen}");
     }
     for (more, answers) in [
-        ("--approve all", "wrong guess\n"),
-        ("--approve plan", "y\nwrong guess\n"),
-        ("", "y\nwrong guess\nl\n"),
+        ("--approve all", "1\n2\n3\n"),
+        ("--approve plan", "y\n1\n2\n3\n"),
+        ("", "y\n1\n2\n3\nl\n"),
     ] {
         let (exit, screen) = at_a_terminal(folder.path(), more, answers);
         assert_ne!(exit, Some(0), "{more} {answers:?} {screen}");

@@ -284,6 +284,51 @@ fn a_terminal_shows_progress_and_the_stopping_of_a_run() {
 }
 
 /// A computation cannot be interrupted; the program ends all the same.
+/// Runs a command line of a shell on a terminal. A person presses Ctrl-C as soon as the terminal shows `question`. Returns what it shows.
+#[cfg(target_os = "linux")]
+fn interrupted_at(folder: &Path, line: &str, question: &str) -> String {
+    // The shell outlives the interruption of its program.
+    let line = format!("trap : INT; {line}");
+    let mut child = Command::new("/usr/bin/script")
+        .args(["--quiet", "--command", &line, "/dev/null"])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let (mut shown, mut bytes) = (String::new(), [0; 1024]);
+    let mut is_asked = false;
+    loop {
+        let count = std::io::Read::read(&mut output, &mut bytes).unwrap();
+        if count == 0 {
+            break;
+        }
+        shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        if !is_asked && shown.contains(question) {
+            is_asked = true;
+            keys.write_all(b"\x03").unwrap();
+        }
+    }
+    child.wait().unwrap();
+    shown
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_passphrase_leaves_a_terminal_that_echoes() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_planwright");
+    let line = format!("'{program}' passphrase; echo exit $?; stty -a");
+    let shown = interrupted_at(folder.path(), &line, "new passphrase: ");
+    assert!(shown.contains("exit 130"), "{shown}");
+    assert!(shown.contains(" echo "), "{shown}");
+}
+
 #[test]
 fn a_check_that_takes_very_long_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();

@@ -277,6 +277,31 @@ fn a_question_starts_the_servers_of_its_calls() {
 }
 
 #[test]
+fn a_server_whose_start_fails_once_is_started_again() {
+    let scene = Scene::new(&[("a", &["one"])]);
+    let script = scene.path().join("a.json").display().to_string();
+    let start = "cat mode >> starts; case $(cat mode) in once) echo works > mode; exit 1;; never) exit 1;; esac; exec \"$0\" \"$1\"";
+    let arguments = json!(["-c", start, fake_server::program(), format!("@{script}")]);
+    let server = json!({"command": "sh", "args": arguments});
+    scene.write_servers([("a".to_owned(), server)].into_iter().collect());
+    let mode = |mode: &str| fs::write(scene.path().join("mode"), format!("{mode}\n")).unwrap();
+    mode("works");
+    scene.starts("tools", 0);
+    let retry = json!({"attempts": 2, "delay": "1ms"});
+    let plan = json!({"steps": [{"id": "s", "tool": "a.one", "retry": retry}]});
+    let answers = json!([plan.to_string(), "Done [s]."]);
+    mode("once");
+    let (started, messages) = scene.asks(&answers, &["ask", "one?"], 0);
+    assert_eq!(started, "once works", "{messages}");
+    // A failure does not remove the list, by which plans are checked.
+    mode("never");
+    let (started, messages) = scene.asks(&answers, &["ask", "one?", "--replan", "0"], 1);
+    assert_eq!(started, "never never", "{messages}");
+    scene.plan(&["a.one"]);
+    assert_eq!(scene.starts("check plan.json", 0).0, "");
+}
+
+#[test]
 fn a_conversation_starts_the_servers_of_its_calls() {
     let scene = Scene::new(&[("a", &["one"]), ("b", &["two"])]);
     scene.starts("tools", 0);

@@ -440,7 +440,7 @@ fn a_person_at_a_terminal_sees_the_difference_and_is_asked() {
     let digest = scene.changed_json()["digest"].as_str().unwrap().to_owned();
     let output = scene.say(&["tools", "--accept", "--digest", &digest]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    let (status, screen) = typed(scene.path(), accept, "y\nwrong guess\n");
+    let (status, screen) = typed(scene.path(), accept, "y\n1\n2\n3\n");
     assert_eq!(status, Some(2), "{screen}");
     scene.asks();
     let (status, screen) = typed(scene.path(), accept, "y\nsesame open\n");

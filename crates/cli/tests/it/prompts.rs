@@ -220,7 +220,7 @@ fn a_call_whose_arguments_are_edited() {
 fn the_answers_are_explained() {
     let folder = scene();
     let line = RUN.join(" ");
-    let exchange = [("[y]es", "?\n"), ("decide later", "n\n")];
+    let exchange = [("[y]es", "?\n"), ("then waits\nmake this call?", "n\n")];
     assert_screen("answers", &screen(folder.path(), &line, &exchange));
     let narrow = screens(folder.path(), &line, &exchange, (20, 60));
     assert_screen("answers-narrow", narrow.last().unwrap());
@@ -294,10 +294,28 @@ fn a_stored_call() {
 #[test]
 fn a_file_of_servers_that_was_found() {
     let folder = scene();
-    let servers = json!({"mcpServers": {"notes": {"command": "notes-server", "args": ["--all", "\u{1b}[31mred"]}}});
+    let servers = json!({"mcpServers": {
+        "notes": {
+            "command": "notes-server", "args": ["--all", "\u{1b}[31mred", "two words"], "cwd": "notes",
+            "env": {"HOST": "${NOTES_HOST:-localhost}", "API_KEY": "swordfish", "PROXY": null}
+        },
+        "remote": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}
+    }});
     fs::write(folder.path().join("mcp.json"), servers.to_string()).unwrap();
     let shown = screen(folder.path(), "run plan.json", &[("[y/N]", "n\n")]);
     assert_screen("trust", &shown);
+}
+
+#[test]
+fn a_source_that_is_shown_does_not_control_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("plan.json"),
+        "{\"steps\": []}\n\u{1b}[31mred\n",
+    )
+    .unwrap();
+    let shown = screen(folder.path(), "show plan.json --as source", &[]);
+    assert!(shown.contains("\\u{1b}[31mred"), "{shown}");
 }
 
 #[test]
@@ -310,13 +328,24 @@ fn a_passphrase() {
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     assert_screen("passphrase-new", &screen(folder.path(), "passphrase", &SET));
     let line = format!("approve {id} pay");
-    for (name, passphrase) in [
-        ("passphrase-wrong", "wrong guess\n"),
-        ("passphrase-of-a-decision", "correct horse\n"),
-    ] {
-        let exchange = [("[y]es", "y\n"), ("passphrase for decisions: ", passphrase)];
-        assert_screen(name, &screen(folder.path(), &line, &exchange));
-    }
+    const AGAIN: &str = "the passphrase is wrong; try again\npassphrase for decisions: ";
+    let third = format!("{AGAIN}\n{AGAIN}");
+    let wrong = [
+        ("[y]es", "y\n"),
+        ("passphrase for decisions: ", "wrong guess\n"),
+        (AGAIN, "another guess\n"),
+        (&third, "the last guess\n"),
+    ];
+    assert_screen("passphrase-wrong", &screen(folder.path(), &line, &wrong));
+    let corrected = [
+        ("[y]es", "y\n"),
+        ("passphrase for decisions: ", "wrong guess\n"),
+        (AGAIN, "correct horse\n"),
+    ];
+    assert_screen(
+        "passphrase-of-a-decision",
+        &screen(folder.path(), &line, &corrected),
+    );
     let so_far = [("current passphrase: ", "correct horse\n")];
     let exchange = [&so_far[..], &SET].concat();
     assert_screen(

@@ -9,6 +9,28 @@ use serde_json::{Value, json};
 use crate::program::{planwright, stderr, stdout};
 
 #[test]
+fn files_that_are_trusted_at_the_same_time_are_all_trusted() {
+    const FILES: usize = 16;
+    let folder = tempfile::tempdir().unwrap();
+    let trusting: Vec<_> = (0..FILES)
+        .map(|number| {
+            let file = format!("{number}.json");
+            fs::write(folder.path().join(&file), r#"{"mcpServers": {}}"#).unwrap();
+            planwright(folder.path())
+                .args(["trust", &file, "--no-store"])
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in trusting {
+        assert!(child.wait().unwrap().success());
+    }
+    let list = fs::read_to_string(folder.path().join(".config/planwright/trusted.json")).unwrap();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list["files"].as_array().unwrap().len(), FILES);
+}
+
+#[test]
 fn a_server_that_was_found_is_not_started_until_it_is_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();

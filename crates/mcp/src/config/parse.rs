@@ -27,6 +27,27 @@ impl ServersConfig {
         file_name: &str,
         lookup: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
+        Self::parse_with(text, file_name, Some(lookup))
+    }
+
+    /// Parses a file like [`parse`](Self::parse), but leaves `${NAME}` as it is written. The servers are for a person to look at, not to
+    /// be started.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`parse`](Self::parse).
+    pub fn parse_as_written(
+        text: &str,
+        file_name: &str,
+    ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
+        Self::parse_with(text, file_name, None)
+    }
+
+    fn parse_with(
+        text: &str,
+        file_name: &str,
+        lookup: Option<&dyn Fn(&str) -> Option<String>>,
+    ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let mut reader = ConfigReader {
             // Some editors write a byte order mark, which JSON does not allow.
             text: text.strip_prefix('\u{feff}').unwrap_or(text),
@@ -43,7 +64,8 @@ impl ServersConfig {
 struct ConfigReader<'a> {
     text: &'a str,
     file: Arc<str>,
-    lookup: &'a dyn Fn(&str) -> Option<String>,
+    /// The values of environment variables; `None` leaves variables as they are written.
+    lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
     config: ServersConfig,
     warnings: Vec<ConfigProblem>,
 }

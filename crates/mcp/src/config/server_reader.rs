@@ -23,14 +23,14 @@ pub(super) struct ServerReader<'a> {
     /// Pointer, message and help of each problem.
     pub(super) problems: Vec<(String, String, String)>,
     pub(super) unknown: Vec<String>,
-    lookup: &'a dyn Fn(&str) -> Option<String>,
+    lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
 }
 
 impl<'a> ServerReader<'a> {
     pub(super) fn new(
         name: ServerName,
         pointer: String,
-        lookup: &'a dyn Fn(&str) -> Option<String>,
+        lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
     ) -> Self {
         Self {
             pointer,
@@ -139,7 +139,10 @@ impl<'a> ServerReader<'a> {
                 return String::new();
             }
         };
-        match expand(&text, self.lookup) {
+        let Some(lookup) = self.lookup else {
+            return text;
+        };
+        match expand(&text, lookup) {
             Ok(expanded) => {
                 for secret in &expanded.secrets {
                     self.add_secret(secret);

@@ -12,8 +12,9 @@ use planwright_core::Value;
 use rmcp::RoleServer;
 use rmcp::model::{CustomRequest, ErrorData, ServerNotification};
 use rmcp::service::{OriginatingRequestId, RequestContext, ServiceError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
+use super::call_queue::{CallReceiver, CallSender, call_queue};
 use super::client::GatewayClient;
 use super::results;
 use super::state::{GatewayState, SuspendedCall};
@@ -33,6 +34,15 @@ pub(crate) enum CallMessage {
     Bound(String),
 }
 
+impl CallMessage {
+    pub(super) fn is_notification(&self) -> bool {
+        match self {
+            Self::Notification { .. } => true,
+            Self::Question(_) | Self::Bound(_) => false,
+        }
+    }
+}
+
 /// A question to a client, and the channel of its answer.
 #[derive(Debug)]
 pub(crate) struct ClientQuestion {
@@ -46,7 +56,7 @@ pub(crate) struct ClientQuestion {
 /// The sending end of the channel. Messages keep their order.
 #[derive(Debug)]
 pub(crate) struct CallChannel {
-    messages: mpsc::UnboundedSender<CallMessage>,
+    messages: CallSender,
     client: Arc<str>,
     upstream_client: UpstreamClient,
     meta: Value,
@@ -54,11 +64,8 @@ pub(crate) struct CallChannel {
 
 impl CallChannel {
     /// Creates a channel to `client`. `meta` is the `_meta` of requests that are made for it.
-    pub(crate) fn new(
-        client: &GatewayClient,
-        meta: Value,
-    ) -> (Self, mpsc::UnboundedReceiver<CallMessage>) {
-        let (messages, receiver) = mpsc::unbounded_channel();
+    pub(crate) fn new(client: &GatewayClient, meta: Value) -> (Self, CallReceiver) {
+        let (messages, receiver) = call_queue();
         let channel = Self {
             messages,
             client: client.id.as_str().into(),
@@ -71,8 +78,7 @@ impl CallChannel {
 
 impl Caller for CallChannel {
     fn notify(&self, method: &str, params: Value) {
-        // The receiver is gone if the call is cancelled.
-        let _ = self.messages.send(CallMessage::Notification {
+        self.messages.send(CallMessage::Notification {
             method: method.to_owned(),
             params,
         });
@@ -92,7 +98,7 @@ impl Caller for CallChannel {
     }
 
     fn bind(&self, work: &str) {
-        let _ = self.messages.send(CallMessage::Bound(work.to_owned()));
+        self.messages.send(CallMessage::Bound(work.to_owned()));
     }
 
     fn meta(&self) -> Value {
@@ -122,12 +128,12 @@ impl CallChannel {
             subject,
             answer,
         };
-        let sent = self.messages.send(CallMessage::Question(question));
+        self.messages.send(CallMessage::Question(question));
         Box::pin(async move {
-            let disconnected =
-                || UpstreamError::new(UpstreamError::UNAVAILABLE, "the client has disconnected");
-            sent.map_err(|_| disconnected())?;
-            answered.await.unwrap_or_else(|_| Err(disconnected()))
+            answered.await.unwrap_or_else(|_| {
+                let message = "the client has disconnected";
+                Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message))
+            })
         })
     }
 }
@@ -138,7 +144,7 @@ const QUESTION_BATCH_DELAY: Duration = Duration::from_millis(20);
 
 pub(crate) struct InFlightCall {
     future: BoxFuture<'static, Result<Value, UpstreamError>>,
-    messages: mpsc::UnboundedReceiver<CallMessage>,
+    messages: CallReceiver,
     questions: BTreeMap<String, ClientQuestion>,
     question_count: u64,
     request: RequestKey,
@@ -164,7 +170,7 @@ impl InFlightCall {
     pub(crate) fn new(
         request: RequestKey,
         future: BoxFuture<'static, Result<Value, UpstreamError>>,
-        messages: mpsc::UnboundedReceiver<CallMessage>,
+        messages: CallReceiver,
     ) -> Self {
         Self {
             future,
@@ -209,7 +215,7 @@ impl InFlightCall {
                 () = &mut end => {
                     return Err(ErrorData::internal_error("the session has ended", None));
                 }
-                Some(message) = self.messages.recv() => match message {
+                message = self.messages.recv() => match message {
                     CallMessage::Notification { method, params } => send_notification(context, client, method, params).await,
                     CallMessage::Bound(work) => self.work_name = Some(work),
                     CallMessage::Question(question) if !client.supports_request(&question.method) => {
@@ -238,7 +244,7 @@ impl InFlightCall {
             }
         };
         // Notifications that were sent before the result must arrive before it.
-        while let Ok(message) = self.messages.try_recv() {
+        while let Some(message) = self.messages.try_recv() {
             if let CallMessage::Notification { method, params } = message {
                 send_notification(context, client, method, params).await;
             }

@@ -7,6 +7,7 @@
 //! Design: [The gateway](https://github.com/planwright/planwright/blob/main/docs/design/gateway.md).
 
 mod call;
+mod call_queue;
 mod client;
 mod handler;
 mod listing;

@@ -1,8 +1,9 @@
 //! Requests and notifications of a session, and the requests in flight with their clients.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use planwright_core::{Object, Value};
 use planwright_engine::backend::{CallClock, CallProgress, ClockPause};
@@ -10,6 +11,7 @@ use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     ClientRequest, CustomNotification, CustomRequest, RequestId, RequestMetaObject,
 };
+use tokio::time::Instant;
 
 use super::caller::Caller;
 use super::open_session::Session;
@@ -52,6 +54,8 @@ impl Session {
             self.server_requests
                 .in_flight
                 .add(number, caller, progress_token);
+        } else {
+            self.server_requests.in_flight.add_own(number);
         }
         if let Some(clock) = clock {
             self.server_requests
@@ -93,10 +97,12 @@ struct RequestCancelGuard<'a> {
 
 impl Drop for RequestCancelGuard<'_> {
     fn drop(&mut self) {
-        self.session.server_requests.in_flight.remove(self.number);
+        let in_flight = &self.session.server_requests.in_flight;
         if self.is_answered {
+            in_flight.remove(self.number);
             return;
         }
+        in_flight.cancel(self.number);
         let id = RequestId::Number(self.number);
         self.session.router.unregister(&id);
         let reason = "the caller stopped waiting".to_owned();
@@ -148,9 +154,16 @@ pub(crate) fn request_of_token(token: &Value) -> Option<i64> {
 pub(crate) struct InFlight {
     // Held for single accesses only, never across an await.
     requests: Mutex<BTreeMap<i64, InFlightRequest>>,
+    /// The requests in flight that no client has caused.
+    own: Mutex<BTreeSet<i64>>,
     /// The clocks of calls, by the ids of their requests.
     clocks: Mutex<BTreeMap<i64, CallClock>>,
+    /// The time of the last cancellation of a client's request.
+    cancelled: Mutex<Option<Instant>>,
 }
+
+/// The time after a cancellation for which a message without an owner may belong to the cancelled request.
+const CANCELLATION_GRACE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 struct InFlightRequest {
@@ -160,8 +173,10 @@ struct InFlightRequest {
 
 #[derive(Debug)]
 pub(crate) enum RequestOwner {
-    /// No owner: no request of any client is in flight, or the related one is not.
+    /// No owner: no request of any client is in flight, or the related one is of no client.
     NoClient,
+    /// The request of the owner has ended, or may have ended.
+    Ended,
     /// A single client has all requests in flight. This is the caller of its latest request.
     Client(Arc<dyn Caller>),
     /// Requests of several clients are in flight, so the owner is unknown.
@@ -178,6 +193,19 @@ impl InFlight {
         self.requests().insert(id, request);
     }
 
+    /// Adds the request `id`, which no client has caused.
+    fn add_own(&self, id: i64) {
+        self.own().insert(id);
+    }
+
+    /// Removes the request `id`, whose caller no longer waits for it. The server may send messages about it all the same.
+    fn cancel(&self, id: i64) {
+        if self.requests().contains_key(&id) {
+            *self.cancelled() = Some(Instant::now());
+        }
+        self.remove(id);
+    }
+
     /// Adds the clock of the request `id`.
     fn set_clock(&self, id: i64, clock: CallClock) {
         self.clocks().insert(id, clock);
@@ -185,6 +213,7 @@ impl InFlight {
 
     pub(crate) fn remove(&self, id: i64) {
         self.requests().remove(&id);
+        self.own().remove(&id);
         self.clocks().remove(&id);
     }
 
@@ -216,18 +245,24 @@ impl InFlight {
     }
 
     /// Returns the owner of a message that relates to the request `related`. If that is unknown, the owner is the only
-    /// client with requests in flight.
+    /// client with requests in flight. A message that comes after the end of its request has no owner, but it is not for everyone.
     pub(crate) fn owner(&self, related: Option<&RequestId>) -> RequestOwner {
         let requests = self.requests();
         if let Some(RequestId::Number(id)) = related {
-            let request = requests.get(id);
-            return request.map_or(RequestOwner::NoClient, |request| {
-                RequestOwner::Client(Arc::clone(&request.caller))
-            });
+            return match requests.get(id) {
+                Some(request) => RequestOwner::Client(Arc::clone(&request.caller)),
+                None if self.own().contains(id) => RequestOwner::NoClient,
+                None => RequestOwner::Ended,
+            };
         }
         let mut callers = requests.values().rev().map(|request| &request.caller);
         let Some(newest) = callers.next() else {
-            return RequestOwner::NoClient;
+            let is_recent = |at: Instant| at.elapsed() < CANCELLATION_GRACE;
+            return if self.cancelled().is_some_and(is_recent) {
+                RequestOwner::Ended
+            } else {
+                RequestOwner::NoClient
+            };
         };
         if callers.all(|caller| is_same_client(caller, newest)) {
             RequestOwner::Client(Arc::clone(newest))
@@ -238,6 +273,16 @@ impl InFlight {
 
     fn clocks(&self) -> MutexGuard<'_, BTreeMap<i64, CallClock>> {
         self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn own(&self) -> MutexGuard<'_, BTreeSet<i64>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancelled(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.cancelled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn requests(&self) -> MutexGuard<'_, BTreeMap<i64, InFlightRequest>> {
@@ -344,7 +389,7 @@ mod tests {
     use rmcp::model::RequestId;
 
     use super::super::caller::{Caller, UpstreamError};
-    use super::{InFlight, RequestOwner};
+    use super::{CANCELLATION_GRACE, InFlight, RequestOwner};
 
     struct Named(Option<&'static str>);
 
@@ -372,6 +417,7 @@ mod tests {
         }
         match in_flight.owner(related.map(RequestId::Number).as_ref()) {
             RequestOwner::NoClient => "none".to_owned(),
+            RequestOwner::Ended => "ended".to_owned(),
             RequestOwner::Client(caller) => caller.meta().as_text().unwrap().to_owned(),
             RequestOwner::Ambiguous => "several".to_owned(),
         }
@@ -387,7 +433,29 @@ mod tests {
         assert_eq!(check(&[Some("a"), None], None), "several");
         assert_eq!(check(&[Some("a"), Some("b")], Some(0)), "a");
         assert_eq!(check(&[Some("a"), Some("b")], Some(1)), "b");
-        assert_eq!(check(&[Some("a")], Some(7)), "none");
+        assert_eq!(check(&[Some("a")], Some(7)), "ended");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn messages_after_a_cancellation_are_not_for_everyone() {
+        let in_flight = InFlight::default();
+        in_flight.add_own(1);
+        let own = RequestId::Number(1);
+        assert!(matches!(
+            in_flight.owner(Some(&own)),
+            RequestOwner::NoClient
+        ));
+        in_flight.cancel(1);
+        assert!(matches!(in_flight.owner(Some(&own)), RequestOwner::Ended));
+        assert!(matches!(in_flight.owner(None), RequestOwner::NoClient));
+        in_flight.add(2, Arc::new(Named(Some("a"))), None);
+        in_flight.cancel(2);
+        assert!(matches!(in_flight.owner(None), RequestOwner::Ended));
+        in_flight.add(3, Arc::new(Named(Some("b"))), None);
+        assert!(matches!(in_flight.owner(None), RequestOwner::Client(_)));
+        in_flight.remove(3);
+        tokio::time::advance(CANCELLATION_GRACE).await;
+        assert!(matches!(in_flight.owner(None), RequestOwner::NoClient));
     }
 
     #[test]

@@ -115,8 +115,8 @@ impl ServerRequestHandler {
         match self.in_flight.owner(related) {
             RequestOwner::Client(caller) => caller.notify(method, params),
             RequestOwner::NoClient => self.publish(method, params),
-            // A guess could show one client what belongs to another.
-            RequestOwner::Ambiguous => {}
+            // A guess could show one client what belongs to another, and the owner of an ended request no longer listens.
+            RequestOwner::Ambiguous | RequestOwner::Ended => {}
         }
     }
 
@@ -146,7 +146,9 @@ impl ServerMessageHandler for ServerRequestHandler {
             return self.answer(id, default_response(method));
         }
         match self.in_flight.owner(related) {
-            RequestOwner::NoClient => self.answer(id, default_response(method)),
+            RequestOwner::NoClient | RequestOwner::Ended => {
+                self.answer(id, default_response(method));
+            }
             RequestOwner::Ambiguous => {
                 let message = format!(
                     "requests of several clients are in flight, so the client for `{method}` is unknown"

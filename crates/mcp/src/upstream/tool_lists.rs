@@ -146,9 +146,11 @@ impl ToolLists {
         );
     }
 
-    /// Records that `server` did not start.
+    /// Records that `server` did not start. A valid list stays: it says what the server has once it starts again.
     pub(crate) fn store_failure(&self, server: &ServerConfig) {
-        self.write(server, []);
+        if self.tools(server).is_none_or(|stored| stored.is_failed) {
+            self.write(server, []);
+        }
     }
 
     fn write<const N: usize>(&self, server: &ServerConfig, fields: [(&'static str, Value); N]) {
@@ -280,4 +282,30 @@ impl ServerObserver for ListRemover {
     fn on_subscribed(&self) {}
 
     fn on_notification(&self, _: &str, _: Value) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_leaves_a_valid_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = ServerConfig::new("shop", "no-such-program", ["x"]);
+        let lists = ToolLists::in_folder(folder.path(), SystemTime::now, None);
+        lists.store_failure(&server);
+        assert!(lists.tools(&server).unwrap().is_failed);
+        let listing = ToolListing {
+            entries: Vec::new(),
+            is_whole: true,
+            requires_headers: false,
+        };
+        lists.store(&server, None, &listing);
+        lists.store_failure(&server);
+        assert!(!lists.tools(&server).unwrap().is_failed);
+        let outdated =
+            ToolLists::in_folder(folder.path(), || SystemTime::now() + 2 * MAX_AGE, None);
+        outdated.store_failure(&server);
+        assert!(outdated.tools(&server).unwrap().is_failed);
+    }
 }

@@ -24,6 +24,7 @@ use crate::host::spawn_blocking_limited;
 use crate::plans::resume::{self, ClientApprover};
 use crate::response::answer;
 use crate::runs::registry::{CancelOnDrop, PendingQuestions, RunTracking, TrackedRun};
+use crate::runs::slots::{NoSlot, RunLimits, RunSlot};
 use crate::runs::tasks::ProgressReporter;
 use crate::runs::tasks::task_handle;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
@@ -256,7 +257,7 @@ impl PlanHost {
         began: SystemTime,
     ) -> Result<Arc<TrackedRun>, BadRequest> {
         let client = &call.client;
-        self.has_room(client)?;
+        let slot = self.reserve(client)?;
         let meter = spec.options.meter.clone();
         let questions = Arc::new(PendingQuestions::default());
         if self.settings.store.is_some() {
@@ -278,8 +279,9 @@ impl PlanHost {
         });
         // A gateway that ends waits until the run is tracked, also if the call is dropped meanwhile.
         let starting = self.runs.starting();
-        let launched = spawn_blocking_limited(move || (service.launch(spec), starting)).await;
-        let (run, _starting) = launched.map_err(|error| BadRequest(error.to_string()))?;
+        let launch = move || (service.launch(spec), slot, starting);
+        let launched = spawn_blocking_limited(launch).await;
+        let (run, slot, _starting) = launched.map_err(|error| BadRequest(error.to_string()))?;
         let run = run.map_err(|error| BadRequest(not_started(&error)))?;
         let progress_token = call.progress_token.clone();
         let recipient = progress_token.map(|token| (Arc::clone(&call.caller), token));
@@ -294,27 +296,29 @@ impl PlanHost {
             began,
             meter,
             progress,
+            slot,
         }))
     }
 
-    /// Checks that one more plan of a client may start beside those in progress.
-    fn has_room(&self, client: &GatewayClient) -> Result<(), BadRequest> {
-        let most = self.settings.plans_at_once;
-        let (count, bytes) = self.runs.in_flight(&client.id);
-        if count >= most {
-            return Err(BadRequest(format!(
-                "this client has reached the maximum of plans in progress ({most}); wait for one to end"
-            )));
-        }
+    /// Reserves the place of one more plan of a client beside those in progress.
+    fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
         let bound = self.settings.options.guards.written_bytes.as_ref();
-        let most = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
-        let most = most.saturating_mul(MAX_FULL_PLANS);
-        if bytes > most {
-            return Err(BadRequest(format!(
-                "the plans of this client that are in progress have written {bytes} bytes of values, more than the {most} that they may have if one more is to begin; wait for one to end"
-            )));
-        }
-        Ok(())
+        let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
+        let limits = RunLimits {
+            runs: self.settings.plans_at_once,
+            bytes: max_bytes.saturating_mul(MAX_FULL_PLANS),
+        };
+        let reserved = self.runs.reserve(&client.id, limits);
+        reserved.map_err(|no_slot| BadRequest(match no_slot {
+            NoSlot::Runs => format!(
+                "this client has reached the maximum of plans in progress ({}); wait for one to end",
+                limits.runs
+            ),
+            NoSlot::Bytes(bytes) => format!(
+                "the plans of this client in progress have written {bytes} bytes of values, more than the {} that they may have if one more is to begin; wait for one to end",
+                limits.bytes
+            ),
+        }))
     }
 
     /// Returns the backend for the calls of a client.

@@ -81,7 +81,10 @@ impl PlanHost {
             FoundRun::Stored(stored) => {
                 let (info, run) = *stored;
                 if run.status().is_none() {
-                    return Ok(self.interrupted(&info.id));
+                    return Ok(match info.holder {
+                        Some(_) => self.foreign_run_response(&info.id),
+                        None => self.interrupted(&info.id),
+                    });
                 }
                 let plan = run.latest_plan().ok();
                 let summary = self.replayed(&info.id, run).await?;

@@ -11,8 +11,8 @@ use planwright_core::flow::{FlowContext, PlannerLabel, RecalledLabels, StepLabel
 use planwright_core::plan::{Segment, Source};
 use planwright_core::{Object, Plan, Value, flow};
 use planwright_engine::RunId;
-use planwright_engine::RunSummary;
 use planwright_engine::run::ReplayReport;
+use planwright_engine::{RunStatus, RunSummary};
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{RunInfo, Store};
 
@@ -41,15 +41,36 @@ impl PlanHost {
         client: &GatewayClient,
         id: &str,
     ) -> Result<FoundRun, BadRequest> {
-        if let Some(running) = self.runs.get(&client.id, id)
-            && !matches!(running.progress(), RunProgress::Suspended)
-        {
+        let running = self.runs.get(&client.id, id);
+        let (ended, local) = match running.as_ref().map(|running| running.progress()) {
+            Some(RunProgress::Ended(summary)) => (Some(summary), running),
+            Some(RunProgress::InProgress { .. }) => (None, running),
+            Some(RunProgress::Suspended) | None => (None, None),
+        };
+        let is_final = |summary: &RunSummary| {
+            summary.status == RunStatus::Succeeded || summary.journal_error.is_some()
+        };
+        let is_current = match &ended {
+            Some(summary) => self.settings.store.is_none() || is_final(summary),
+            None => true,
+        };
+        if let Some(running) = local.clone().filter(|_| is_current) {
             return Ok(FoundRun::Local(running));
         }
+        // Another process may have continued the run since it ended here.
         let stored = self.stored(client, id).await?;
-        stored
-            .map(|stored| FoundRun::Stored(Box::new(stored)))
-            .ok_or_else(|| BadRequest(format!("there is no run `{id}`")))
+        match (stored, local, ended) {
+            (Some((info, stored)), Some(running), Some(summary))
+                if info.holder.is_none()
+                    && summary.status != RunStatus::Waiting
+                    && stored.status() == Some(summary.status) =>
+            {
+                Ok(FoundRun::Local(running))
+            }
+            (Some(stored), ..) => Ok(FoundRun::Stored(Box::new(stored))),
+            (None, Some(running), _) => Ok(FoundRun::Local(running)),
+            (None, None, _) => Err(BadRequest(format!("there is no run `{id}`"))),
+        }
     }
 
     async fn stored(

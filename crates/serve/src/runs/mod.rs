@@ -2,4 +2,5 @@
 
 pub(crate) mod lookup;
 pub(crate) mod registry;
+pub(crate) mod slots;
 pub(crate) mod tasks;

@@ -14,6 +14,7 @@ use planwright_mcp::gateway::ClientId;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Duration, Instant};
 
+use crate::runs::slots::{NoSlot, RunLimits, RunSlot, RunSlots};
 use crate::runs::tasks::ProgressReporter;
 
 /// The largest number of ended runs of one client that are held in memory. Older ones are read from the store.
@@ -111,11 +112,30 @@ pub(crate) struct RunTracking {
     pub(crate) began: SystemTime,
     pub(crate) meter: WrittenMeter,
     pub(crate) progress: ProgressReporter,
+    /// The place that the run takes.
+    pub(crate) slot: RunSlot,
+}
+
+/// The sender of a run's progress. A run whose driver ends without an outcome, since it panicked, is suspended: the store has what it
+/// did.
+struct ProgressSender(watch::Sender<RunProgress>);
+
+impl Drop for ProgressSender {
+    fn drop(&mut self) {
+        self.0.send_if_modified(|progress| {
+            let is_open = matches!(progress, RunProgress::InProgress { .. });
+            if is_open {
+                *progress = RunProgress::Suspended;
+            }
+            is_open
+        });
+    }
 }
 
 /// All runs of this process.
 #[derive(Debug, Default)]
 pub(crate) struct RunRegistry {
+    slots: RunSlots,
     runs: Mutex<HashMap<RunId, Arc<TrackedRun>>>,
     /// The number of runs that are being started and may not be tracked yet.
     starting: watch::Sender<usize>,
@@ -150,8 +170,18 @@ impl RunRegistry {
         }
     }
 
+    /// Reserves the place of one more run of this client beside those in progress.
+    ///
+    /// # Errors
+    ///
+    /// The client has reached its limits.
+    pub(crate) fn reserve(&self, client: &ClientId, limits: RunLimits) -> Result<RunSlot, NoSlot> {
+        let in_flight = || self.in_flight(client);
+        self.slots.reserve(client, limits, in_flight)
+    }
+
     /// Returns the number of runs of this client in progress, and the bytes that they have written so far.
-    pub(crate) fn in_flight(&self, client: &ClientId) -> (usize, u64) {
+    fn in_flight(&self, client: &ClientId) -> (usize, u64) {
         let runs = self.lock();
         let going = |run: &&Arc<TrackedRun>| {
             run.client == *client
@@ -188,6 +218,7 @@ impl RunRegistry {
             began,
             meter,
             progress: mut reporter,
+            slot,
         } = track;
         let id = run.id().clone();
         let (progress, watched) = watch::channel(RunProgress::InProgress {
@@ -211,15 +242,16 @@ impl RunRegistry {
             ended: Mutex::new(None),
         });
         self.evict_ended(&client);
-        self.lock().insert(id, Arc::clone(&running));
+        slot.replace_by(|| drop(self.lock().insert(id, Arc::clone(&running))));
         let followed = Arc::downgrade(&running);
+        let progress = ProgressSender(progress);
         tokio::spawn(async move {
             loop {
                 let event = tokio::select! {
                     biased;
                     Ok(()) = &mut suspended => {
                         run.abandon().await;
-                        progress.send_replace(RunProgress::Suspended);
+                        progress.0.send_replace(RunProgress::Suspended);
                         return;
                     }
                     event = run.next_event() => event,
@@ -232,7 +264,7 @@ impl RunRegistry {
                     std::mem::replace(idle, reporter.waits_for_people()) != *idle
                 });
                 if is_counted {
-                    progress.send_replace(RunProgress::InProgress {
+                    progress.0.send_replace(RunProgress::InProgress {
                         done: reporter.done(),
                         of: reporter.steps(),
                     });
@@ -246,7 +278,7 @@ impl RunRegistry {
                 };
                 *running.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
             }
-            progress.send_replace(RunProgress::Ended(summary));
+            progress.0.send_replace(RunProgress::Ended(summary));
         });
         running
     }
@@ -378,6 +410,19 @@ impl PendingQuestions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_run_whose_driver_panics_is_suspended() {
+        let (progress, mut watched) = watch::channel(RunProgress::InProgress { done: 1, of: 2 });
+        let progress = ProgressSender(progress);
+        let driver = tokio::spawn(async move {
+            let _progress = progress;
+            panic!("a driver that fails");
+        });
+        assert!(driver.await.unwrap_err().is_panic());
+        let suspended = watched.wait_for(|progress| matches!(progress, RunProgress::Suspended));
+        assert!(suspended.await.is_ok());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_suspension_waits_for_runs_that_are_being_started() {

@@ -65,10 +65,13 @@ pub(crate) async fn tools(
     Parameters(parameters): Parameters<ToolParameters>,
 ) -> Result<Json<ToolCatalog>, ApiError> {
     may_run(&state, &visitor)?;
-    if parameters.refresh.is_some() {
-        *state.open_tools.lock().await = None;
-    }
-    let tools = listed(&state).await?;
+    let tools = if parameters.refresh.is_some() {
+        let mut open = state.open_tools.lock().await;
+        let tools = state.settings.tools.list(true).await?;
+        open.insert(tools).clone()
+    } else {
+        listed(&state).await?
+    };
     let mut servers: IndexMap<String, Vec<ToolEntry>> = IndexMap::new();
     for tool in tools.service.catalog().tools() {
         let of_server = servers.entry(tool.server.to_string()).or_default();
@@ -88,7 +91,7 @@ pub(super) async fn listed(state: &PageState) -> Result<OpenTools, ApiError> {
     if let Some(tools) = &*open {
         return Ok(tools.clone());
     }
-    let tools = state.settings.tools.open(None).await?;
+    let tools = state.settings.tools.list(false).await?;
     *open = Some(tools.clone());
     Ok(tools)
 }

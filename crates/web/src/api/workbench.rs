@@ -375,7 +375,7 @@ pub(crate) async fn run(
                 ..simulated
             }
         }
-        Mode::Real => state.settings.tools.open(Some(loaded.tool_names())).await?,
+        Mode::Real => state.settings.tools.open(loaded.tool_names()).await?,
     };
     blocking(move || {
         let (plan, loaded) = tools.service.check_loaded(loaded);

@@ -1,5 +1,7 @@
 //! The workbench: checks, conversions and runs of plans that a person writes.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 
 use crate::world::{PAY, World};
@@ -134,6 +136,33 @@ fn a_run_of_this_page_is_cancelled() {
     }
     let again = world.post(&format!("runs/{run}/cancel"), &json!({}));
     assert_eq!(again.0, 409);
+}
+
+#[test]
+fn a_page_that_ends_ends_its_runs_and_closes_their_tools() {
+    let world = World::new();
+    let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
+    let run = started["run"].as_str().unwrap();
+    assert_eq!(world.opened.closed.load(Ordering::Relaxed), 0);
+    world.drain();
+    assert_eq!(world.opened.closed.load(Ordering::Relaxed), 1);
+    let info = world.store.run(run).unwrap();
+    assert!(info.holder.is_none(), "{info:?}");
+    // What starts meanwhile ends as well.
+    let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
+    world.drain();
+    let info = world.store.run(started["run"].as_str().unwrap()).unwrap();
+    assert!(info.holder.is_none(), "{info:?}");
+}
+
+#[test]
+fn refreshed_tools_are_those_of_the_servers() {
+    let world = World::new();
+    for (path, fresh) in [("tools", 0), ("tools?refresh=1", 1), ("tools", 1)] {
+        assert_eq!(world.get(path).0, 200);
+        let count = world.opened.fresh_lists.load(Ordering::Relaxed);
+        assert_eq!(count, fresh, "{path}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures::FutureExt;
@@ -19,8 +20,8 @@ use planwright::store::{LeaseHolder, Store};
 use planwright::stored::{NewStoredRun, StoredRun};
 use planwright_testkit::http_wire::{HttpRequest, HttpResponse};
 use planwright_web::{
-    Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError, ViewAnswer,
-    ViewRequest,
+    Access, OpenTools, Page, PageSettings, PageToken, PageTools, ToolsError, ToolsGuard,
+    ViewAnswer, ViewRequest,
 };
 use serde_json::{Value, json};
 
@@ -54,6 +55,7 @@ pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) page: Page,
     pub(crate) token: String,
+    pub(crate) opened: Arc<OpenedTools>,
     session: Session,
     runtime: tokio::runtime::Runtime,
     _folder: tempfile::TempDir,
@@ -77,11 +79,12 @@ impl World {
             .build()
             .unwrap();
         let service = service(SCRIPT).with_store(&store);
+        let opened = Arc::<OpenedTools>::default();
         let settings = PageSettings {
             service: service.clone(),
             store: store.clone(),
             requires_passphrase: false,
-            tools: Arc::new(ScriptTools(store.clone())),
+            tools: Arc::new(ScriptTools(store.clone(), Arc::clone(&opened))),
             person: Some("ada".to_owned()),
             now,
             code_page: |_| "# A code\n\nIts meaning.",
@@ -101,6 +104,7 @@ impl World {
             address,
             page,
             token: token.to_owned(),
+            opened,
             session: Session::default(),
             runtime,
             _folder: folder,
@@ -163,6 +167,11 @@ impl World {
     pub(crate) fn post_as(&self, session: &Session, path: &str, body: &Value) -> (u16, Value) {
         let request = self.request(path, body).header("origin", &self.origin());
         answered(session.sign(request).send())
+    }
+
+    /// Ends the runs of the page.
+    pub(crate) fn drain(&self) {
+        self.runtime.block_on(self.page.drain(Duration::ZERO));
     }
 
     /// Runs a plan to its end, for `client`.
@@ -230,8 +239,27 @@ pub(crate) fn answered(response: HttpResponse) -> (u16, Value) {
     (status, value)
 }
 
+/// The history of the tools that were opened.
+#[derive(Default)]
+pub(crate) struct OpenedTools {
+    /// The number of times that servers were asked for their lists.
+    pub(crate) fresh_lists: AtomicUsize,
+    /// The number of tools that were closed.
+    pub(crate) closed: AtomicUsize,
+}
+
+/// Tools whose end is counted.
+struct CountedGuard(Arc<OpenedTools>);
+
+impl ToolsGuard for CountedGuard {
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.0.closed.fetch_add(1, Ordering::Relaxed);
+        ready(()).boxed()
+    }
+}
+
 /// The tools of a script.
-struct ScriptTools(Store);
+struct ScriptTools(Store, Arc<OpenedTools>);
 
 impl ScriptTools {
     fn opened(&self, script: &str) -> OpenTools {
@@ -240,13 +268,20 @@ impl ScriptTools {
             sources: ToolSourcesV1::default(),
             options: RunOptions::default(),
             external_values: Arc::new(|_| Ok(SecretValues::new())),
-            guard: Arc::new(()),
+            guard: Arc::new(CountedGuard(Arc::clone(&self.1))),
         }
     }
 }
 
 impl PageTools for ScriptTools {
-    fn open(&self, _: Option<BTreeSet<String>>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+    fn list(&self, is_fresh: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
+        self.1
+            .fresh_lists
+            .fetch_add(usize::from(is_fresh), Ordering::Relaxed);
+        ready(Ok(self.opened(SCRIPT))).boxed()
+    }
+
+    fn open(&self, _: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>> {
         ready(Ok(self.opened(SCRIPT))).boxed()
     }
 

@@ -12,6 +12,7 @@ use similar::TextDiff;
 use crate::args::{CheckArguments, Format, TextArguments};
 use crate::error::CommandError;
 use crate::run::plan_file;
+use crate::runs::store::shell_word;
 use crate::system::text_file;
 use crate::view::printer::{Printer, counted};
 
@@ -53,7 +54,7 @@ fn fix_file(
         .header(&name, &name)
         .to_string();
     match arguments.format {
-        Format::Text => printer.data(&diff),
+        Format::Text => printer.foreign(&diff),
         // Programs read the document of the check alone.
         Format::Json => printer.quote(diff.trim_end()),
     }
@@ -86,8 +87,9 @@ pub(super) fn plan_in_file<'a>(
         let error = CommandError::new(format!(
             "`{flag}` needs a plan in a file; `{name}` is stored"
         ));
+        let word = shell_word(&name);
         let hint = format!(
-            "`planwright show {name} --as source > FILE` writes it to one, `planwright save FILE` stores it again"
+            "`planwright show {word} --as source > FILE` writes it to one, `planwright save FILE` stores it again"
         );
         return Err(error.hint(hint));
     }

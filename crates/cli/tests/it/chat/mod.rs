@@ -4,6 +4,8 @@ mod acts;
 mod bounds;
 mod half;
 #[cfg(target_os = "linux")]
+mod interrupts;
+#[cfg(target_os = "linux")]
 mod person;
 mod plans;
 mod streamed;

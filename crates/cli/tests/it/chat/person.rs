@@ -75,9 +75,13 @@ fn a_person_lets_a_plan_run_or_does_not() {
 
 #[test]
 fn a_person_who_lets_a_plan_run_enters_the_passphrase() {
-    for (passphrase, expected) in [
-        ("correct horse\n", json!({"hello": {"name": "Rex"}})),
-        ("wrong guess\n", Value::Null),
+    for (passphrases, expected) in [
+        (vec!["correct horse\n"], json!({"hello": {"name": "Rex"}})),
+        (
+            vec!["wrong guess\n", "correct horse\n"],
+            json!({"hello": {"name": "Rex"}}),
+        ),
+        (vec!["1\n", "2\n", "3\n"], Value::Null),
     ] {
         let fixture = fixture();
         let answers = json!([wants_a_plan(), plan("Rex").to_string(), "Well."]);
@@ -89,11 +93,12 @@ fn a_person_who_lets_a_plan_run_enters_the_passphrase() {
         screen(fixture.path(), "passphrase", &set);
         let chat =
             "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
-        let exchange = [
-            ("[n]o:", "r\n"),
-            ("passphrase for decisions: ", passphrase),
-            ("Well.", "\u{4}"),
-        ];
+        let again = "the passphrase is wrong; try again\npassphrase for decisions: ";
+        let third = format!("{again}\n{again}");
+        let questions = ["passphrase for decisions: ", again, &third];
+        let mut exchange = vec![("[n]o:", "r\n")];
+        exchange.extend(questions.into_iter().zip(passphrases));
+        exchange.push(("Well.", "\u{4}"));
         let shown = screen(fixture.path(), chat, &exchange);
         assert_eq!(came_to(&fixture)["output"], expected, "{shown}");
     }

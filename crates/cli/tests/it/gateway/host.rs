@@ -16,19 +16,21 @@ use planwright_serve::{GatewayMode, GatewaySettings, PlanHost};
 use planwright_store::{LeaseHolder, NewDecision, RunState, Store};
 use serde_json::json;
 
+use super::continued::endless;
+
 /// A host over simulated tools, with a store of its own.
-struct Scene {
-    host: Arc<PlanHost>,
-    store: Store,
+pub(super) struct Scene {
+    pub(super) host: Arc<PlanHost>,
+    pub(super) store: Store,
     _folder: tempfile::TempDir,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(|_| {})
     }
 
-    fn with(change: impl FnOnce(&mut GatewaySettings)) -> Self {
+    pub(super) fn with(change: impl FnOnce(&mut GatewaySettings)) -> Self {
         Self::governed("", change)
     }
 
@@ -65,7 +67,7 @@ impl Scene {
     }
 
     /// Returns the result of a tool for `client`, after checking it against the output schema of the tool.
-    async fn call(
+    pub(super) async fn call(
         &self,
         client: &str,
         tool: &str,
@@ -76,7 +78,7 @@ impl Scene {
         serde_json::Value::from(&result)
     }
 
-    fn start(
+    pub(super) fn start(
         &self,
         client: &str,
         tool: &str,
@@ -119,7 +121,7 @@ impl Scene {
         }
     }
 
-    async fn execute(&self, client: &str, plan: serde_json::Value) -> serde_json::Value {
+    pub(super) async fn execute(&self, client: &str, plan: serde_json::Value) -> serde_json::Value {
         self.call(client, "execute_plan", json!({"plan": plan}))
             .await
     }
@@ -131,7 +133,7 @@ fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(SECONDS.fetch_add(1, Ordering::Relaxed))
 }
 
-fn named(client: &str) -> GatewayClient {
+pub(super) fn named(client: &str) -> GatewayClient {
     GatewayClient::new(ClientId::new(client))
 }
 
@@ -172,7 +174,7 @@ fn text(result: &serde_json::Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-fn run_of(result: &serde_json::Value) -> &str {
+pub(super) fn run_of(result: &serde_json::Value) -> &str {
     result["structuredContent"]["run"].as_str().unwrap()
 }
 
@@ -551,10 +553,17 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
     let next = structured["next"].as_str().unwrap();
     assert!(next.contains("a person has to decide"), "{next}");
     assert!(!waiting.to_string().contains("planwright approve"));
-    let stored = StoredRun::read(&scene.store, &run)
-        .unwrap()
-        .history()
-        .unwrap();
+    approve(&scene.store, &run);
+    let resumed = scene.call("a", "resume_plan", json!({"run": run})).await;
+    assert_eq!(
+        resumed["structuredContent"]["output"],
+        json!({"pay": {"paid": true}})
+    );
+}
+
+/// Approves the first call of a run, as another process does.
+pub(super) fn approve(store: &Store, run: &str) {
+    let stored = StoredRun::read(store, run).unwrap().history().unwrap();
     let (at, past) = stored.steps().next().unwrap();
     let decision = NewDecision {
         at: Arc::clone(at),
@@ -566,29 +575,13 @@ async fn a_decision_without_a_client_is_made_elsewhere() {
         by: None,
         decided: now(),
     };
-    scene.store.decide(&run, &decision).unwrap();
-    let resumed = scene.call("a", "resume_plan", json!({"run": run})).await;
-    assert_eq!(
-        resumed["structuredContent"]["output"],
-        json!({"pay": {"paid": true}})
-    );
+    store.decide(run, &decision).unwrap();
 }
 
 #[tokio::test]
 async fn a_call_that_is_given_up_ends_its_run() {
     let scene = Scene::new();
-    let plan = json!({"steps": [{"id": "never", "tool": "never", "args": {}}]});
-    let call = scene.start("a", "execute_plan", json!({"plan": plan}));
-    let mut call = Box::pin(call);
-    let filter = planwright_store::RunFilter::default();
-    let run = loop {
-        assert!(futures::poll!(&mut call).is_pending());
-        let runs = scene.store.runs(&filter).unwrap();
-        if let Some(run) = runs.iter().find(|run| run.calls == 1) {
-            break run.id.clone();
-        }
-        tokio::task::yield_now().await;
-    };
+    let (call, run) = endless(&scene).await;
     drop(call);
     loop {
         let stored = StoredRun::read(&scene.store, run.as_str()).unwrap();

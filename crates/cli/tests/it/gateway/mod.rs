@@ -4,6 +4,7 @@ mod client;
 mod clients;
 mod complaints;
 mod conformance;
+mod continued;
 mod edge;
 mod ended;
 mod faces;

@@ -215,14 +215,39 @@ mod reviewed {
         assert!(log(&fixture).contains("\"n\": 2"), "{}", log(&fixture));
     }
 
-    #[test]
-    fn the_person_changes_it() {
+    /// A model that buys one, and an editor of the person that buys three.
+    fn edited() -> ModelFixture {
         let fixture = fixture();
         fixture.answers(&[buy(1), json!("Bought.")]);
         let editor = fixture.path().join("editor");
         let script = "#!/bin/sh\nsed -i 's/\"n\": 1/\"n\": 3/' \"$1\"\n";
         fs::write(&editor, script).unwrap();
         fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+        fixture
+    }
+
+    #[test]
+    fn the_document_names_the_plan_whatever_the_person_decides() {
+        let (first, second) = (question(1), question(3));
+        for (exchange, number, runs) in [
+            (vec![(&*first, "e\n"), (&*second, "r\n")], 3, true),
+            (vec![(&*first, "n\n")], 1, false),
+            (vec![(&*first, "\u{3}")], 1, false),
+        ] {
+            let fixture = edited();
+            let line = "ask 'buy it' --approve plan --simulate tools.json --model replay:answers.json --format json > answer.json";
+            screen(fixture.path(), line, &exchange);
+            let answer = fs::read_to_string(fixture.path().join("answer.json")).unwrap();
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            let plan = &answer["created"]["plan"];
+            assert_eq!(plan["steps"][0]["args"]["n"], number, "{answer}");
+            assert_eq!(answer["run"].is_object(), runs, "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_person_changes_it() {
+        let fixture = edited();
         let (first, second) = (question(1), question(3));
         let shown = ask(&fixture, &[(&first, "e\n"), (&second, "r\n")]);
         assert!(shown.contains("Bought."), "{shown}");

@@ -57,6 +57,27 @@ fn a_plan_is_written_where_it_is_wanted() {
 }
 
 #[test]
+fn a_plan_that_cannot_be_written_is_shown() {
+    let fixture = fixture();
+    fixture.answers(&[plan()]);
+    let lost = [
+        "create",
+        "greet the first dog",
+        "--output",
+        "none/plan.json",
+    ];
+    let output = fixture.run(&lost);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("cannot write `none/plan.json`"),
+        "{}",
+        stderr(&output)
+    );
+    let printed: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(printed["name"], "dogs");
+}
+
+#[test]
 fn a_plan_may_name_tools_that_are_yet_to_come() {
     let fixture = fixture();
     let plan = json!({"steps": [

@@ -1,0 +1,307 @@
+//! The lines that a person types at the terminal. A question is withdrawn when its future is dropped: it reads no further line then.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::runtime::Handle;
+
+use super::signals::Signals;
+use crate::error::{CommandError, reason};
+use crate::view::printer::terminal;
+
+/// The lock of the lines: one question at a time reads them. A withdrawn question releases it at once.
+static READING: Mutex<()> = Mutex::new(());
+
+/// The terminal, for one or more questions.
+pub(crate) struct TerminalInput {
+    terminal: File,
+    /// The bytes after the last line that was returned.
+    pending: Vec<u8>,
+    /// Closed at the other end once the questions are withdrawn.
+    #[cfg(unix)]
+    withdrawn: io::PipeReader,
+    question: Arc<Mutex<QuestionState>>,
+}
+
+/// The state of a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum QuestionState {
+    /// No question waits for its answer.
+    #[default]
+    Idle,
+    /// The cursor is behind a question.
+    Asked,
+    /// The questions are withdrawn.
+    Withdrawn,
+}
+
+/// Withdraws the questions of a [`TerminalInput`] when it is dropped.
+struct Withdrawal {
+    terminal: File,
+    #[cfg(unix)]
+    wake: Option<io::PipeWriter>,
+    question: Arc<Mutex<QuestionState>>,
+}
+
+/// Asks questions on a thread of their own. Dropping the future withdraws them.
+///
+/// # Errors
+///
+/// There is no terminal, or the thread has failed.
+pub(crate) async fn at_terminal<T: Send + 'static>(
+    questions: impl FnOnce(&mut TerminalInput) -> T + Send + 'static,
+) -> io::Result<T> {
+    let (mut input, withdrawal) = TerminalInput::open()?;
+    let answered = tokio::task::spawn_blocking(move || questions(&mut input)).await;
+    drop(withdrawal);
+    answered.map_err(io::Error::other)
+}
+
+/// The reason why questions have no answer.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// There is no terminal, or it cannot be used.
+    Terminal(io::Error),
+    /// A signal has withdrawn the questions.
+    Interrupted,
+}
+
+/// Asks questions from code that blocks. A signal withdraws them.
+///
+/// # Errors
+///
+/// Those of [`at_terminal`], or a signal was received.
+pub(crate) fn ask_at_terminal<T: Send + 'static>(
+    questions: impl FnOnce(&mut TerminalInput) -> T + Send + 'static,
+) -> Result<T, NoAnswer> {
+    tokio::task::block_in_place(|| {
+        Handle::current().block_on(async {
+            let mut signals = Signals::new().map_err(io::Error::other)?;
+            tokio::select! {
+                answered = at_terminal(questions) => Ok(answered?),
+                _ = signals.next() => Err(NoAnswer::Interrupted),
+            }
+        })
+    })
+}
+
+impl From<io::Error> for NoAnswer {
+    fn from(error: io::Error) -> Self {
+        Self::Terminal(error)
+    }
+}
+
+impl From<NoAnswer> for CommandError {
+    fn from(no_answer: NoAnswer) -> Self {
+        match no_answer {
+            NoAnswer::Terminal(error) => Self::new(format!("no answer: {}", reason(&error))),
+            NoAnswer::Interrupted => Self::interrupted("a signal ended the question"),
+        }
+    }
+}
+
+impl TerminalInput {
+    fn open() -> io::Result<(Self, Withdrawal)> {
+        let terminal = terminal()?;
+        let question = Arc::new(Mutex::default());
+        #[cfg(unix)]
+        let (withdrawn, wake) = io::pipe()?;
+        let withdrawal = Withdrawal {
+            terminal: terminal.try_clone()?,
+            #[cfg(unix)]
+            wake: Some(wake),
+            question: Arc::clone(&question),
+        };
+        let input = Self {
+            terminal,
+            pending: Vec::new(),
+            #[cfg(unix)]
+            withdrawn,
+            question,
+        };
+        Ok((input, withdrawal))
+    }
+
+    /// Asks a question, and returns the line that the person types, without its end; `None` at the end of the input, and if the question
+    /// is withdrawn. Blocks.
+    pub(crate) fn ask(&mut self, question: &str) -> Option<String> {
+        let _reading = lock(&READING);
+        self.read(question, false)
+    }
+
+    /// Asks a question like [`ask`](Self::ask), without showing what the person types.
+    pub(crate) fn ask_secret(&mut self, question: &str) -> Option<String> {
+        let _reading = lock(&READING);
+        let line = self.read(question, true);
+        echo::restore();
+        line
+    }
+
+    /// Asks until the answer is yes or no. The end of the input is a no.
+    pub(crate) fn agrees(&mut self, question: &str) -> bool {
+        loop {
+            match self.ask(question).as_deref().map(str::trim) {
+                Some("y" | "yes" | "Y") => return true,
+                Some("n" | "no" | "N") | None => return false,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Prints a line.
+    ///
+    /// # Errors
+    ///
+    /// The terminal cannot be written to.
+    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.terminal, "{line}")
+    }
+
+    fn read(&mut self, question: &str, is_secret: bool) -> Option<String> {
+        {
+            let mut state = lock(&self.question);
+            if *state == QuestionState::Withdrawn {
+                return None;
+            }
+            if is_secret {
+                // Early input must not be visible, so the echo ends before the question is shown.
+                echo::hide(&self.terminal);
+            }
+            // An answer without a visible question must not count as a decision.
+            self.terminal.write_all(question.as_bytes()).ok()?;
+            self.terminal.flush().ok()?;
+            *state = QuestionState::Asked;
+        }
+        let line = self.line();
+        let mut state = lock(&self.question);
+        if *state == QuestionState::Withdrawn {
+            return None;
+        }
+        *state = QuestionState::Idle;
+        if line.is_none() || is_secret {
+            // The end of the input leaves the cursor behind the question, and so does a line without an echo.
+            let _ = writeln!(self.terminal);
+        }
+        line
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut bytes = [0; 4096];
+        loop {
+            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
+                let rest = self.pending.split_off(end + 1);
+                let mut line = std::mem::replace(&mut self.pending, rest);
+                line.truncate(end);
+                return String::from_utf8(line).ok();
+            }
+            if !self.has_input() {
+                return None;
+            }
+            match self.terminal.read(&mut bytes) {
+                Ok(0) if self.pending.is_empty() => return None,
+                Ok(0) => return String::from_utf8(std::mem::take(&mut self.pending)).ok(),
+                Ok(count) => self.pending.extend_from_slice(bytes.get(..count)?),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Waits for input. Returns false if the question was withdrawn before.
+    #[cfg(unix)]
+    fn has_input(&self) -> bool {
+        use std::os::fd::AsFd;
+
+        use nix::errno::Errno;
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+        let mut sources = [
+            PollFd::new(self.withdrawn.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.terminal.as_fd(), PollFlags::POLLIN),
+        ];
+        loop {
+            match poll(&mut sources, PollTimeout::NONE) {
+                Err(Errno::EINTR) => {}
+                // Some systems cannot wait for a terminal: the read waits then.
+                Err(_) => return true,
+                Ok(_) => return sources.first().and_then(PollFd::any) != Some(true),
+            }
+        }
+    }
+
+    /// Returns true: the read waits for input.
+    #[cfg(not(unix))]
+    fn has_input(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for Withdrawal {
+    fn drop(&mut self) {
+        let mut state = lock(&self.question);
+        if *state == QuestionState::Asked {
+            echo::restore();
+            let _ = writeln!(self.terminal);
+        }
+        *state = QuestionState::Withdrawn;
+        #[cfg(unix)]
+        drop(self.wake.take());
+    }
+}
+
+/// Shows again what a person types, if a question hides it: the process is about to end.
+pub(crate) fn restore_echo() {
+    echo::restore();
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The echo of what a person types.
+#[cfg(unix)]
+mod echo {
+    use std::fs::File;
+    use std::sync::Mutex;
+
+    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+
+    use super::lock;
+
+    /// The terminal whose echo is off, with its settings before.
+    static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+    /// Turns the echo of `terminal` off. A terminal without settings shows what is typed.
+    pub(super) fn hide(terminal: &File) {
+        let mut hidden = lock(&HIDDEN);
+        if hidden.is_some() {
+            return;
+        }
+        let (Ok(terminal), Ok(before)) = (terminal.try_clone(), tcgetattr(terminal)) else {
+            return;
+        };
+        let mut silent = before.clone();
+        silent.local_flags.remove(LocalFlags::ECHO);
+        if tcsetattr(&terminal, SetArg::TCSANOW, &silent).is_ok() {
+            *hidden = Some((terminal, before));
+        }
+    }
+
+    /// Turns the echo on again.
+    pub(super) fn restore() {
+        if let Some((terminal, before)) = lock(&HIDDEN).take() {
+            // A terminal that is gone needs no echo.
+            let _ = tcsetattr(&terminal, SetArg::TCSANOW, &before);
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod echo {
+    /// Changes nothing: there is no such terminal.
+    pub(super) fn hide(_: &std::fs::File) {}
+
+    /// Changes nothing: there is no such terminal.
+    pub(super) fn restore() {}
+}
