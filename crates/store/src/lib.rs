@@ -48,7 +48,7 @@ mod pins;
 mod exchange;
 
 pub use answers::RecordedAnswers;
-pub use changes::{ChangeWatcher, StoreChanges};
+pub use changes::ChangeWatcher;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use super::entries::{EntryBatch, RunTotals};
 use super::info::{self, NewRun};
+use super::requests;
 use super::server_processes::{self, ProcessFile, ServerProcess};
-use crate::database::RunLease;
 use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::store::Store;
 use crate::values::{self, to_i64, to_usize};
@@ -27,6 +27,7 @@ pub struct LeasedRun {
     processes: Arc<ProcessFile>,
     progress: Arc<JournalProgress>,
     entries: i64,
+    holder: LeaseHolder,
 }
 
 impl Store {
@@ -46,7 +47,8 @@ impl Store {
         let key = self
             .writer()
             .change_unsynced(move |session| info::insert(session, &new))?;
-        Ok(self.leased_run(key, id, processes, lease, JournalPosition::default()))
+        let progress = JournalProgress::new(key, id, lease, JournalPosition::default());
+        Ok(self.leased_run(progress, processes, holder))
     }
 
     /// Leases an existing run for `holder`, which resumes it.
@@ -56,7 +58,10 @@ impl Store {
     /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
     /// [`StoreError::Format`] if a newer version has written it.
     pub fn hold(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
-        let (_, id) = self.read(|session| info::find(session, selector))?;
+        let (earlier, id) = self.read(|session| {
+            let (key, id) = info::find(session, selector)?;
+            Ok((requests::cancel_request(session, key)?, id))
+        })?;
         let lease = self.database().lease(&id, holder)?;
         let processes = self.processes(&id)?;
         // Read after leasing: before, another process could still append.
@@ -75,22 +80,28 @@ impl Store {
             };
             Ok((key, state))
         })?;
-        Ok(self.leased_run(key, id, processes, lease, state))
+        if let Some(earlier) = earlier {
+            // It was about the last lease. The holder of this one may be the same process.
+            self.writer()
+                .change_unsynced(move |session| earlier.delete(session, key))?;
+        }
+        let progress = JournalProgress::new(key, id, lease, state);
+        Ok(self.leased_run(progress, processes, holder))
     }
 
     fn leased_run(
         &self,
-        key: i64,
-        id: RunId,
+        progress: JournalProgress,
         processes: Arc<ProcessFile>,
-        lease: Box<dyn RunLease>,
-        state: JournalPosition,
+        holder: &LeaseHolder,
     ) -> LeasedRun {
+        let entries = progress.state().next;
         LeasedRun {
-            entries: state.next,
             store: self.clone(),
             processes,
-            progress: Arc::new(JournalProgress::new(key, id, lease, state)),
+            progress: Arc::new(progress),
+            entries,
+            holder: holder.clone(),
         }
     }
 
@@ -125,6 +136,11 @@ impl LeasedRun {
     /// Returns the number of journal entries when this process leased the run. A history with fewer entries is outdated.
     pub fn entries(&self) -> usize {
         to_usize(self.entries)
+    }
+
+    /// Returns the process that has leased the run, which is this one, as requests to it name it.
+    pub fn holder(&self) -> &LeaseHolder {
+        &self.holder
     }
 
     /// Returns the store of the run.
