@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -15,6 +16,7 @@ use planwright_engine::RunId;
 use planwright_store::database::{Connection, QueryError, RunLease, Session, SqlRow, SqlValue};
 use planwright_store::{LeaseHolder, StoreError};
 
+use crate::clock;
 use crate::connection::PostgresConnection;
 use crate::server::Server;
 
@@ -36,6 +38,26 @@ pub(crate) struct Leases {
 struct OwnLease {
     token: i64,
     holder: LeaseHolder,
+    certain_until: Arc<CertainTime>,
+}
+
+/// The time until which a lease cannot expire, in milliseconds of [the clock](clock::now).
+#[derive(Debug, Default)]
+struct CertainTime(AtomicU64);
+
+impl CertainTime {
+    /// Sets it after a renewal that was sent at `sent`.
+    fn set(&self, sent: Duration, lease_time: Duration) {
+        self.0.store(millis(sent.saturating_add(lease_time)), Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::Acquire) <= millis(clock::now())
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Leases {
@@ -84,6 +106,7 @@ impl Leases {
         if let Some(own) = self.own().get(id) {
             return Err(held(id, own.holder.clone()));
         }
+        let sent = clock::now();
         let taken = in_transaction(&mut connection, |session| {
             // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked.
             session.query(
@@ -115,12 +138,19 @@ impl Leases {
         })?;
         match taken {
             Ok(token) => {
-                let holder = holder.clone();
-                self.own().insert(id.clone(), OwnLease { token, holder });
+                let certain_until = Arc::<CertainTime>::default();
+                certain_until.set(sent, self.lease_time);
+                let own = OwnLease {
+                    token,
+                    holder: holder.clone(),
+                    certain_until: Arc::clone(&certain_until),
+                };
+                self.own().insert(id.clone(), own);
                 Ok(PostgresLease {
                     leases: Arc::clone(self),
                     run: id.clone(),
                     token,
+                    certain_until,
                 })
             }
             Err(other) => Err(held(
@@ -137,30 +167,62 @@ impl Leases {
     /// Renews the leases of this process. A lease that has expired meanwhile, because the server was lost, and that no process took
     /// over, is renewed, too. One that was released meanwhile is not.
     fn renew(&self, connection: &mut PostgresConnection) -> Result<(), QueryError> {
-        let tokens: Vec<String> = self
+        let leases: HashMap<i64, Arc<CertainTime>> = self
             .own()
             .values()
-            .map(|own| own.token.to_string())
+            .map(|own| (own.token, Arc::clone(&own.certain_until)))
             .collect();
-        if tokens.is_empty() {
+        if leases.is_empty() {
             return Ok(());
         }
+        let tokens: Vec<String> = leases.keys().map(i64::to_string).collect();
+        let sent = clock::now();
+        let mut renewed = Vec::with_capacity(leases.len());
         in_transaction(connection, |session| {
             // A row that another process is taking over is skipped: it must not delay the others.
-            session.execute(
+            session.query(
                 "UPDATE leases SET expires = clock_timestamp() + CAST(?2 AS BIGINT)::float8 * interval '1 microsecond'
                  WHERE token IN (
                      SELECT token FROM leases
                      WHERE token IN (SELECT CAST(json_array_elements_text(CAST(?1 AS TEXT)::json) AS BIGINT))
                      FOR NO KEY UPDATE SKIP LOCKED
-                 )",
+                 ) RETURNING token",
                 &[
                     SqlValue::Text(format!("[{}]", tokens.join(",")).into()),
                     SqlValue::Integer(micros(self.lease_time)),
                 ],
+                &mut |row| {
+                    renewed.push(integer(row, 0)?);
+                    Ok(())
+                },
             )
-        })
-        .map(drop)
+        })?;
+        for time in renewed.iter().filter_map(|token| leases.get(token)) {
+            time.set(sent, self.lease_time);
+        }
+        Ok(())
+    }
+
+    /// Renews one lease. Fails if another process has taken it over.
+    fn renew_one(&self, lease: &PostgresLease) -> Result<(), QueryError> {
+        let mut connection = self.connection();
+        let sent = clock::now();
+        let renewed = in_transaction(&mut connection, |session| {
+            session.execute(
+                "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
+                 WHERE run = ?1 AND token = ?2",
+                &[
+                    text(lease.run.as_str()),
+                    SqlValue::Integer(lease.token),
+                    SqlValue::Integer(micros(self.lease_time)),
+                ],
+            )
+        })?;
+        if renewed == 0 {
+            return Err(superseded(&lease.run));
+        }
+        lease.certain_until.set(sent, self.lease_time);
+        Ok(())
     }
 
     /// Ends a lease, if it is still the one with this token.
@@ -247,6 +309,7 @@ pub(crate) struct PostgresLease {
     leases: Arc<Leases>,
     run: RunId,
     token: i64,
+    certain_until: Arc<CertainTime>,
 }
 
 impl RunLease for PostgresLease {
@@ -258,12 +321,20 @@ impl RunLease for PostgresLease {
             &[text(self.run.as_str()), SqlValue::Integer(self.token)],
             |row| integer(row, 0),
         )?;
-        found.map(drop).ok_or_else(|| {
-            QueryError::Store(StoreError::Superseded {
-                run: self.run.clone(),
-            })
-        })
+        found.map(drop).ok_or_else(|| superseded(&self.run))
     }
+
+    fn is_certain(&self) -> bool {
+        !self.certain_until.is_over()
+    }
+
+    fn renew(&self) -> Result<(), QueryError> {
+        self.leases.renew_one(self)
+    }
+}
+
+fn superseded(run: &RunId) -> QueryError {
+    QueryError::Store(StoreError::Superseded { run: run.clone() })
 }
 
 impl Drop for PostgresLease {

@@ -13,6 +13,9 @@ mod connection;
 /// Values of parameters and columns.
 mod values;
 
+/// The clock of leases.
+mod clock;
+
 /// Leases of runs, which expire unless their process renews them.
 mod lease;
 
@@ -24,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::RunId;
-use planwright_store::database::{Connection, Database, QueryError, RunLease, Session};
-use planwright_store::{LeaseHolder, Store, StoreError};
+use planwright_store::database::{Connection, Database, QueryError, RunLease, Session, create_own_folder};
+use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::lease::Leases;
@@ -40,7 +43,7 @@ pub struct PostgresOptions {
     /// The time that a write waits for a server that is away, over all of its attempts, and the longest time of one statement, if that
     /// is more than a minute.
     pub patience: Duration,
-    /// The folder on this machine with the lists of server processes that runs have started.
+    /// The folder on this machine with the lists of server processes that runs have started. It is created, for this user alone.
     pub folder: PathBuf,
 }
 
@@ -60,8 +63,14 @@ impl PostgresOptions {
 ///
 /// # Errors
 ///
-/// [`StoreError::File`] if the address is invalid, the server cannot be reached, or a newer version has created the tables.
+/// [`StoreError::File`] if the address is invalid, the server cannot be reached, a newer version has created the tables, or another
+/// user can write to the folder.
 pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
+    // Others must not add processes, which this one would end.
+    create_own_folder(&options.folder).map_err(|error| StoreError::File {
+        path: options.folder.clone(),
+        trouble: FileProblem::Failed(error.to_string()),
+    })?;
     let server = Arc::new(Server::open(url, &options)?);
     let location = server.location().to_owned();
     let of = |error: QueryError| error.at(&location);

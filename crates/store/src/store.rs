@@ -129,10 +129,8 @@ impl Store {
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let store = self.clone();
-        match tokio::task::spawn_blocking(move || work(&store)).await {
-            Ok(result) => result,
-            Err(_) => Err(QueryError::failed("its reader has stopped").at(self.path())),
-        }
+        let done = blocking(move || Ok(work(&store)?)).await;
+        done.map_err(|error| error.at(self.path()))
     }
 
     /// Reads a consistent snapshot.
@@ -165,6 +163,16 @@ impl Store {
         // A connection that failed may be lost.
         place.idle = result.is_ok().then_some(connection);
         result
+    }
+}
+
+/// Runs `work` on a thread for blocking work. It has to be called in a tokio runtime.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, QueryError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_) => Err(QueryError::failed("its thread has stopped")),
     }
 }
 

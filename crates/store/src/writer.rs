@@ -41,7 +41,7 @@ pub(crate) struct JournalProgress {
     /// The id of the run.
     pub(crate) id: RunId,
     state: Mutex<JournalPosition>,
-    lease: Box<dyn RunLease>,
+    lease: Arc<dyn RunLease>,
 }
 
 /// The number and totals of the entries that a journal has so far.
@@ -59,7 +59,7 @@ impl JournalProgress {
     pub(crate) fn new(
         run: i64,
         id: RunId,
-        lease: Box<dyn RunLease>,
+        lease: Arc<dyn RunLease>,
         state: JournalPosition,
     ) -> Self {
         Self {
@@ -68,6 +68,10 @@ impl JournalProgress {
             state: Mutex::new(state),
             lease,
         }
+    }
+
+    pub(crate) fn lease(&self) -> &Arc<dyn RunLease> {
+        &self.lease
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, JournalPosition> {

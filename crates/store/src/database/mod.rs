@@ -14,6 +14,7 @@ use planwright_engine::RunId;
 
 use crate::error::{LeaseHolder, StoreError};
 
+pub use crate::file::create_own_folder;
 pub use error::{DatabaseError, QueryCause, QueryError};
 pub use session::{RowReader, Session, SqlRow, SqlValue};
 pub(crate) use session::{ToSql, params};
@@ -80,6 +81,16 @@ pub trait RunLease: Debug + Send + Sync {
     ///
     /// [`QueryError`] if another process may have leased the run.
     fn verify(&self, session: &dyn Session) -> Result<(), QueryError>;
+
+    /// Returns true if it is certain that no other process has leased the run at this moment, without asking the database.
+    fn is_certain(&self) -> bool;
+
+    /// Makes that certain again.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`] if another process may have leased the run; a transient one if the database cannot be reached.
+    fn renew(&self) -> Result<(), QueryError>;
 }
 
 /// The kind of a transaction.

@@ -2,21 +2,27 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 use planwright_engine::{History, RunId};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::entries::{EntryBatch, RunTotals};
 use super::info::{self, NewRun};
 use super::requests;
 use super::server_processes::{self, ProcessFile, ServerProcess};
+use crate::database::RunLease;
 use crate::error::{FileProblem, LeaseHolder, StoreError};
-use crate::store::Store;
+use crate::store::{Store, blocking};
 use crate::values::{self, to_i64, to_usize};
 use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
+
+/// The pause before a database that is away is asked again about a lease.
+const CONFIRM_PAUSE: Duration = Duration::from_millis(100);
 
 /// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
 /// written.
@@ -41,8 +47,8 @@ impl Store {
         // Before the id becomes a part of file names.
         values::check("id of a run", new.id.as_str())?;
         let id = new.id.clone();
-        let lease = self.database().lease(&id, holder)?;
-        let processes = self.processes(&id)?;
+        let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
+        let processes = self.processes(&id, &lease)?;
         // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
@@ -62,8 +68,8 @@ impl Store {
             let (key, id) = info::find(session, selector)?;
             Ok((requests::cancel_request(session, key)?, id))
         })?;
-        let lease = self.database().lease(&id, holder)?;
-        let processes = self.processes(&id)?;
+        let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
+        let processes = self.processes(&id, &lease)?;
         // Read after leasing: before, another process could still append.
         let (key, state) = self.read(|session| {
             let (key, _) = info::find(session, id.as_str())?;
@@ -115,8 +121,13 @@ impl Store {
             .map_err(|error| self.io(&error))
     }
 
-    fn processes(&self, id: &RunId) -> Result<Arc<ProcessFile>, StoreError> {
-        ProcessFile::open(self.database().processes_path(id)).map_err(|error| self.io(&error))
+    fn processes(
+        &self,
+        id: &RunId,
+        lease: &Arc<dyn RunLease>,
+    ) -> Result<Arc<ProcessFile>, StoreError> {
+        let path = self.database().processes_path(id);
+        ProcessFile::open(path, Arc::clone(lease)).map_err(|error| self.io(&error))
     }
 
     pub(crate) fn io(&self, error: &io::Error) -> StoreError {
@@ -192,5 +203,29 @@ impl Journal for LeasedRun {
         result
             .unwrap_or_else(|_| Err(JournalError::new("the writer of the store has stopped")))
             .boxed()
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.progress.lease().is_certain()
+    }
+
+    fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (store, lease) = (self.store.clone(), Arc::clone(self.progress.lease()));
+        let deadline = Instant::now() + store.database().patience();
+        async move {
+            loop {
+                let renewed = Arc::clone(&lease);
+                match blocking(move || renewed.renew()).await {
+                    Err(error) if error.is_transient() && Instant::now() < deadline => {
+                        tokio::time::sleep(CONFIRM_PAUSE).await;
+                    }
+                    result => {
+                        return result
+                            .map_err(|error| JournalError::new(error.at(store.path()).to_string()));
+                    }
+                }
+            }
+        }
+        .boxed()
     }
 }
