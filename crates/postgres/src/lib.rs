@@ -130,6 +130,10 @@ impl Database for PostgresDatabase {
         Ok(self.server.version())
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn patience(&self) -> Duration {
         self.server.patience()
     }

@@ -90,6 +90,11 @@ impl Store {
         self.0.database.location()
     }
 
+    /// Returns true if processes of several machines use the store.
+    pub fn is_shared(&self) -> bool {
+        self.0.database.is_shared()
+    }
+
     /// Limits the file to about this many bytes, as long as this store is open. Writes beyond that fail as if the disk were full.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ impl PlanHost {
         id: &str,
     ) -> Result<FoundRun, BadRequest> {
         if let Some(running) = self.runs.get(&client.id, id)
-            && !matches!(running.progress(), RunProgress::Suspended)
+            && !self.is_lost(&running.progress())
         {
             return Ok(FoundRun::Local(running));
         }
@@ -50,6 +50,17 @@ impl PlanHost {
         stored
             .map(|stored| FoundRun::Stored(Box::new(stored)))
             .ok_or_else(|| BadRequest(format!("there is no run `{id}`")))
+    }
+
+    /// Returns true if another process may drive a run by now: the store has the truth about it.
+    fn is_lost(&self, progress: &RunProgress) -> bool {
+        match progress {
+            RunProgress::InProgress { .. } => false,
+            RunProgress::Suspended => true,
+            RunProgress::Ended(summary) => {
+                summary.journal_error.is_some() && self.settings.store.is_some()
+            }
+        }
     }
 
     async fn stored(

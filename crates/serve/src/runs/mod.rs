@@ -2,4 +2,5 @@
 
 pub(crate) mod lookup;
 pub(crate) mod registry;
+mod take_over;
 pub(crate) mod tasks;

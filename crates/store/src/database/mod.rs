@@ -66,6 +66,9 @@ pub trait Database: Debug + Send + Sync {
     /// [`QueryError`].
     fn version(&self) -> Result<i64, QueryError>;
 
+    /// Returns true if processes of several machines use the database.
+    fn is_shared(&self) -> bool;
+
     /// Returns the time that a write waits for a database that cannot be reached: after it, the write has failed.
     fn patience(&self) -> Duration;
 

@@ -129,6 +129,10 @@ impl Database for SqliteDatabase {
         counter.pragma("data_version")
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn patience(&self) -> Duration {
         // A file is never away.
         Duration::ZERO
