@@ -267,6 +267,21 @@ pub trait Journal: Send + Sync + 'static {
     /// Appends `entries` after all earlier ones. They are accepted before this returns; the future completes once
     /// they, and all before them, would survive a crash of the machine. A panic means that they are not stored.
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
+
+    /// Returns true if it is certain that no other process drives the run at this moment. It is asked right before each call is sent,
+    /// so it must not wait.
+    fn is_exclusive(&self) -> bool {
+        true
+    }
+
+    /// Makes certain again that no other process drives the run.
+    ///
+    /// # Errors
+    ///
+    /// The reason why that is not certain. Nothing more is called then.
+    fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 /// Compares the number of entries in a journal with the number that the history of a run was read from.

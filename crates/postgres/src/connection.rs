@@ -1,9 +1,11 @@
 //! A connection, which executes the statements of the store.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use planwright_store::database::{
@@ -14,7 +16,7 @@ use tokio_postgres::{Client, Statement};
 
 use crate::server::{CHANNEL, Server};
 use crate::tables::SCHEMA;
-use crate::values::{Param, PostgresRow, query_error};
+use crate::values::{Param, PostgresRow};
 
 /// The key of the advisory lock of writing transactions: a change has it alone, appends to journals share it. So a change sees no
 /// part of an append, and no append refers to a value that a change is deleting.
@@ -22,6 +24,9 @@ const WRITE_LOCK: i64 = 0x5057_7374;
 
 /// The number of statements of [`Session::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
+
+/// The shortest limit of the time of a statement of the store, such as the deletion of a long journal.
+const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
 
 /// A connection. If it is lost, the next transaction opens another one.
 pub(crate) struct PostgresConnection {
@@ -32,55 +37,93 @@ pub(crate) struct PostgresConnection {
     is_synced: bool,
     /// The open transaction.
     transaction: Option<TransactionKind>,
+    /// The time that each statement may take.
+    limit: Duration,
+    /// True if the session of the client may be in the middle of a transaction, so that it cannot be used any more.
+    is_broken: Cell<bool>,
 }
 
 impl PostgresConnection {
+    /// Opens a connection whose statements may take as long as an operation of the store.
     pub(crate) fn open(server: &Arc<Server>) -> Result<Self, QueryError> {
-        let connection = Self {
-            client: server.connect(false)?,
+        Self::with_limit(server, server.patience().max(MIN_STATEMENT_TIME))
+    }
+
+    /// Opens a connection for leases: each statement ends within [`Server::silence`], also if it waits for a lock.
+    pub(crate) fn for_leases(server: &Arc<Server>) -> Result<Self, QueryError> {
+        Self::with_limit(server, server.silence())
+    }
+
+    fn with_limit(server: &Arc<Server>, limit: Duration) -> Result<Self, QueryError> {
+        Ok(Self {
+            client: open_session(server, limit)?,
             server: Arc::clone(server),
             statements: RefCell::default(),
             is_synced: true,
             transaction: None,
-        };
-        connection.set_up()?;
-        Ok(connection)
-    }
-
-    fn set_up(&self) -> Result<(), QueryError> {
-        self.batch(&format!("SET search_path TO {SCHEMA}"))
+            limit,
+            is_broken: Cell::new(false),
+        })
     }
 
     /// Executes statements without parameters.
     pub(crate) fn batch(&self, sql: &str) -> Result<(), QueryError> {
-        pollster::block_on(self.client.batch_execute(sql)).map_err(|error| query_error(&error))
+        self.wait(self.client.batch_execute(sql))
     }
 
     /// Begins a transaction on leases, which waits for no change of the store.
     pub(crate) fn begin_plain(&mut self) -> Result<(), QueryError> {
-        self.revive(false)?;
-        self.batch("BEGIN")?;
         // Its commit is not announced.
-        self.transaction = Some(TransactionKind::Read);
+        self.begin_with(
+            TransactionKind::Read,
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+        )
+    }
+
+    fn begin_with(&mut self, kind: TransactionKind, begin: &str) -> Result<(), QueryError> {
+        self.revive()?;
+        self.transaction = Some(kind);
+        let begun = self.batch(begin);
+        if begun.is_err() {
+            // Otherwise the server would refuse all that follows, as a part of the failed transaction.
+            self.roll_back();
+        }
+        begun
+    }
+
+    /// Opens another connection if this one is lost.
+    fn revive(&mut self) -> Result<(), QueryError> {
+        if self.client.is_closed() || self.is_broken.get() {
+            // Complete before it is used: a connection without its settings would find no tables.
+            self.client = open_session(&self.server, self.limit)?;
+            self.statements.get_mut().clear();
+            self.is_broken.set(false);
+        }
         Ok(())
     }
 
-    /// Opens another connection if this one is lost. If the caller `waits`, a server that cannot be reached is waited for.
-    fn revive(&mut self, waits: bool) -> Result<(), QueryError> {
-        if self.client.is_closed() {
-            self.statements.get_mut().clear();
-            self.client = self.server.connect(waits)?;
-            self.set_up()?;
-        }
-        Ok(())
+    /// Waits for the answer of the server.
+    fn wait<T>(
+        &self,
+        answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, QueryError> {
+        // Until there is an answer, the session is in the middle of a statement.
+        self.is_broken.set(true);
+        let answer = async {
+            let answer = answer.await;
+            self.is_broken.set(false);
+            answer
+        };
+        // The server ends a statement that takes too long. If it does not, it has stopped.
+        self.server
+            .wait_within(self.limit + self.server.silence(), answer)
     }
 
     fn statement(&self, sql: &str) -> Result<Statement, QueryError> {
         if let Some(statement) = self.statements.borrow().get(sql) {
             return Ok(statement.clone());
         }
-        let statement = pollster::block_on(self.client.prepare(&with_dollars(sql)))
-            .map_err(|error| query_error(&error))?;
+        let statement = self.wait(self.client.prepare(&with_dollars(sql)))?;
         let mut statements = self.statements.borrow_mut();
         statements.insert(sql.to_owned(), statement.clone());
         Ok(statement)
@@ -91,8 +134,7 @@ impl Session for PostgresConnection {
     fn execute(&self, sql: &str, params: &[SqlValue<'_>]) -> Result<usize, QueryError> {
         let statement = self.statement(sql)?;
         let params: Vec<Param<'_>> = params.iter().map(Param).collect();
-        let changed = pollster::block_on(self.client.execute(&statement, &references(&params)))
-            .map_err(|error| query_error(&error))?;
+        let changed = self.wait(self.client.execute(&statement, &references(&params)))?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
@@ -112,7 +154,7 @@ impl Session for PostgresConnection {
                 let params: Vec<Param<'_>> = row.iter().map(Param).collect();
                 self.client.execute(&statement, &references(&params)).await
             }));
-            pollster::block_on(results).map_err(|error| query_error(&error))?;
+            self.wait(results)?;
         }
     }
 
@@ -124,8 +166,7 @@ impl Session for PostgresConnection {
     ) -> Result<(), QueryError> {
         let statement = self.statement(sql)?;
         let params: Vec<Param<'_>> = params.iter().map(Param).collect();
-        let rows = pollster::block_on(self.client.query(&statement, &references(&params)))
-            .map_err(|error| query_error(&error))?;
+        let rows = self.wait(self.client.query(&statement, &references(&params)))?;
         rows.iter().try_for_each(|row| read(&PostgresRow(row)))
     }
 
@@ -143,21 +184,23 @@ impl Session for PostgresConnection {
 
 impl Connection for PostgresConnection {
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError> {
-        // Writers have a thread of their own. A reader may be in the middle of other work, and can say that the server is away.
-        self.revive(kind != TransactionKind::Read)?;
+        // Stated in full: the server or the role may have other defaults.
+        let write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+        let sync = if self.is_synced {
+            ""
+        } else {
+            "; SET LOCAL synchronous_commit TO OFF"
+        };
         let begin = match kind {
             TransactionKind::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
-            TransactionKind::Write => format!("BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})"),
+            TransactionKind::Write => {
+                format!("{write}; SELECT pg_advisory_xact_lock({WRITE_LOCK}){sync}")
+            }
             TransactionKind::Append => {
-                format!("BEGIN; SELECT pg_advisory_xact_lock_shared({WRITE_LOCK})")
+                format!("{write}; SELECT pg_advisory_xact_lock_shared({WRITE_LOCK}){sync}")
             }
         };
-        self.batch(&begin)?;
-        self.transaction = Some(kind);
-        if !self.is_synced {
-            self.batch("SET LOCAL synchronous_commit TO OFF")?;
-        }
-        Ok(())
+        self.begin_with(kind, &begin)
     }
 
     fn commit(&mut self) -> Result<(), QueryError> {
@@ -173,19 +216,16 @@ impl Connection for PostgresConnection {
     }
 
     fn roll_back(&mut self) {
-        if self.transaction.take().is_some() {
-            // If the connection is lost, the server rolls back by itself.
-            let _ = self.batch("ROLLBACK");
+        let is_open = self.transaction.take().is_some() && !self.is_broken.get();
+        if is_open && self.batch("ROLLBACK").is_err() {
+            // The server rolls back by itself when it notices that the connection is lost.
+            self.is_broken.set(true);
         }
     }
 
     fn set_synced(&mut self, is_synced: bool) -> Result<(), QueryError> {
         self.is_synced = is_synced;
         Ok(())
-    }
-
-    fn version(&self) -> Result<i64, QueryError> {
-        Ok(self.server.version())
     }
 
     fn used_bytes(&self) -> Result<u64, QueryError> {
@@ -222,6 +262,34 @@ impl fmt::Debug for PostgresConnection {
             .field("server", &self.server)
             .finish_non_exhaustive()
     }
+}
+
+/// Opens a session with the settings that the store relies on, whatever the defaults of the server and the role are.
+fn open_session(server: &Server, limit: Duration) -> Result<Client, QueryError> {
+    let client = server.connect()?;
+    let (silence, lease_time) = (server.silence(), server.lease_time());
+    let millis = |time: Duration| time.as_millis().max(1);
+    // The server rounds them down to whole seconds.
+    let seconds = silence.as_secs().max(1);
+    // A process that is stopped in the middle of a transaction must not stop all others: its locks end with its session.
+    let settings = format!(
+        "SET search_path TO {SCHEMA};
+         SET idle_in_transaction_session_timeout TO {};
+         SET lock_timeout TO {};
+         SET statement_timeout TO {};
+         SET tcp_keepalives_idle TO {seconds};
+         SET tcp_keepalives_interval TO {seconds};
+         SET tcp_keepalives_count TO 2;
+         SET tcp_user_timeout TO {};
+         SELECT set_config('synchronous_commit', 'on', false)
+             WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')",
+        millis(lease_time / 2),
+        millis(lease_time.min(limit)),
+        millis(limit),
+        millis(lease_time),
+    );
+    server.wait_within(server.silence(), client.batch_execute(&settings))?;
+    Ok(client)
 }
 
 fn references<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {

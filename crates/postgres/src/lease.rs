@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -15,68 +16,110 @@ use planwright_engine::RunId;
 use planwright_store::database::{Connection, QueryError, RunLease, Session, SqlRow, SqlValue};
 use planwright_store::{LeaseHolder, StoreError};
 
+use crate::clock;
 use crate::connection::PostgresConnection;
 use crate::server::Server;
 
-/// The number of renewals within the time of a lease.
-const RENEWALS: u32 = 3;
+/// The pause after a renewal that failed.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The leases of this process.
 pub(crate) struct Leases {
-    /// The connection of all operations on leases: they must not wait for the writer of journals.
+    /// The connection that begins and ends leases: it must not wait for the writer of journals.
     connection: Mutex<PostgresConnection>,
-    /// The tokens of the leases that are renewed, by the ids of their runs.
-    tokens: Mutex<HashMap<RunId, i64>>,
+    /// The leases that are renewed, by the ids of their runs.
+    own: Mutex<HashMap<RunId, OwnLease>>,
     lease_time: Duration,
     /// Ends the thread that renews, once it is dropped.
     _renewals: Sender<()>,
 }
 
+/// A lease of this process.
+struct OwnLease {
+    token: i64,
+    holder: LeaseHolder,
+    certain_until: Arc<CertainTime>,
+}
+
+/// The time until which a lease cannot expire, in milliseconds of [the clock](clock::now).
+#[derive(Debug, Default)]
+struct CertainTime(AtomicU64);
+
+impl CertainTime {
+    /// Sets it after a renewal that was sent at `sent`.
+    fn set(&self, sent: Duration, lease_time: Duration) {
+        self.0.store(millis(sent.saturating_add(lease_time)), Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.load(Ordering::Acquire) <= millis(clock::now())
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 impl Leases {
-    /// Creates the leases, and starts the thread that renews them.
-    pub(crate) fn new(server: &Arc<Server>, lease_time: Duration) -> Result<Arc<Self>, QueryError> {
+    /// Creates the leases, and starts the thread that renews them, over a connection of its own: a lease that waits to be taken over
+    /// from another process must not delay the renewals.
+    pub(crate) fn new(server: &Arc<Server>) -> Result<Arc<Self>, QueryError> {
         let (sender, ended) = mpsc::channel();
         let leases = Arc::new(Self {
-            connection: Mutex::new(PostgresConnection::open(server)?),
-            tokens: Mutex::default(),
-            lease_time,
+            connection: Mutex::new(PostgresConnection::for_leases(server)?),
+            own: Mutex::default(),
+            lease_time: server.lease_time(),
             _renewals: sender,
         });
         let renewed = Arc::downgrade(&leases);
-        let pause = lease_time / RENEWALS;
+        let mut connection = PostgresConnection::for_leases(server)?;
+        // As long as a renewal may take: one that fails leaves time for another.
+        let pause = server.silence();
         thread::Builder::new()
             .name("planwright-leases".to_owned())
             .spawn(move || {
-                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout)
+                let mut next = pause;
+                while ended.recv_timeout(next) == Err(RecvTimeoutError::Timeout)
                     && let Some(leases) = renewed.upgrade()
                 {
-                    if let Err(error) = leases.renew() {
-                        tracing::warn!(%error, "leases of runs were not renewed");
-                    }
+                    next = match leases.renew(&mut connection) {
+                        Ok(()) => pause,
+                        Err(error) => {
+                            tracing::warn!(%error, "leases of runs were not renewed; trying again");
+                            RETRY_PAUSE
+                        }
+                    };
                 }
             })
             .map_err(|error| QueryError::failed(error.to_string()))?;
         Ok(leases)
     }
 
-    /// Leases the run `id`, unless another process has a lease that has not expired.
+    /// Leases the run `id`, unless a process has a lease that has not expired, or this one has a lease that has not ended.
     pub(crate) fn take(
         self: &Arc<Self>,
         id: &RunId,
         holder: &LeaseHolder,
     ) -> Result<PostgresLease, QueryError> {
-        let taken = self.in_transaction(|session| {
-            // A journal that is being appended to has the row locked until its commit.
+        // Locked until the token is known, so that two parts of this process cannot take the same run.
+        let mut connection = self.connection();
+        if let Some(own) = self.own().get(id) {
+            return Err(held(id, own.holder.clone()));
+        }
+        let sent = clock::now();
+        let taken = in_transaction(&mut connection, |session| {
+            // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked.
             session.query(
-                "SELECT token FROM leases WHERE run = ?1 FOR UPDATE",
+                "SELECT token FROM leases WHERE run = ?1 AND expires <= clock_timestamp() FOR UPDATE",
                 &[text(id.as_str())],
                 &mut |_| Ok(()),
             )?;
-            first(
+            let token = first(
                 session,
                 "INSERT INTO leases (run, token, pid, host, since_ns, expires)
-                 VALUES (?1, 1, ?2, ?3, ?4, clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond')
-                 ON CONFLICT (run) DO UPDATE SET token = leases.token + 1, pid = excluded.pid,
+                 VALUES (?1, nextval('lease_tokens'), ?2, ?3, ?4,
+                     clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond')
+                 ON CONFLICT (run) DO UPDATE SET token = excluded.token, pid = excluded.pid,
                      host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires
                  WHERE leases.expires <= clock_timestamp() RETURNING token",
                 &[
@@ -87,113 +130,171 @@ impl Leases {
                     SqlValue::Integer(micros(self.lease_time)),
                 ],
                 |row| integer(row, 0),
-            )
+            )?;
+            match token {
+                Some(token) => Ok(Ok(token)),
+                None => Ok(Err(holders(session, &[id])?.pop().flatten())),
+            }
         })?;
         match taken {
-            Some(token) => {
-                self.tokens().insert(id.clone(), token);
+            Ok(token) => {
+                let certain_until = Arc::<CertainTime>::default();
+                certain_until.set(sent, self.lease_time);
+                let own = OwnLease {
+                    token,
+                    holder: holder.clone(),
+                    certain_until: Arc::clone(&certain_until),
+                };
+                self.own().insert(id.clone(), own);
                 Ok(PostgresLease {
                     leases: Arc::clone(self),
                     run: id.clone(),
                     token,
+                    certain_until,
                 })
             }
-            None => Err(QueryError::Store(StoreError::Held {
-                run: id.clone(),
-                holder: self.holder(id)?.unwrap_or(LeaseHolder {
+            Err(other) => Err(held(
+                id,
+                other.unwrap_or(LeaseHolder {
                     pid: 0,
                     host: String::new(),
                     since: UNIX_EPOCH,
                 }),
-            })),
+            )),
         }
-    }
-
-    /// Returns the process that has leased the run `id`.
-    pub(crate) fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, QueryError> {
-        self.in_transaction(|session| {
-            first(
-                session,
-                "SELECT pid, host, since_ns FROM leases WHERE run = ?1 AND clock_timestamp() < expires",
-                &[text(id.as_str())],
-                |row| {
-                    let host = match row.value(1)? {
-                        SqlValue::Text(host) => host.into_owned(),
-                        SqlValue::Null | SqlValue::Integer(_) | SqlValue::Bytes(_) => String::new(),
-                    };
-                    Ok(LeaseHolder {
-                        pid: u32::try_from(integer(row, 0)?).unwrap_or(0),
-                        host,
-                        since: UNIX_EPOCH + Duration::from_nanos(integer(row, 2)?.unsigned_abs()),
-                    })
-                },
-            )
-        })
     }
 
     /// Renews the leases of this process. A lease that has expired meanwhile, because the server was lost, and that no process took
-    /// over, is renewed, too.
-    fn renew(&self) -> Result<(), QueryError> {
-        let tokens: Vec<(RunId, i64)> = self
-            .tokens()
-            .iter()
-            .map(|(id, token)| (id.clone(), *token))
+    /// over, is renewed, too. One that was released meanwhile is not.
+    fn renew(&self, connection: &mut PostgresConnection) -> Result<(), QueryError> {
+        let leases: HashMap<i64, Arc<CertainTime>> = self
+            .own()
+            .values()
+            .map(|own| (own.token, Arc::clone(&own.certain_until)))
             .collect();
-        if tokens.is_empty() {
+        if leases.is_empty() {
             return Ok(());
         }
-        let time = micros(self.lease_time);
-        self.in_transaction(|session| {
-            session.execute_each(
+        let tokens: Vec<String> = leases.keys().map(i64::to_string).collect();
+        let sent = clock::now();
+        let mut renewed = Vec::with_capacity(leases.len());
+        in_transaction(connection, |session| {
+            // A row that another process is taking over is skipped: it must not delay the others.
+            session.query(
+                "UPDATE leases SET expires = clock_timestamp() + CAST(?2 AS BIGINT)::float8 * interval '1 microsecond'
+                 WHERE token IN (
+                     SELECT token FROM leases
+                     WHERE token IN (SELECT CAST(json_array_elements_text(CAST(?1 AS TEXT)::json) AS BIGINT))
+                     FOR NO KEY UPDATE SKIP LOCKED
+                 ) RETURNING token",
+                &[
+                    SqlValue::Text(format!("[{}]", tokens.join(",")).into()),
+                    SqlValue::Integer(micros(self.lease_time)),
+                ],
+                &mut |row| {
+                    renewed.push(integer(row, 0)?);
+                    Ok(())
+                },
+            )
+        })?;
+        for time in renewed.iter().filter_map(|token| leases.get(token)) {
+            time.set(sent, self.lease_time);
+        }
+        Ok(())
+    }
+
+    /// Renews one lease. Fails if another process has taken it over.
+    fn renew_one(&self, lease: &PostgresLease) -> Result<(), QueryError> {
+        let mut connection = self.connection();
+        let sent = clock::now();
+        let renewed = in_transaction(&mut connection, |session| {
+            session.execute(
                 "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
                  WHERE run = ?1 AND token = ?2",
-                &mut tokens.iter().map(|(id, token)| {
-                    vec![
-                        text(id.as_str()),
-                        SqlValue::Integer(*token),
-                        SqlValue::Integer(time),
-                    ]
-                }),
+                &[
+                    text(lease.run.as_str()),
+                    SqlValue::Integer(lease.token),
+                    SqlValue::Integer(micros(self.lease_time)),
+                ],
             )
-        })
+        })?;
+        if renewed == 0 {
+            return Err(superseded(&lease.run));
+        }
+        lease.certain_until.set(sent, self.lease_time);
+        Ok(())
     }
 
     /// Ends a lease, if it is still the one with this token.
     fn release(&self, run: &RunId, token: i64) -> Result<(), QueryError> {
-        self.tokens().remove(run);
-        self.in_transaction(|session| {
-            // The row stays, so that no later lease has the same token.
+        let mut connection = self.connection();
+        self.own().remove(run);
+        in_transaction(&mut connection, |session| {
             session.execute(
-                "UPDATE leases SET expires = clock_timestamp() WHERE run = ?1 AND token = ?2",
+                "DELETE FROM leases WHERE run = ?1 AND token = ?2",
                 &[text(run.as_str()), SqlValue::Integer(token)],
             )
         })
         .map(drop)
     }
 
-    /// Runs `work` in a transaction of its own, which waits for no change and no append.
-    fn in_transaction<T>(
-        &self,
-        work: impl FnOnce(&PostgresConnection) -> Result<T, QueryError>,
-    ) -> Result<T, QueryError> {
-        let mut connection = self
-            .connection
+    fn connection(&self) -> MutexGuard<'_, PostgresConnection> {
+        self.connection
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        connection.begin_plain()?;
-        let result = match work(&connection) {
-            Ok(result) => connection.commit().map(|()| result),
-            Err(error) => Err(error),
-        };
-        if result.is_err() {
-            connection.roll_back();
-        }
-        result
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tokens(&self) -> MutexGuard<'_, HashMap<RunId, i64>> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    fn own(&self) -> MutexGuard<'_, HashMap<RunId, OwnLease>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the processes that have leased the runs.
+pub(crate) fn holders(
+    session: &dyn Session,
+    ids: &[&RunId],
+) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
+    // Ids have no characters that JSON escapes.
+    let list: Vec<String> = ids.iter().map(|id| format!("\"{id}\"")).collect();
+    let mut found = HashMap::new();
+    session.query(
+        "SELECT run, pid, host, since_ns FROM leases
+         WHERE run IN (SELECT json_array_elements_text(CAST(?1 AS TEXT)::json)) AND clock_timestamp() < expires",
+        &[SqlValue::Text(format!("[{}]", list.join(",")).into())],
+        &mut |row| {
+            let holder = LeaseHolder {
+                pid: u32::try_from(integer(row, 1)?).unwrap_or(0),
+                host: string(row, 2)?,
+                since: UNIX_EPOCH + Duration::from_nanos(integer(row, 3)?.unsigned_abs()),
+            };
+            found.insert(string(row, 0)?, holder);
+            Ok(())
+        },
+    )?;
+    Ok(ids.iter().map(|id| found.remove(id.as_str())).collect())
+}
+
+fn held(run: &RunId, holder: LeaseHolder) -> QueryError {
+    QueryError::Store(StoreError::Held {
+        run: run.clone(),
+        holder,
+    })
+}
+
+/// Runs `work` in a transaction of its own, which waits for no change and no append.
+fn in_transaction<T>(
+    connection: &mut PostgresConnection,
+    work: impl FnOnce(&PostgresConnection) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
+    connection.begin_plain()?;
+    let result = match work(connection) {
+        Ok(result) => connection.commit().map(|()| result),
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        connection.roll_back();
+    }
+    result
 }
 
 impl fmt::Debug for Leases {
@@ -208,23 +309,32 @@ pub(crate) struct PostgresLease {
     leases: Arc<Leases>,
     run: RunId,
     token: i64,
+    certain_until: Arc<CertainTime>,
 }
 
 impl RunLease for PostgresLease {
     fn verify(&self, session: &dyn Session) -> Result<(), QueryError> {
         // The lock of the row makes a process that takes the lease over wait for this transaction, but no renewal.
-        let held = first(
+        let found = first(
             session,
             "SELECT token FROM leases WHERE run = ?1 AND token = ?2 FOR KEY SHARE",
             &[text(self.run.as_str()), SqlValue::Integer(self.token)],
             |row| integer(row, 0),
         )?;
-        held.map(drop).ok_or_else(|| {
-            QueryError::Store(StoreError::Superseded {
-                run: self.run.clone(),
-            })
-        })
+        found.map(drop).ok_or_else(|| superseded(&self.run))
     }
+
+    fn is_certain(&self) -> bool {
+        !self.certain_until.is_over()
+    }
+
+    fn renew(&self) -> Result<(), QueryError> {
+        self.leases.renew_one(self)
+    }
+}
+
+fn superseded(run: &RunId) -> QueryError {
+    QueryError::Store(StoreError::Superseded { run: run.clone() })
 }
 
 impl Drop for PostgresLease {
@@ -258,6 +368,15 @@ fn integer(row: &dyn SqlRow, index: usize) -> Result<i64, QueryError> {
         SqlValue::Integer(number) => Ok(number),
         SqlValue::Null | SqlValue::Text(_) | SqlValue::Bytes(_) => {
             Err(QueryError::failed("a column is not an integer"))
+        }
+    }
+}
+
+fn string(row: &dyn SqlRow, index: usize) -> Result<String, QueryError> {
+    match row.value(index)? {
+        SqlValue::Text(text) => Ok(text.into_owned()),
+        SqlValue::Null | SqlValue::Integer(_) | SqlValue::Bytes(_) => {
+            Err(QueryError::failed("a column is not a text"))
         }
     }
 }

@@ -13,6 +13,9 @@ mod connection;
 /// Values of parameters and columns.
 mod values;
 
+/// The clock of leases.
+mod clock;
+
 /// Leases of runs, which expire unless their process renews them.
 mod lease;
 
@@ -24,8 +27,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::RunId;
-use planwright_store::database::{Connection, Database, QueryError, RunLease};
-use planwright_store::{LeaseHolder, Store, StoreError};
+use planwright_store::database::{Connection, Database, QueryError, RunLease, Session, create_own_folder};
+use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::lease::Leases;
@@ -34,12 +37,13 @@ use crate::server::Server;
 /// The options of a store in a PostgreSQL server.
 #[derive(Clone, Debug)]
 pub struct PostgresOptions {
-    /// The time after which a run of a process that is silent counts as interrupted. The process renews its leases three times as
-    /// often.
+    /// The time after which a run of a process that is silent counts as interrupted. The process renews its leases four times as
+    /// often. The time to connect, and the time after which a silent server counts as lost, are a quarter of it.
     pub lease_time: Duration,
-    /// The time that a write waits between attempts to reach a server that is away.
+    /// The time that a write waits for a server that is away, over all of its attempts, and the longest time of one statement, if that
+    /// is more than a minute.
     pub patience: Duration,
-    /// The folder on this machine with the lists of server processes that runs have started.
+    /// The folder on this machine with the lists of server processes that runs have started. It is created, for this user alone.
     pub folder: PathBuf,
 }
 
@@ -59,16 +63,22 @@ impl PostgresOptions {
 ///
 /// # Errors
 ///
-/// [`StoreError::File`] if the address is invalid, the server cannot be reached, or a newer version has created the tables.
+/// [`StoreError::File`] if the address is invalid, the server cannot be reached, a newer version has created the tables, or another
+/// user can write to the folder.
 pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
-    let server = Arc::new(Server::open(url, options.patience)?);
+    // Others must not add processes, which this one would end.
+    create_own_folder(&options.folder).map_err(|error| StoreError::File {
+        path: options.folder.clone(),
+        trouble: FileProblem::Failed(error.to_string()),
+    })?;
+    let server = Arc::new(Server::open(url, &options)?);
     let location = server.location().to_owned();
     let of = |error: QueryError| error.at(&location);
     let mut connection = PostgresConnection::open(&server).map_err(of)?;
     tables::migrate(&mut connection).map_err(of)?;
     server.listen().map_err(of)?;
     let database = PostgresDatabase {
-        leases: Leases::new(&server, options.lease_time).map_err(of)?,
+        leases: Leases::new(&server).map_err(of)?,
         server,
         folder: options.folder,
     };
@@ -93,10 +103,8 @@ impl Database for PostgresDatabase {
         Vec::new()
     }
 
-    fn connect(&self) -> Result<Box<dyn Connection>, StoreError> {
-        let connection = PostgresConnection::open(&self.server);
-        let connection = connection.map_err(|error| error.at(self.location()))?;
-        Ok(Box::new(connection))
+    fn connect(&self) -> Result<Box<dyn Connection>, QueryError> {
+        Ok(Box::new(PostgresConnection::open(&self.server)?))
     }
 
     fn check_in_place(&self) -> Result<(), QueryError> {
@@ -110,9 +118,24 @@ impl Database for PostgresDatabase {
         Ok(Box::new(lease))
     }
 
-    fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, StoreError> {
-        let holder = self.leases.holder(id);
-        holder.map_err(|error| error.at(self.location()))
+    fn holders(
+        &self,
+        session: &dyn Session,
+        ids: &[&RunId],
+    ) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
+        lease::holders(session, ids)
+    }
+
+    fn version(&self) -> Result<i64, QueryError> {
+        Ok(self.server.version())
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn patience(&self) -> Duration {
+        self.server.patience()
     }
 
     fn processes_path(&self, id: &RunId) -> PathBuf {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::poll_fn;
-use planwright_store::StoreError;
-use planwright_store::database::QueryError;
+use planwright_store::database::{DatabaseError, QueryCause, QueryError};
+use planwright_store::{FileProblem, StoreError};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -19,19 +19,17 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::{AsyncMessage, Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::PostgresOptions;
 use crate::values::query_error;
 
 /// The channel on which each commit is announced.
 pub(crate) const CHANNEL: &str = "planwright_commits";
 
-/// The time that one attempt to connect may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The number of times that the server may be away for [`Server::silence`] within the time of a lease, without an end of the lease.
+const SILENCES_PER_LEASE: u32 = 4;
 
-/// The time after which a server that acknowledges nothing counts as lost.
-const SILENCE_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// The longest pause between two attempts to connect.
-const MAX_RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two attempts to listen.
+const LISTEN_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that connections can be opened to.
 pub(crate) struct Server {
@@ -39,6 +37,7 @@ pub(crate) struct Server {
     location: PathBuf,
     config: Config,
     tls: MakeRustlsConnect,
+    lease_time: Duration,
     patience: Duration,
     /// A number that grows with each commit of any process that this one has notice of.
     version: Arc<AtomicI64>,
@@ -49,15 +48,22 @@ pub(crate) struct Server {
 
 impl Server {
     /// Reads the address of a server; it is not reached yet.
-    pub(crate) fn open(url: &str, patience: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn open(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
+        let PostgresOptions {
+            lease_time,
+            patience,
+            ..
+        } = *options;
+        let silence = silence(lease_time);
         let location = PathBuf::from(without_password(url));
         let failed = |reason: String| QueryError::failed(reason).at(&location);
         let mut config = Config::from_str(url)
             .map_err(|error| failed(format!("its address is invalid: {}", reason_of(&error))))?;
         config
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_user_timeout(SILENCE_TIMEOUT)
-            .keepalives_idle(SILENCE_TIMEOUT);
+            .tcp_user_timeout(silence)
+            .keepalives_idle(silence)
+            .keepalives_interval(silence)
+            .keepalives_retries(1);
         if config.get_application_name().is_none() {
             config.application_name("planwright");
         }
@@ -71,6 +77,7 @@ impl Server {
             tls: tls().map_err(|error| failed(error.to_string()))?,
             location,
             config,
+            lease_time,
             patience,
             version: Arc::default(),
             handle: runtime.handle().clone(),
@@ -88,37 +95,45 @@ impl Server {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Connects. While the server cannot be reached, tries again as long as the patience lasts, if the caller `waits`.
-    pub(crate) fn connect(&self, waits: bool) -> Result<Client, QueryError> {
-        let mut waited = Duration::ZERO;
-        let mut pause = Duration::from_millis(20);
-        loop {
-            match self.wait(connect(self.config.clone(), self.tls.clone())) {
-                Ok((client, connection)) => {
-                    self.handle.spawn(connection);
-                    return Ok(client);
-                }
-                Err(error) if waits && is_passing(&error) && waited < self.patience => {
-                    tracing::warn!(
-                        server = %self.location.display(),
-                        error = reason_of(&error),
-                        "the store cannot be reached; trying again"
-                    );
-                    std::thread::sleep(pause);
-                    waited += pause;
-                    pause = (pause * 2).min(MAX_RETRY_PAUSE);
-                }
-                Err(error) => return Err(query_error(&error)),
-            }
-        }
+    /// Returns the time after which a run of a process that is silent counts as interrupted.
+    pub(crate) fn lease_time(&self) -> Duration {
+        self.lease_time
+    }
+
+    /// Returns the time that an operation waits for a server that is away.
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Returns the time after which a server that acknowledges nothing counts as lost, and which one attempt to connect may take.
+    pub(crate) fn silence(&self) -> Duration {
+        silence(self.lease_time)
+    }
+
+    /// Connects, or fails within [`Server::silence`].
+    pub(crate) fn connect(&self) -> Result<Client, QueryError> {
+        let connecting = connect(self.config.clone(), self.tls.clone());
+        let (client, connection) = self.wait(within(self.silence(), connecting))?;
+        self.handle.spawn(connection);
+        Ok(client)
+    }
+
+    /// Waits for `work` on this thread, for at most `limit`.
+    pub(crate) fn wait_within<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, QueryError> {
+        // The timer is one of the threads of the connections.
+        let _context = self.handle.enter();
+        pollster::block_on(within(limit, work))
     }
 
     /// Listens for commits of all processes, and connects again if the connection is lost.
     pub(crate) fn listen(&self) -> Result<(), QueryError> {
-        let (config, tls) = (self.config.clone(), self.tls.clone());
+        let (config, tls, limit) = (self.config.clone(), self.tls.clone(), self.silence());
         let version = Arc::clone(&self.version);
-        let first = self.wait(listen(config.clone(), tls.clone()));
-        let mut listener = first.map_err(|error| query_error(&error))?;
+        let mut listener = self.wait(within(limit, listen(config.clone(), tls.clone())))?;
         self.handle.spawn(async move {
             loop {
                 let (client, mut notices) = listener;
@@ -127,9 +142,12 @@ impl Server {
                 }
                 drop(client);
                 listener = loop {
-                    match listen(config.clone(), tls.clone()).await {
+                    match within(limit, listen(config.clone(), tls.clone())).await {
                         Ok(listener) => break listener,
-                        Err(_) => tokio::time::sleep(MAX_RETRY_PAUSE).await,
+                        Err(error) => {
+                            tracing::debug!(%error, "the store is not listened to; trying again");
+                            tokio::time::sleep(LISTEN_RETRY_PAUSE).await;
+                        }
                     }
                 };
                 // Commits may have been missed.
@@ -209,11 +227,25 @@ fn tls() -> Result<MakeRustlsConnect, rustls::Error> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Returns true if a later attempt to connect may succeed: the server is not reached, or is starting or stopping.
-fn is_passing(error: &tokio_postgres::Error) -> bool {
-    match error.code() {
-        Some(code) => matches!(code.code(), "57P01" | "57P02" | "57P03" | "53300"),
-        None => true,
+fn silence(lease_time: Duration) -> Duration {
+    // Systems count such times in seconds.
+    (lease_time / SILENCES_PER_LEASE).max(Duration::from_secs(1))
+}
+
+/// Waits for `work`, for at most `limit`.
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, QueryError> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(result) => result.map_err(|error| query_error(&error)),
+        Err(_) => Err(QueryError::Database(DatabaseError {
+            problem: FileProblem::Failed(format!(
+                "its server does not answer within {} ms",
+                limit.as_millis()
+            )),
+            cause: QueryCause::Transient,
+        })),
     }
 }
 
@@ -233,14 +265,15 @@ fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "postgres".to_owned();
     };
-    // Parameters may have a password, too.
-    let (rest, _) = rest.split_once('?').unwrap_or((rest, ""));
-    match rest.rsplit_once('@') {
-        Some((user, host)) => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}@{host}")
-        }
-        None => format!("{scheme}://{rest}"),
+    // A password may have any of these characters, and parameters may have a password, too.
+    let (user, host) = match rest.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, rest),
+    };
+    let host = host.split('?').next().unwrap_or_default();
+    match user.and_then(|user| user.split([':', '?']).next()) {
+        Some(user) => format!("{scheme}://{user}@{host}"),
+        None => format!("{scheme}://{host}"),
     }
 }
 
@@ -254,6 +287,8 @@ mod tests {
             ("postgres://me:se:cret@h:5/d", "postgres://me@h:5/d"),
             ("postgresql://me@h/d?password=secret", "postgresql://me@h/d"),
             ("postgres://h/d", "postgres://h/d"),
+            ("postgres://me:se?cret@h/d", "postgres://me@h/d"),
+            ("postgres://me:se@cr?et@h/d?x=y", "postgres://me@h/d"),
             ("host=h password=secret", "postgres"),
         ] {
             assert_eq!(without_password(url), shown);

@@ -9,10 +9,16 @@ use crate::connection::PostgresConnection;
 pub(crate) const SCHEMA: &str = "planwright";
 
 /// The migrations from an empty schema to the newest tables. A published one is never changed.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/schema_1.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/schema_1.sql"),
+    include_str!("migrations/schema_2.sql"),
+];
 
-/// Applies the missing migrations, in one transaction.
+/// Applies the missing migrations, in one transaction. If none is missing, it needs neither the right to create tables nor a lock.
 pub(crate) fn migrate(connection: &mut PostgresConnection) -> Result<(), QueryError> {
+    if applied(connection)? == known() {
+        return Ok(());
+    }
     // One process at a time: the transaction has the lock of changes.
     connection.begin(TransactionKind::Write)?;
     let result = apply_missing(connection);
@@ -24,22 +30,19 @@ pub(crate) fn migrate(connection: &mut PostgresConnection) -> Result<(), QueryEr
 }
 
 fn apply_missing(connection: &PostgresConnection) -> Result<(), QueryError> {
-    connection.batch(&format!(
-        "CREATE SCHEMA IF NOT EXISTS {SCHEMA};
-         CREATE TABLE IF NOT EXISTS {SCHEMA}.layouts (version BIGINT PRIMARY KEY, applied TIMESTAMPTZ NOT NULL DEFAULT now())"
-    ))?;
-    let mut found = 0;
-    let newest = "SELECT coalesce(max(version), 0) FROM layouts";
-    connection.query(newest, &[], &mut |row| {
-        if let SqlValue::Integer(version) = row.value(0)? {
-            found = version;
-        }
-        Ok(())
-    })?;
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
-    // A newer program may have changed the meaning of the tables, so this one neither reads nor writes them.
-    if known < found {
-        return Err(QueryError::of(FileProblem::Newer { found, known }));
+    // Another process may have applied some since.
+    let found = applied(connection)?;
+    if integer(
+        connection,
+        &format!("SELECT to_regnamespace('{SCHEMA}') IS NULL"),
+    )? == 1
+    {
+        connection.batch(&format!("CREATE SCHEMA {SCHEMA}"))?;
+    }
+    if found == 0 {
+        connection.batch(&format!(
+            "CREATE TABLE IF NOT EXISTS {SCHEMA}.layouts (version BIGINT PRIMARY KEY, applied TIMESTAMPTZ NOT NULL DEFAULT now())"
+        ))?;
     }
     let numbered = (1_i64..).zip(MIGRATIONS);
     for (version, migration) in numbered.filter(|(version, _)| found < *version) {
@@ -48,4 +51,39 @@ fn apply_missing(connection: &PostgresConnection) -> Result<(), QueryError> {
         connection.execute(applied, &[SqlValue::Integer(version)])?;
     }
     Ok(())
+}
+
+/// Returns the number of the newest applied migration, 0 if there is none. Refuses those of a newer program, which may have changed the
+/// meaning of the tables: this one neither reads nor writes them.
+fn applied(connection: &PostgresConnection) -> Result<i64, QueryError> {
+    let is_empty = format!("SELECT to_regclass('{SCHEMA}.layouts') IS NULL");
+    if integer(connection, &is_empty)? == 1 {
+        return Ok(0);
+    }
+    let found = integer(
+        connection,
+        "SELECT coalesce(max(version), 0) FROM layouts",
+    )?;
+    let known = known();
+    if known < found {
+        return Err(QueryError::of(FileProblem::Newer { found, known }));
+    }
+    Ok(found)
+}
+
+/// Returns the number of the newest migration of this program.
+fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// Returns the integer in the only row of a result.
+fn integer(connection: &PostgresConnection, sql: &str) -> Result<i64, QueryError> {
+    let mut found = None;
+    connection.query(sql, &[], &mut |row| {
+        if let SqlValue::Integer(number) = row.value(0)? {
+            found = Some(number);
+        }
+        Ok(())
+    })?;
+    found.ok_or_else(|| QueryError::failed("a query returned no integer"))
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::io;
 
 use planwright_store::FileProblem;
 use planwright_store::database::{DatabaseError, QueryCause, QueryError, SqlRow, SqlValue};
@@ -100,9 +101,7 @@ fn decode_text(stored: &str) -> Cow<'_, str> {
 pub(crate) fn query_error(error: &tokio_postgres::Error) -> QueryError {
     let reason = reason_of(error);
     let (problem, cause) = match error.code() {
-        None if error.is_closed() || error.source().is_some() => {
-            (FileProblem::Failed(reason), QueryCause::Transient)
-        }
+        None if is_lost(error) => (FileProblem::Failed(reason), QueryCause::Transient),
         None => (FileProblem::Failed(reason), QueryCause::Database),
         Some(code) => match *code {
             SqlState::UNIQUE_VIOLATION => (FileProblem::Failed(reason), QueryCause::Conflict),
@@ -110,11 +109,21 @@ pub(crate) fn query_error(error: &tokio_postgres::Error) -> QueryError {
             SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
                 (FileProblem::ReadOnly, QueryCause::Database)
             }
+            SqlState::LOCK_NOT_AVAILABLE => (FileProblem::Busy, QueryCause::Transient),
             SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::T_R_SERIALIZATION_FAILURE
+            | SqlState::QUERY_CANCELED
+            | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
             | SqlState::ADMIN_SHUTDOWN
             | SqlState::CRASH_SHUTDOWN
-            | SqlState::CANNOT_CONNECT_NOW => (FileProblem::Failed(reason), QueryCause::Transient),
+            | SqlState::CANNOT_CONNECT_NOW
+            | SqlState::TOO_MANY_CONNECTIONS => {
+                (FileProblem::Failed(reason), QueryCause::Transient)
+            }
+            // Connections.
+            ref other if other.code().starts_with("08") => {
+                (FileProblem::Failed(reason), QueryCause::Transient)
+            }
             // Data exceptions, and values that are too large.
             ref other
                 if ["22", "23", "54"]
@@ -127,6 +136,26 @@ pub(crate) fn query_error(error: &tokio_postgres::Error) -> QueryError {
         },
     };
     QueryError::Database(DatabaseError { problem, cause })
+}
+
+/// Returns true if an error without a code says that the connection is lost, or that the server cannot be reached. All other errors
+/// remain if the operation is repeated: those of values, of TLS, of the password.
+fn is_lost(error: &tokio_postgres::Error) -> bool {
+    if error.is_closed() {
+        return true;
+    }
+    let cause = error
+        .source()
+        .and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| match cause.kind() {
+        // The server or its certificate says something invalid.
+        io::ErrorKind::InvalidData
+        | io::ErrorKind::InvalidInput
+        | io::ErrorKind::PermissionDenied
+        | io::ErrorKind::Unsupported
+        | io::ErrorKind::Other => false,
+        _ => true,
+    })
 }
 
 #[cfg(test)]

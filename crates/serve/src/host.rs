@@ -1,6 +1,7 @@
 //! The host of a gateway, which implements its own tools; and its blocking work, on threads of their own, with a limit of concurrency.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub struct PlanHost {
     exposed: ExposedSessions,
     pub(crate) view_tokens: ViewTokens,
     ticks: watch::Sender<u64>,
+    /// True once the plans in progress are suspended: no run of another process is resumed any more.
+    is_ending: AtomicBool,
 }
 
 impl PlanHost {
@@ -67,6 +70,7 @@ impl PlanHost {
             exposed: ExposedSessions::default(),
             view_tokens: ViewTokens::default(),
             ticks: watch::Sender::new(0),
+            is_ending: AtomicBool::new(false),
         });
         host.announce_changes();
         host
@@ -74,7 +78,12 @@ impl PlanHost {
 
     /// Waits up to `grace` for plans in progress to end, then suspends them for a later resume.
     pub async fn suspend(&self, grace: Duration) {
+        self.is_ending.store(true, Ordering::Release);
         self.runs.suspend(grace).await;
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
     }
 
     /// The tools that plans may call now.

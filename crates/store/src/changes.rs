@@ -1,23 +1,31 @@
-//! Changes of a store as a whole, made by any process.
+//! Changes of a store as a whole, made by any process, and reads that follow them.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use tokio::task;
 
-use crate::database::Connection;
-use crate::decisions::POLL_INTERVAL;
+use crate::database::{Database, QueryError};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// A watcher for changes of a store as a whole, made by any process.
-#[derive(Debug)]
+/// The pause between two polls. A poll without changes reads one counter, and a page or terminal shows what is new at once.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
+
+/// The pause after the database could not be read.
+const ERROR_PAUSE: Duration = Duration::from_millis(100);
+
+/// A change, or the reason why no more are reported.
+type Change = Result<(), StoreError>;
+
+/// A watcher for changes of a store as a whole, made by any process. All watchers of a store share one thread.
+#[derive(Clone, Debug)]
 pub struct ChangeWatcher {
-    connection: Box<dyn Connection>,
-    path: PathBuf,
-    /// The version of the database at the last poll.
-    version: Option<i64>,
+    changes: watch::Receiver<Change>,
+    _poller: Arc<Poller>,
 }
 
 impl Store {
@@ -25,72 +33,30 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::File`].
+    /// [`StoreError::File`] if the system has no thread for it.
     pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
-        Ok(ChangeWatcher {
-            connection: self.database().connect()?,
-            path: self.path().to_owned(),
-            version: None,
-        })
-    }
-
-    /// Watches for changes of the store, over one connection for all that watch in this process. The first change is reported at once. It has
-    /// to be called in a tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub fn share_changes(&self) -> Result<StoreChanges, StoreError> {
-        let mut shared = self.shared_changes().lock();
-        let open = shared
+        let mut slot = self.poller().lock();
+        let running = slot
             .upgrade()
-            .filter(|open| open.changes.has_changed().is_ok());
-        let open = match open {
-            Some(open) => open,
+            .filter(|poller| poller.changes.has_changed().is_ok());
+        let poller = match running {
+            Some(poller) => poller,
             None => {
-                let open = Arc::new(SharedChanges::new(self.watch_changes()?));
-                *shared = Arc::downgrade(&open);
-                open
+                let poller = Arc::new(Poller::start(Arc::clone(self.database()))?);
+                *slot = Arc::downgrade(&poller);
+                poller
             }
         };
-        let mut changes = open.changes.clone();
+        let mut changes = poller.changes.clone();
         changes.mark_changed();
-        Ok(StoreChanges {
+        Ok(ChangeWatcher {
             changes,
-            _shared: open,
+            _poller: poller,
         })
     }
 }
 
 impl ChangeWatcher {
-    /// Waits for a change since the last one that was reported. Cancel-safe. It needs the clock of a tokio runtime.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`].
-    pub async fn next(&mut self) -> Result<(), StoreError> {
-        loop {
-            let version = self.connection.version();
-            let version = version.map_err(|error| error.at(&self.path))?;
-            if self.version.replace(version) != Some(version) {
-                return Ok(());
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    }
-}
-
-/// A change, or the reason why no more are reported.
-type Change = Result<(), StoreError>;
-
-/// Changes of a store that all watchers of this process share.
-#[derive(Debug)]
-pub struct StoreChanges {
-    changes: watch::Receiver<Change>,
-    _shared: Arc<SharedChanges>,
-}
-
-impl StoreChanges {
     /// Waits for a change since the last one that was reported. Cancel-safe.
     ///
     /// # Errors
@@ -104,47 +70,146 @@ impl StoreChanges {
         }
         self.changes.borrow_and_update().clone()
     }
+
+    /// Lets the last change be reported once more.
+    fn repeat(&mut self) {
+        self.changes.mark_changed();
+    }
 }
 
-/// The task that watches for all, until the last of them is dropped.
+/// The thread that polls for all, until the last watcher is dropped.
 #[derive(Debug)]
-struct SharedChanges {
+struct Poller {
     changes: watch::Receiver<Change>,
-    task: AbortHandle,
+    /// Ends the thread once it is dropped.
+    watched: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
-impl SharedChanges {
-    fn new(mut watcher: ChangeWatcher) -> Self {
+impl Poller {
+    fn start(database: Arc<dyn Database>) -> Result<Self, StoreError> {
         let (sender, changes) = watch::channel(Ok(()));
-        let task = tokio::spawn(async move {
-            loop {
-                let change = watcher.next().await;
-                let is_over = change.is_err();
-                drop(sender.send_replace(change));
-                if is_over {
-                    return;
-                }
-            }
-        });
-        Self {
+        let (watched, unwatched) = mpsc::channel();
+        let location = database.location().to_owned();
+        let thread = thread::Builder::new()
+            .name("planwright-changes".to_owned())
+            .spawn(move || poll(&*database, &sender, &unwatched));
+        let thread = thread.map_err(|error| QueryError::failed(error.to_string()).at(&location))?;
+        Ok(Self {
             changes,
-            task: task.abort_handle(),
+            watched: Some(watched),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        drop(self.watched.take());
+        // It ends at once. Then its connection is closed: a store that is dropped uses its file no longer.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }
 
-impl Drop for SharedChanges {
-    fn drop(&mut self) {
-        self.task.abort();
+fn poll(database: &dyn Database, sender: &watch::Sender<Change>, unwatched: &Receiver<()>) {
+    let mut last = None;
+    loop {
+        match database.version() {
+            Ok(version) => {
+                if last.replace(version) != Some(version) {
+                    drop(sender.send_replace(Ok(())));
+                }
+            }
+            Err(error) => {
+                drop(sender.send_replace(Err(error.at(database.location()))));
+                return;
+            }
+        }
+        if unwatched.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
+            return;
+        }
     }
 }
 
-/// The task of a store, if there is one.
+/// The thread of a store, if there is one.
 #[derive(Debug, Default)]
-pub(crate) struct ChangesSlot(Mutex<Weak<SharedChanges>>);
+pub(crate) struct PollerSlot(Mutex<Weak<Poller>>);
 
-impl ChangesSlot {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Weak<SharedChanges>> {
+impl PollerSlot {
+    fn lock(&self) -> MutexGuard<'_, Weak<Poller>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reader of what is new in a store since it was last asked.
+pub(crate) trait NewsReader: Send + 'static {
+    /// An item of news.
+    type Item: Send + 'static;
+
+    /// The pause after a read without news: a change of the store is most often one of another run.
+    const PAUSE: Duration;
+
+    /// Returns what is new, and an error if there may be more. A transient error means that it can be read later.
+    fn read(&mut self) -> (Vec<Self::Item>, Option<QueryError>);
+}
+
+/// A reader that reads after each change of its store, on threads for blocking work.
+#[derive(Debug)]
+pub(crate) struct NewsWatcher<R: NewsReader> {
+    changes: ChangeWatcher,
+    store: Store,
+    /// `None` while it reads.
+    reader: Option<R>,
+    /// The read in progress. It stays here if its caller stops waiting, so that nothing of it is lost.
+    task: Option<task::JoinHandle<(R, Vec<R::Item>, Option<QueryError>)>>,
+}
+
+impl<R: NewsReader> NewsWatcher<R> {
+    pub(crate) fn new(store: &Store, reader: R) -> Result<Self, StoreError> {
+        Ok(Self {
+            changes: store.watch_changes()?,
+            store: store.clone(),
+            reader: Some(reader),
+            task: None,
+        })
+    }
+
+    /// Waits for news, and returns at least one item, in order. Cancel-safe. It has to be called in a tokio runtime with a clock.
+    pub(crate) async fn next(&mut self) -> Result<Vec<R::Item>, StoreError> {
+        loop {
+            if self.task.is_none() {
+                self.changes.next().await?;
+                if let Some(mut reader) = self.reader.take() {
+                    self.task = Some(task::spawn_blocking(move || {
+                        let (news, error) = reader.read();
+                        (reader, news, error)
+                    }));
+                }
+            }
+            let read = match &mut self.task {
+                Some(task) => task.await.ok(),
+                None => None,
+            };
+            self.task = None;
+            let Some((reader, news, error)) = read else {
+                return Err(QueryError::failed("its reader has stopped").at(self.store.path()));
+            };
+            self.reader = Some(reader);
+            match error {
+                None if news.is_empty() => tokio::time::sleep(R::PAUSE).await,
+                None => return Ok(news),
+                // The database is away: news are found once it is back.
+                Some(error) if error.is_transient() => {
+                    self.changes.repeat();
+                    if !news.is_empty() {
+                        return Ok(news);
+                    }
+                    tokio::time::sleep(ERROR_PAUSE).await;
+                }
+                Some(error) => return Err(error.at(self.store.path())),
+            }
+        }
     }
 }

@@ -1,8 +1,8 @@
-//! Approval decisions about calls of runs, made by people through any process, and polling for decisions and journal entries of other processes.
+//! Approval decisions about calls of runs, made by people through any process, and watchers for decisions and journal entries of other processes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use planwright_engine::RunId;
 use planwright_engine::event::Address;
@@ -10,7 +10,8 @@ use planwright_engine::journal::{Entry, Record};
 use planwright_engine::{Decision, History};
 use planwright_format::journal::{AddressV1, parse_value, value_json};
 
-use crate::database::{Connection, QueryError, Session, TransactionKind, in_transaction, params};
+use crate::changes::{NewsReader, NewsWatcher};
+use crate::database::{QueryError, Session, params};
 use crate::error::StoreError;
 use crate::run::{JournalEntries, find, unreadable};
 use crate::store::Store;
@@ -323,23 +324,39 @@ pub(crate) fn rows_after(
     )
 }
 
-/// The pause between two polls, below what a person who waits for an effect notices.
-pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The pause between two polls for entries, which a page or terminal shows at once. A poll without changes reads one counter.
-const ENTRY_POLL_INTERVAL: Duration = Duration::from_millis(25);
-
 /// A watcher for decisions about calls of one run, made by any process.
 #[derive(Debug)]
-pub struct DecisionWatcher {
+pub struct DecisionWatcher(NewsWatcher<DecisionReader>);
+
+/// A reader of the decisions about calls of one run.
+#[derive(Debug)]
+struct DecisionReader {
     store: Store,
-    connection: Box<dyn Connection>,
     run: i64,
     id: RunId,
-    /// The version of the database at the last poll.
-    version: Option<i64>,
     /// The number of the last decision that was returned.
     last: i64,
+}
+
+impl NewsReader for DecisionReader {
+    type Item = StoredDecision;
+
+    /// A hundred runs may wait beside one that stores entries all the time, and a person does not notice a tenth of a second.
+    const PAUSE: Duration = Duration::from_millis(75);
+
+    fn read(&mut self) -> (Vec<StoredDecision>, Option<QueryError>) {
+        let (run, id, last) = (self.run, &self.id, self.last);
+        match self
+            .store
+            .query(|session| decisions_after(session, run, id, last))
+        {
+            Ok(new) => {
+                self.last = new.last().map_or(last, |newest| newest.number);
+                (new, None)
+            }
+            Err(error) => (Vec::new(), Some(error)),
+        }
+    }
 }
 
 impl Store {
@@ -349,111 +366,73 @@ impl Store {
     ///
     /// Those of [`Store::run`].
     pub fn watch_decisions(&self, selector: &str) -> Result<DecisionWatcher, StoreError> {
-        let connection = self.database().connect()?;
-        let (run, id) = find(&*connection, selector).map_err(|error| error.at(self.path()))?;
-        Ok(DecisionWatcher {
+        let (run, id) = self.read(|session| find(session, selector))?;
+        let reader = DecisionReader {
             store: self.clone(),
-            connection,
             run,
             id,
-            version: None,
             last: 0,
-        })
+        };
+        NewsWatcher::new(self, reader).map(DecisionWatcher)
     }
 }
 
 impl DecisionWatcher {
-    /// Waits for new decisions, and returns at least one, in the order in which they were made. Cancel-safe. It needs the clock of
-    /// a tokio runtime.
+    /// Waits for new decisions, and returns at least one, in the order in which they were made. Cancel-safe. It has to be called in
+    /// a tokio runtime with a clock.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`] and [`StoreError::Format`].
     pub async fn next(&mut self) -> Result<Vec<StoredDecision>, StoreError> {
-        loop {
-            let new = self.poll().map_err(|error| error.at(self.store.path()))?;
-            if !new.is_empty() {
-                return Ok(new);
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
-    }
-
-    /// Returns the decisions since the last poll. The tables are queried only if the version has changed.
-    fn poll(&mut self) -> Result<Vec<StoredDecision>, QueryError> {
-        let version = self.connection.version()?;
-        if self.version == Some(version) {
-            return Ok(Vec::new());
-        }
-        let (run, id, last) = (self.run, &self.id, self.last);
-        // The counter was read first: a decision that is stored in between changes it, and the next poll looks again.
-        let new = in_transaction(&mut *self.connection, TransactionKind::Read, |session| {
-            decisions_after(session, run, id, last)
-        });
-        let new = match new {
-            // The database is away: a decision is found once it is back.
-            Err(error) if error.is_transient() => return Ok(Vec::new()),
-            new => new?,
-        };
-        self.version = Some(version);
-        if let Some(newest) = new.last() {
-            self.last = newest.number;
-        }
-        Ok(new)
+        self.0.next().await
     }
 }
 
 /// A watcher for the journal entries of one run, written by any process.
 #[derive(Debug)]
-pub struct EntryWatcher {
-    entries: JournalEntries,
-    /// The version of the database at the last poll.
-    version: Option<i64>,
+pub struct EntryWatcher(NewsWatcher<JournalEntries>);
+
+impl NewsReader for JournalEntries {
+    type Item = Entry;
+
+    const PAUSE: Duration = Duration::ZERO;
+
+    fn read(&mut self) -> (Vec<Entry>, Option<QueryError>) {
+        self.read_new()
+    }
 }
 
 impl Store {
-    /// Watches for the journal entries of a run, beginning with the entry `from`, counted from 0.
+    /// Watches for the journal entries of a run, from the first one on.
     ///
     /// # Errors
     ///
     /// Those of [`Store::entries`].
-    pub fn watch_entries(&self, selector: &str, from: usize) -> Result<EntryWatcher, StoreError> {
-        Ok(EntryWatcher {
-            entries: self.entries_from(selector, from)?,
-            version: None,
-        })
+    pub fn watch_entries(&self, selector: &str) -> Result<EntryWatcher, StoreError> {
+        self.entries(selector)?.watch()
+    }
+}
+
+impl JournalEntries {
+    /// Watches for the entries that were not read yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::watch_changes`].
+    pub fn watch(self) -> Result<EntryWatcher, StoreError> {
+        let store = self.store().clone();
+        NewsWatcher::new(&store, self).map(EntryWatcher)
     }
 }
 
 impl EntryWatcher {
-    /// Waits for new entries, and returns at least one, in order. Cancel-safe. It needs the clock of a tokio runtime.
+    /// Waits for new entries, and returns at least one, in order. Cancel-safe. It has to be called in a tokio runtime with a clock.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`] and [`StoreError::Format`].
     pub async fn next(&mut self) -> Result<Vec<Entry>, StoreError> {
-        loop {
-            let new = self.poll()?;
-            if !new.is_empty() {
-                return Ok(new);
-            }
-            tokio::time::sleep(ENTRY_POLL_INTERVAL).await;
-        }
-    }
-
-    /// Returns the new entries, in order, without waiting for any.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`] and [`StoreError::Format`].
-    pub fn poll(&mut self) -> Result<Vec<Entry>, StoreError> {
-        // The counter is read first: a commit in between makes the next poll look again.
-        let version = self.entries.version()?;
-        if self.version == Some(version) {
-            return Ok(Vec::new());
-        }
-        let (new, is_whole) = self.entries.read_new()?;
-        self.version = is_whole.then_some(version);
-        Ok(new)
+        self.0.next().await
     }
 }

@@ -48,7 +48,7 @@ mod pins;
 mod exchange;
 
 pub use answers::RecordedAnswers;
-pub use changes::{ChangeWatcher, StoreChanges};
+pub use changes::ChangeWatcher;
 pub use decisions::{DecisionWatcher, EntryWatcher, NewDecision, StoredDecision};
 pub use error::{FileProblem, LeaseHolder, StoreError};
 pub use exchange::{EXPORT_FORMAT, ImportOutcome};
@@ -60,7 +60,7 @@ pub use plans::{NewPlan, SavedPlan, StoredPlan};
 pub use run::entries::RunState;
 pub use run::requests::PlanApproval;
 pub use run::{
-    JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
+    InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
     register_server_process, unregister_server_process,
 };
 pub use store::Store;

@@ -1,11 +1,11 @@
 //! The store handle: one database, one writer, as many read connections as needed, and settings of the store as a whole.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use planwright_engine::approval::SealKey;
 
-use crate::changes::ChangesSlot;
+use crate::changes::PollerSlot;
 use crate::database::{
     Connection, Database, QueryError, Session, TransactionKind, in_transaction, params,
 };
@@ -13,8 +13,11 @@ use crate::error::StoreError;
 use crate::file::SqliteDatabase;
 use crate::writer::StoreWriter;
 
-/// The idle read connections that are kept open.
+/// The number of read connections that stay open while none needs them.
 const MAX_IDLE_READERS: usize = 4;
+
+/// The number of read connections. Further readers wait for one of them.
+const MAX_READERS: usize = 16;
 
 /// The setting with the seal key.
 const SEAL_KEY: &str = "seal_key";
@@ -32,9 +35,19 @@ pub struct Store(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     writer: StoreWriter,
-    readers: Mutex<Vec<Box<dyn Connection>>>,
-    changes: ChangesSlot,
+    readers: Mutex<Readers>,
+    /// Notified when a read connection is returned.
+    returned: Condvar,
+    poller: PollerSlot,
     database: Arc<dyn Database>,
+}
+
+/// The read connections.
+#[derive(Debug, Default)]
+struct Readers {
+    idle: Vec<Box<dyn Connection>>,
+    /// The number of those in use.
+    lent: usize,
 }
 
 impl Store {
@@ -60,7 +73,8 @@ impl Store {
         Ok(Self(Arc::new(Inner {
             writer: StoreWriter::start(Arc::clone(&database), connection)?,
             readers: Mutex::default(),
-            changes: ChangesSlot::default(),
+            returned: Condvar::new(),
+            poller: PollerSlot::default(),
             database,
         })))
     }
@@ -74,6 +88,11 @@ impl Store {
     /// Returns the path of the file, as passed to [`Store::open`], or the location of another database.
     pub fn path(&self) -> &Path {
         self.0.database.location()
+    }
+
+    /// Returns true if processes of several machines use the store.
+    pub fn is_shared(&self) -> bool {
+        self.0.database.is_shared()
     }
 
     /// Limits the file to about this many bytes, as long as this store is open. Writes beyond that fail as if the disk were full.
@@ -90,18 +109,33 @@ impl Store {
         &self.0.writer
     }
 
-    pub(crate) fn database(&self) -> &dyn Database {
-        &*self.0.database
+    pub(crate) fn database(&self) -> &Arc<dyn Database> {
+        &self.0.database
     }
 
     /// Returns the bytes in use.
     pub(crate) fn used_bytes(&self) -> Result<u64, StoreError> {
         self.with_reader(|connection| connection.used_bytes())
+            .map_err(|error| error.at(self.path()))
     }
 
-    /// Returns the place of the task that watches for changes.
-    pub(crate) fn shared_changes(&self) -> &ChangesSlot {
-        &self.0.changes
+    /// Returns the place of the thread that watches for changes.
+    pub(crate) fn poller(&self) -> &PollerSlot {
+        &self.0.poller
+    }
+
+    /// Runs `work` on a thread for blocking work. It has to be called in a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Those of `work`.
+    pub async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let store = self.clone();
+        let done = blocking(move || Ok(work(&store)?)).await;
+        done.map_err(|error| error.at(self.path()))
     }
 
     /// Reads a consistent snapshot.
@@ -109,30 +143,80 @@ impl Store {
         &self,
         read: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
+        self.query(read).map_err(|error| error.at(self.path()))
+    }
+
+    /// Reads a consistent snapshot, as [`Store::read`] does. `read` must not read from the store by itself: it could wait for
+    /// connections that wait for it.
+    pub(crate) fn query<T>(
+        &self,
+        read: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         self.with_reader(|connection| in_transaction(connection, TransactionKind::Read, read))
     }
 
     fn with_reader<T>(
         &self,
         work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError>,
-    ) -> Result<T, StoreError> {
-        let spare = self.readers().pop();
-        let mut connection = spare.map_or_else(|| self.0.database.connect(), Ok)?;
+    ) -> Result<T, QueryError> {
+        let mut place = ReaderPlace::wait_for(&self.0);
+        let mut connection = match place.idle.take() {
+            Some(idle) => idle,
+            None => self.0.database.connect()?,
+        };
         let result = work(&mut *connection);
-        let mut readers = self.readers();
         // A connection that failed may be lost.
-        if result.is_ok() && readers.len() < MAX_IDLE_READERS {
-            readers.push(connection);
+        place.idle = result.is_ok().then_some(connection);
+        result
+    }
+}
+
+/// Runs `work` on a thread for blocking work. It has to be called in a tokio runtime.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
+) -> Result<T, QueryError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(_) => Err(QueryError::failed("its thread has stopped")),
+    }
+}
+
+/// The right to use one of the read connections, which ends when this is dropped.
+struct ReaderPlace<'a> {
+    store: &'a Inner,
+    /// A connection that none needs.
+    idle: Option<Box<dyn Connection>>,
+}
+
+impl<'a> ReaderPlace<'a> {
+    fn wait_for(store: &'a Inner) -> Self {
+        let mut readers = store
+            .returned
+            .wait_while(store.readers(), |readers| MAX_READERS <= readers.lent)
+            .unwrap_or_else(PoisonError::into_inner);
+        readers.lent += 1;
+        Self {
+            store,
+            idle: readers.idle.pop(),
+        }
+    }
+}
+
+impl Drop for ReaderPlace<'_> {
+    fn drop(&mut self) {
+        let mut readers = self.store.readers();
+        readers.lent -= 1;
+        if readers.idle.len() < MAX_IDLE_READERS {
+            readers.idle.extend(self.idle.take());
         }
         drop(readers);
-        result.map_err(|error| error.at(self.path()))
+        self.store.returned.notify_one();
     }
+}
 
-    fn readers(&self) -> std::sync::MutexGuard<'_, Vec<Box<dyn Connection>>> {
-        self.0
-            .readers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+impl Inner {
+    fn readers(&self) -> MutexGuard<'_, Readers> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

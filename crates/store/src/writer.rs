@@ -2,7 +2,9 @@
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/store.md#sqlite-with-one-writer-thread).
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::sync::atomic::{self, AtomicBool};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,12 +13,14 @@ use std::time::Duration;
 use planwright_engine::JournalError;
 use planwright_engine::RunId;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::database::{
-    Connection, Database, QueryError, RunLease, Session, TransactionKind, in_transaction,
+    Connection, Database, QueryCause, QueryError, RunLease, Session, TransactionKind, complete,
+    in_transaction,
 };
 use crate::error::StoreError;
-use crate::run::entries::{EntryBatch, RunTotals, has_batch, insert_batch, run_exists, update_run};
+use crate::run::entries::{EntryBatch, RunTotals, has_batch, insert_batch, next_entry, update_run};
 use crate::values::to_i64;
 
 /// A request to write entries of one run.
@@ -37,7 +41,7 @@ pub(crate) struct JournalProgress {
     /// The id of the run.
     pub(crate) id: RunId,
     state: Mutex<JournalPosition>,
-    lease: Box<dyn RunLease>,
+    lease: Arc<dyn RunLease>,
 }
 
 /// The number and totals of the entries that a journal has so far.
@@ -55,7 +59,7 @@ impl JournalProgress {
     pub(crate) fn new(
         run: i64,
         id: RunId,
-        lease: Box<dyn RunLease>,
+        lease: Arc<dyn RunLease>,
         state: JournalPosition,
     ) -> Self {
         Self {
@@ -66,15 +70,63 @@ impl JournalProgress {
         }
     }
 
+    pub(crate) fn lease(&self) -> &Arc<dyn RunLease> {
+        &self.lease
+    }
+
     pub(crate) fn state(&self) -> MutexGuard<'_, JournalPosition> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The database that entries are written to.
+/// The database that is written to.
 struct WriteTarget<'a> {
     database: &'a dyn Database,
     connection: &'a mut dyn Connection,
+    /// True once the writer is dropped.
+    is_closing: &'a AtomicBool,
+}
+
+impl WriteTarget<'_> {
+    /// Begins a transaction that writes, with patience.
+    fn begin(&mut self) -> Result<(), QueryError> {
+        let mut patience = Patience::new(self);
+        loop {
+            match self.connection.begin(TransactionKind::Write) {
+                Err(error) if error.is_transient() && patience.wait() => {}
+                begun => return begun,
+            }
+        }
+    }
+}
+
+/// The time that one operation waits for a database that is away, over all of its attempts.
+struct Patience<'a> {
+    deadline: Instant,
+    pause: Duration,
+    is_closing: &'a AtomicBool,
+}
+
+impl<'a> Patience<'a> {
+    fn new(target: &WriteTarget<'a>) -> Self {
+        Self {
+            deadline: Instant::now() + target.database.patience(),
+            pause: MIN_RETRY_PAUSE,
+            is_closing: target.is_closing,
+        }
+    }
+
+    /// Pauses before the next attempt. Returns false if there is none: the time is over, or the writer is dropped.
+    fn wait(&mut self) -> bool {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() || self.is_closing.load(atomic::Ordering::Acquire) {
+            return false;
+        }
+        // The writer ends the pause when it is dropped.
+        thread::park_timeout(self.pause.min(left));
+        self.pause = (self.pause * 2).min(MAX_RETRY_PAUSE);
+        !self.is_closing.load(atomic::Ordering::Acquire)
+    }
 }
 
 /// An append request whose entries are encoded.
@@ -88,12 +140,12 @@ struct EncodedAppend {
 const MAX_GROUP_SIZE: usize = 4096;
 
 /// A change other than an append to a journal.
-type Change = Box<dyn FnOnce(&mut dyn Connection) + Send>;
+type Change = Box<dyn FnOnce(&mut WriteTarget<'_>) + Send>;
 
-/// The number of times that entries are written again after the connection to the database was lost.
-const MAX_RETRIES: u32 = 100;
-/// The pause between two attempts.
-const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// The first pause between two attempts to reach the database. It doubles with each attempt.
+const MIN_RETRY_PAUSE: Duration = Duration::from_millis(20);
+/// The longest pause between two attempts.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A job of the writer thread.
 enum Job {
@@ -104,24 +156,34 @@ enum Job {
     UnsyncedChange(Change),
 }
 
-/// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends.
+/// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends. It does not wait for a
+/// database that is away then.
 pub(crate) struct StoreWriter {
     database: Arc<dyn Database>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    is_closing: Arc<AtomicBool>,
 }
 
 impl StoreWriter {
     pub(crate) fn start(
         database: Arc<dyn Database>,
-        connection: Box<dyn Connection>,
+        mut connection: Box<dyn Connection>,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel();
+        let is_closing = Arc::<AtomicBool>::default();
         let thread = {
-            let database = Arc::clone(&database);
+            let (database, is_closing) = (Arc::clone(&database), Arc::clone(&is_closing));
             thread::Builder::new()
                 .name("planwright-store".to_owned())
-                .spawn(move || write_until_closed(&*database, connection, &receiver))
+                .spawn(move || {
+                    let mut target = WriteTarget {
+                        database: &*database,
+                        connection: &mut *connection,
+                        is_closing: &is_closing,
+                    };
+                    write_until_closed(&mut target, &receiver);
+                })
         };
         let thread = thread
             .map_err(|error| QueryError::failed(error.to_string()).at(database.location()))?;
@@ -129,6 +191,7 @@ impl StoreWriter {
             database,
             jobs: Some(sender),
             thread: Some(thread),
+            is_closing,
         })
     }
 
@@ -142,8 +205,28 @@ impl StoreWriter {
         &self,
         change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.with_connection(move |connection| {
-            in_transaction(connection, TransactionKind::Write, change)
+        self.submit(Job::Change, move |to| {
+            to.begin()?;
+            complete(to.connection, change)
+        })
+    }
+
+    /// Makes a change in a transaction, and waits until it is on the disk, unless `is_dry`: then it is rolled back.
+    pub(crate) fn try_change<T: Send + 'static>(
+        &self,
+        is_dry: bool,
+        change: impl FnOnce(&dyn Connection) -> Result<T, QueryError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.submit(Job::Change, move |to| {
+            to.begin()?;
+            let mut result = change(&*to.connection);
+            if result.is_ok() && !is_dry {
+                result = to.connection.commit().and(result);
+            }
+            if is_dry || result.is_err() {
+                to.connection.roll_back();
+            }
+            result
         })
     }
 
@@ -153,10 +236,11 @@ impl StoreWriter {
         &self,
         change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(Job::UnsyncedChange, move |connection| {
-            connection.set_synced(false)?;
-            let result = in_transaction(connection, TransactionKind::Write, change);
-            connection.set_synced(true)?;
+        self.submit(Job::UnsyncedChange, move |to| {
+            to.connection.set_synced(false)?;
+            let begun = to.begin();
+            let result = begun.and_then(|()| complete(to.connection, change));
+            to.connection.set_synced(true)?;
             result
         })
     }
@@ -166,21 +250,20 @@ impl StoreWriter {
         &self,
         work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.submit(Job::Change, work)
+        self.submit(Job::Change, |to| work(to.connection))
     }
 
     fn submit<T: Send + 'static>(
         &self,
         job: fn(Change) -> Job,
-        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError> + Send + 'static,
+        work: impl FnOnce(&mut WriteTarget<'_>) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let database = Arc::clone(&self.database);
-        self.send(job(Box::new(move |connection| {
+        self.send(job(Box::new(move |to| {
             // Otherwise a change to a removed file would be lost silently.
-            let in_place = database.check_in_place();
+            let in_place = to.database.check_in_place();
             // A send fails if the caller has stopped waiting.
-            let _ = sender.send(in_place.and_then(|()| work(connection)));
+            let _ = sender.send(in_place.and_then(|()| work(to)));
         })));
         let result = receiver
             .recv()
@@ -200,7 +283,9 @@ impl Drop for StoreWriter {
     fn drop(&mut self) {
         // The thread ends when the queue is closed and empty.
         drop(self.jobs.take());
+        self.is_closing.store(true, atomic::Ordering::Release);
         if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }
@@ -221,7 +306,7 @@ fn write_group(to: &mut WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
         match append.batch {
             Err(reason) => {
                 // Earlier entries of the same run must be written before it fails.
-                commit_or_split(to, std::mem::take(&mut ready));
+                commit_or_split(to, std::mem::take(&mut ready), Attempt::First);
                 let error = JournalError::new(reason);
                 append.progress.state().failure.get_or_insert(error.clone());
                 let _ = append.done.send(Err(error));
@@ -233,16 +318,16 @@ fn write_group(to: &mut WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
             }),
         }
     }
-    commit_or_split(to, ready);
+    commit_or_split(to, ready, Attempt::First);
 }
 
 /// Writes `group` in one transaction. If it fails for a reason that one request may have, each request gets its own transaction.
-fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>) {
+fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>, mut attempt: Attempt) {
     let group: Vec<EncodedAppend> = group.into_iter().filter_map(refuse_if_failed).collect();
     if group.is_empty() {
         return;
     }
-    match insert_repeatedly(to, &group) {
+    match insert_repeatedly(to, &group, &mut attempt) {
         Ok(()) => {
             // The leases are dropped before the results are sent: a receiver may lease the run again at once.
             let waiting: Vec<_> = group.into_iter().map(|append| append.done).collect();
@@ -253,7 +338,7 @@ fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>) {
         Err(error) if error.is_local() && 1 < group.len() => {
             // One run's large output may not fit, for example. The other runs must not fail with it.
             for append in group {
-                commit_or_split(to, vec![append]);
+                commit_or_split(to, vec![append], attempt);
             }
         }
         Err(error) => {
@@ -280,20 +365,19 @@ fn refuse_if_failed(append: EncodedAppend) -> Option<EncodedAppend> {
     }
 }
 
-/// Inserts all entries in one transaction, which is repeated if the connection is lost.
-fn insert_repeatedly(to: &mut WriteTarget<'_>, group: &[EncodedAppend]) -> Result<(), QueryError> {
-    let mut result = insert_in_transaction(to, group, Attempt::First);
-    for _ in 0..MAX_RETRIES {
-        match result {
-            Err(error) if error.is_transient() => {
-                // A database that cannot be reached is waited for when the next transaction begins.
-                thread::sleep(RETRY_PAUSE);
-                result = insert_in_transaction(to, group, Attempt::Repeated);
-            }
-            other => return other,
+/// Inserts all entries in one transaction, which is repeated if the connection is lost. `attempt` is that of the last transaction.
+fn insert_repeatedly(
+    to: &mut WriteTarget<'_>,
+    group: &[EncodedAppend],
+    attempt: &mut Attempt,
+) -> Result<(), QueryError> {
+    let mut patience = Patience::new(to);
+    loop {
+        match insert_in_transaction(to, group, *attempt) {
+            Err(error) if error.is_transient() && patience.wait() => *attempt = Attempt::Repeated,
+            result => return result,
         }
     }
-    result
 }
 
 /// An attempt to insert entries.
@@ -336,20 +420,10 @@ fn insert_entries(
         let (run, batch) = (append.progress.run, &append.batch);
         let mut state = append.progress.state();
         before.push(state.clone());
-        let id = || append.progress.id.clone();
         append.progress.lease.verify(session)?;
-        // The lease may be lost, for example on a file system without locks. These checks keep the journal consistent anyway.
-        if !run_exists(session, run)? {
-            return Err(QueryError::Store(StoreError::Removed { run: id() }));
-        }
-        if attempt == Attempt::First || !has_batch(session, run, state.next, batch)? {
-            insert_batch(session, run, state.next, batch).map_err(|error| {
-                if error.is_conflict() {
-                    QueryError::Store(StoreError::Superseded { run: id() })
-                } else {
-                    error
-                }
-            })?;
+        if needs_insert(session, append, state.next, attempt)? {
+            insert_batch(session, run, state.next, batch)
+                .map_err(|error| conflict_error(error, &append.progress.id, attempt))?;
         }
         state.next += to_i64(batch.rows.len());
         state.totals = state.totals.then(batch.totals);
@@ -361,16 +435,50 @@ fn insert_entries(
     Ok(())
 }
 
+/// Returns true if the entries of `append`, the first of which has the number `next`, have to be inserted, and false if an earlier
+/// attempt has committed them. The lease may be lost, for example on a file system without locks; these checks keep the journal
+/// consistent anyway.
+fn needs_insert(
+    session: &dyn Session,
+    append: &EncodedAppend,
+    next: i64,
+    attempt: Attempt,
+) -> Result<bool, QueryError> {
+    let JournalProgress { run, id, .. } = &*append.progress;
+    let stored = next_entry(session, *run)?
+        .ok_or_else(|| QueryError::Store(StoreError::Removed { run: id.clone() }))?;
+    match stored.cmp(&next) {
+        Ordering::Equal => Ok(true),
+        // The database has forgotten commits, for example in a failover to a copy that was behind.
+        Ordering::Less => Err(QueryError::Store(StoreError::Format(format!(
+            "the run `{id}` cannot be continued: the store has lost its entries from {stored} on"
+        )))),
+        Ordering::Greater
+            if attempt == Attempt::Repeated && has_batch(session, *run, next, &append.batch)? =>
+        {
+            Ok(false)
+        }
+        Ordering::Greater => Err(QueryError::Store(StoreError::Superseded { run: id.clone() })),
+    }
+}
+
+/// Converts an error of an insertion that found its entries in place.
+fn conflict_error(error: QueryError, run: &RunId, attempt: Attempt) -> QueryError {
+    match error {
+        QueryError::Database(mut error) if error.cause == QueryCause::Conflict => match attempt {
+            Attempt::First => QueryError::Store(StoreError::Superseded { run: run.clone() }),
+            // The lost connection has committed them just now: the next attempt compares them.
+            Attempt::Repeated => {
+                error.cause = QueryCause::Transient;
+                QueryError::Database(error)
+            }
+        },
+        other => other,
+    }
+}
+
 /// Runs the jobs until the queue is closed.
-fn write_until_closed(
-    database: &dyn Database,
-    mut connection: Box<dyn Connection>,
-    jobs: &Receiver<Job>,
-) {
-    let mut to = WriteTarget {
-        database,
-        connection: &mut *connection,
-    };
+fn write_until_closed(to: &mut WriteTarget<'_>, jobs: &Receiver<Job>) {
     let mut group = Vec::new();
     while let Ok(first) = jobs.recv() {
         // All jobs that were queued while the disk was busy share the next commit: waiting for the disk costs far more than the rows.
@@ -378,13 +486,13 @@ fn write_until_closed(
             match job {
                 Job::Append(append) => group.push(append),
                 Job::Change(change) => {
-                    write_group(&mut to, &mut group);
-                    change(to.connection);
+                    write_group(to, &mut group);
+                    change(to);
                 }
                 // Without flushing the group: it waits for no disk, and the entries still share one commit.
-                Job::UnsyncedChange(change) => change(to.connection),
+                Job::UnsyncedChange(change) => change(to),
             }
         }
-        write_group(&mut to, &mut group);
+        write_group(to, &mut group);
     }
 }

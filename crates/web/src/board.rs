@@ -209,9 +209,9 @@ impl KnownRun {
             return Ok(());
         }
         if self.info.as_ref() != Some(info) {
-            let mut entries = store.watch_entries(info.id.as_str(), self.states.entries())?;
-            for entry in entries.poll()? {
-                self.states.entry(&entry);
+            // An error ends this before `info` is set: the next look reads the rest, so that no call that waits is missing.
+            for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
+                self.states.entry(&entry?);
             }
             let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
             let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();

@@ -63,8 +63,11 @@ fn open_at(path: &Path) -> Result<Store, StoreError> {
         return Store::open(path);
     };
     // Server processes belong to this machine, whatever store their runs are in.
-    let folder = environment::data_folder().unwrap_or_else(std::env::temp_dir);
-    planwright_postgres::open(url, PostgresOptions::new(folder.join("servers")))
+    let folder = match environment::data_folder() {
+        Some(folder) => folder.join("servers"),
+        None => std::env::temp_dir().join("planwright-servers"),
+    };
+    planwright_postgres::open(url, PostgresOptions::new(folder))
 }
 
 /// Returns the address of a PostgreSQL server, if `path` is one.

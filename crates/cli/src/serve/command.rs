@@ -223,6 +223,7 @@ async fn over_http(
     let end = async move {
         signals.next().await;
     };
+    let ending = Arc::clone(&host);
     let put_away = async {
         let page = async {
             if let Some(page) = &page {
@@ -230,7 +231,7 @@ async fn over_http(
                 page.page.drain(GRACE).await;
             }
         };
-        tokio::join!(host.suspend(GRACE), page);
+        tokio::join!(ending.suspend(GRACE), page);
         stop.cancel();
     };
     let served = service.clone();
@@ -238,6 +239,14 @@ async fn over_http(
         let served = served.clone();
         async move { served.end_client(&client).await }
     });
+    let (host, clients) = (Arc::clone(&host), server.clients());
+    let taking_over = async move {
+        match clients {
+            Some(clients) => host.take_over(move |client| clients.has(client)).await,
+            // All processes of this machine are one client, whose runs a person resumes.
+            None => std::future::pending().await,
+        }
+    };
     let watching = async {
         match &page {
             Some(page) => page.page.watch().await,
@@ -251,6 +260,7 @@ async fn over_http(
         () = server.serve(service, end, put_away) => {}
         never = revocations => match never {},
         never = watching => match never {},
+        never = taking_over => match never {},
     }
     Ok(())
 }

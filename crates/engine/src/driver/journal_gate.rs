@@ -185,6 +185,13 @@ impl JournalGate {
 
     fn release(&mut self, (waiters, result): CommitResult) -> Result<ReleasedWork, JournalError> {
         result?;
+        // The process may have been stopped since its intents were stored, for so long that another one has taken the run over.
+        if !waiters.calls.is_empty() && !self.journal.is_exclusive() {
+            let confirmed = without_panic(|| self.journal.confirm_exclusive());
+            self.commits
+                .push_front(Box::pin(async move { (waiters, confirmed.await) }));
+            return Ok(ReleasedWork::default());
+        }
         let mut released = ReleasedWork {
             calls: Vec::with_capacity(waiters.calls.len()),
             questions: Vec::with_capacity(waiters.questions.len()),
@@ -243,10 +250,17 @@ fn append_entries(
     journal: &Arc<dyn Journal>,
     entries: Vec<Entry>,
 ) -> BoxFuture<'static, Result<(), JournalError>> {
+    without_panic(|| journal.append(entries))
+}
+
+/// Returns the future of an operation of a journal, with its panics as errors.
+fn without_panic(
+    operation: impl FnOnce() -> BoxFuture<'static, Result<(), JournalError>>,
+) -> BoxFuture<'static, Result<(), JournalError>> {
     let failed = |panic: Box<dyn Any + Send>| {
         JournalError::new(format!("the journal panicked: {}", panic_message(&*panic)))
     };
-    match catch_unwind(AssertUnwindSafe(|| journal.append(entries))) {
+    match catch_unwind(AssertUnwindSafe(operation)) {
         Ok(stored) => {
             let stored = AssertUnwindSafe(stored).catch_unwind();
             stored

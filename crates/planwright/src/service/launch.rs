@@ -42,9 +42,9 @@ impl Planwright {
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
         #[cfg(feature = "store")]
-        let requests = spec.storage.requests().cloned().map(|store| {
+        let requests = spec.storage.requests().map(|(store, holder)| {
             let consent = plan_consent(&spec.plan, &spec.options);
-            RunRequests::new(store, spec.id.clone(), consent)
+            RunRequests::new(store.clone(), spec.id.clone(), holder.cloned(), consent)
         });
         let (start, journal) = spec.open()?;
         #[cfg(feature = "store")]

@@ -8,18 +8,23 @@ use futures::future::{BoxFuture, pending};
 use planwright_core::PlanConsent;
 use planwright_engine::approval::ApprovalRequest;
 use planwright_engine::{Approver, Canceller, Decision, RunId};
-use planwright_store::{Store, StoreError};
+use planwright_store::{LeaseHolder, Store, StoreError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 /// The age of a run at which the watch for requests begins: most runs are shorter.
 const QUIET_TIME: Duration = Duration::from_millis(200);
 
+/// The pause before a store that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
 /// The requests to one run.
 #[derive(Clone)]
 pub(super) struct RunRequests {
     store: Store,
     run: RunId,
+    /// The process that the requests name, which is this one; `None` if it has to be read from the store.
+    holder: Option<LeaseHolder>,
     /// The digest that an approval of the whole plan is bound to.
     consent: PlanConsent,
     /// True once the plan has steps that it had not when it was approved.
@@ -29,10 +34,16 @@ pub(super) struct RunRequests {
 }
 
 impl RunRequests {
-    pub(super) fn new(store: Store, run: RunId, consent: PlanConsent) -> Self {
+    pub(super) fn new(
+        store: Store,
+        run: RunId,
+        holder: Option<LeaseHolder>,
+        consent: PlanConsent,
+    ) -> Self {
         Self {
             store,
             run,
+            holder,
             consent,
             is_extended: Arc::default(),
             approved: watch::Sender::new(false),
@@ -52,9 +63,16 @@ impl RunRequests {
         let is_extended = Arc::clone(&self.is_extended);
         let task = tokio::spawn(async move {
             tokio::time::sleep(QUIET_TIME).await;
-            if let Err(error) = self.follow(&canceller).await {
-                let run = &self.run;
-                tracing::warn!(%run, %error, "requests of other processes to the run are not noticed");
+            loop {
+                match self.follow(&canceller).await {
+                    // Without the run there are no requests to it.
+                    Ok(()) | Err(StoreError::Missing { .. }) => return,
+                    Err(error) => {
+                        let run = &self.run;
+                        tracing::warn!(%run, %error, "requests of other processes to the run are not noticed; trying again");
+                        tokio::time::sleep(RETRY_PAUSE).await;
+                    }
+                }
             }
         });
         RequestWatch {
@@ -64,44 +82,70 @@ impl RunRequests {
     }
 
     async fn follow(&self, canceller: &Canceller) -> Result<(), StoreError> {
-        let Some(own) = self.store.run(self.run.as_str())?.holder else {
-            return Ok(());
+        let run = self.run.clone();
+        let holder = match &self.holder {
+            Some(holder) => holder.clone(),
+            None => {
+                let info = self.store.run_blocking(move |store| store.run(run.as_str()));
+                match info.await?.holder {
+                    Some(holder) => holder,
+                    None => return Ok(()),
+                }
+            }
         };
-        let mut changes = self.store.share_changes()?;
+        let mut changes = self.store.watch_changes()?;
         loop {
             changes.next().await?;
-            if self.store.is_cancel_requested(&self.run, &own)? {
+            let (run, holder) = (self.run.clone(), holder.clone());
+            let is_cancelled = self
+                .store
+                .run_blocking(move |store| store.is_cancel_requested(&run, &holder));
+            if is_cancelled.await? {
                 canceller.cancel();
                 return Ok(());
             }
-            if !*self.approved.borrow() && self.is_approved()? {
+            if !*self.approved.borrow() && self.is_approved().await? {
                 self.approved.send_replace(true);
             }
         }
     }
 
-    fn is_approved(&self) -> Result<bool, StoreError> {
+    async fn is_approved(&self) -> Result<bool, StoreError> {
         // The steps that were added since were not shown.
         if self.is_extended.load(Ordering::Acquire) {
             return Ok(false);
         }
-        self.store.is_plan_approved(&self.run, &self.consent)
+        let (run, consent) = (self.run.clone(), self.consent.clone());
+        self.store
+            .run_blocking(move |store| store.is_plan_approved(&run, &consent))
+            .await
     }
 
     /// Returns true if there is a decision about just this call.
-    fn has_decision(&self, request: &ApprovalRequest) -> Result<bool, StoreError> {
+    async fn has_decision(&self, request: &ApprovalRequest) -> Result<bool, StoreError> {
         let digest = request.digest();
-        let decisions = self.store.decisions(self.run.as_str())?;
+        let run = self.run.clone();
+        let decisions = self
+            .store
+            .run_blocking(move |store| store.decisions(run.as_str()))
+            .await?;
         Ok(decisions.iter().any(|decision| decision.digest == digest))
     }
 
     /// Waits until the whole plan is approved.
     async fn approved(&self) {
         let mut approved = self.approved.subscribe();
-        let is_approved = approved.wait_for(|approved| *approved).await.is_ok();
+        if approved.wait_for(|approved| *approved).await.is_err() {
+            return pending().await;
+        }
         // Read again, since the plan may have been extended meanwhile; it stays so then.
-        if !is_approved || !self.is_approved().unwrap_or(false) {
-            pending::<()>().await;
+        loop {
+            match self.is_approved().await {
+                Ok(true) => return,
+                Ok(false) => return pending().await,
+                // The watch for requests reports it.
+                Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
+            }
         }
     }
 }
@@ -135,10 +179,10 @@ impl Approver for PlanApprover {
         Box::pin(async move {
             let requests = &self.requests;
             // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
-            if requests.has_decision(&request).unwrap_or(true) {
+            if requests.has_decision(&request).await.unwrap_or(true) {
                 return self.approver.decide(request).await;
             }
-            if requests.is_approved().unwrap_or(false) {
+            if requests.is_approved().await.unwrap_or(false) {
                 return Decision::Approve { args: None };
             }
             tokio::select! {

@@ -153,14 +153,14 @@ impl RunStorage {
         }
     }
 
-    /// The store in which other processes leave their requests to the run.
+    /// The store in which other processes leave their requests to the run, and the holder that they name, if it is known.
     #[cfg(feature = "store")]
-    pub(super) fn requests(&self) -> Option<&Store> {
+    pub(super) fn requests(&self) -> Option<(&Store, Option<&LeaseHolder>)> {
         match self {
-            Self::Journal { store, .. } => store.as_ref(),
-            Self::Nothing | Self::History(_) | Self::New { .. } | Self::Resumed { .. } => {
-                self.store()
-            }
+            Self::Journal { store, .. } => Some((store.as_ref()?, None)),
+            Self::New { store, holder, .. } => Some((store, Some(holder))),
+            Self::Resumed { store, leased, .. } => Some((store, Some(leased.holder()))),
+            Self::Nothing | Self::History(_) => None,
         }
     }
 

@@ -83,7 +83,7 @@ impl Planwright {
         let store = self.store()?;
         let (view, run) = opened(store, run)?;
         let entries = store
-            .watch_entries(run.as_str(), 0)
+            .watch_entries(run.as_str())
             .map_err(StoredRunError::from)?;
         Ok(RunWatch { entries, run, view })
     }

@@ -1,9 +1,10 @@
 //! Decisions about the calls of a stored run: those that any process stored, those that are pending, and consent to a plan as a whole.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
 use planwright_core::check::CheckedPlan;
@@ -41,6 +42,9 @@ enum Watch {
     WhileAsking,
     UntilDecided,
 }
+
+/// The pause before a store that could not be read is read again.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A report of an error of the store.
 type Report = Box<dyn Fn(&StoreError) + Send + Sync>;
@@ -90,18 +94,16 @@ impl StoreApprover {
     }
 
     /// The latest decision about just this call.
-    fn stored(&self, request: &ApprovalRequest) -> Option<Decision> {
-        let decisions = match self.store.decisions(self.run.as_str()) {
-            Ok(decisions) => decisions,
-            Err(error) => {
-                self.report(&error);
-                return None;
-            }
-        };
+    async fn stored(&self, request: &ApprovalRequest) -> Result<Option<Decision>, StoreError> {
+        let run = self.run.clone();
+        let decisions = self
+            .store
+            .run_blocking(move |store| store.decisions(run.as_str()))
+            .await?;
         let digest = request.digest();
         let mut decisions = decisions.into_iter().rev();
         let latest = decisions.find(|decision| decision.digest == digest);
-        latest.map(|decision| decision.decision)
+        Ok(latest.map(|decision| decision.decision))
     }
 
     /// Asks the other approver.
@@ -112,20 +114,28 @@ impl StoreApprover {
         }
     }
 
-    /// Waits for a decision about this call; `None` if the store cannot be watched.
+    /// Waits for a decision about this call; `None` if the run was removed from the store, or cannot be read.
     async fn stored_later(&self, request: &ApprovalRequest) -> Option<Decision> {
         let changes = self.changes.get_or_init(|| listen(&self.store, &self.run));
         let mut changes = changes.clone();
         loop {
             changes.changed().await.ok()?;
             let change = changes.borrow_and_update().clone();
-            if let Err(error) = change {
-                self.report(&error);
-                return None;
-            }
+            let mut error = change.err();
             // The stored decision is read again, since it may have been used in the meantime.
-            if let Some(decision) = self.stored(request) {
-                return Some(decision);
+            loop {
+                if let Some(error) = error.take() {
+                    self.report(&error);
+                    if is_final(&error) {
+                        return None;
+                    }
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                match self.stored(request).await {
+                    Ok(Some(decision)) => return Some(decision),
+                    Ok(None) => break,
+                    Err(found) => error = Some(found),
+                }
             }
         }
     }
@@ -140,8 +150,10 @@ impl StoreApprover {
 impl Approver for StoreApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         Box::pin(async move {
-            if let Some(decision) = self.stored(&request) {
-                return decision;
+            match self.stored(&request).await {
+                Ok(Some(decision)) => return decision,
+                Ok(None) => {}
+                Err(error) => self.report(&error),
             }
             if self.watch == Watch::Never {
                 return self.ask(request).await;
@@ -180,32 +192,49 @@ impl fmt::Debug for StoreApprover {
     }
 }
 
-/// Reports changes from now on, with those that are there first. One task watches for all calls that wait.
+/// Returns true if the store will not become readable again.
+fn is_final(error: &StoreError) -> bool {
+    matches!(error, StoreError::Missing { .. } | StoreError::Format(_))
+}
+
+/// Reports changes from now on, with those that are there first. One task watches for all calls that wait. It begins anew after an error.
 fn listen(store: &Store, run: &RunId) -> watch::Receiver<Change> {
     let (sender, receiver) = watch::channel(Ok(()));
     let (store, run) = (store.clone(), run.clone());
     tokio::spawn(async move {
-        let mut decisions = match store.watch_decisions(run.as_str()) {
-            Ok(decisions) => decisions,
-            Err(error) => {
+        let watched = async {
+            loop {
+                let Err(error) = report_decisions(&store, &run, &sender).await;
+                let is_over = is_final(&error);
                 drop(sender.send_replace(Err(error)));
-                return;
+                if is_over {
+                    return;
+                }
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
         };
-        loop {
-            tokio::select! {
-                () = sender.closed() => return,
-                news = decisions.next() => {
-                    let is_over = news.is_err();
-                    drop(sender.send_replace(news.map(drop)));
-                    if is_over {
-                        return;
-                    }
-                }
-            }
+        tokio::select! {
+            () = sender.closed() => {}
+            () = watched => {}
         }
     });
     receiver
+}
+
+/// Reports all decisions about calls of a run, up to an error.
+async fn report_decisions(
+    store: &Store,
+    run: &RunId,
+    sender: &watch::Sender<Change>,
+) -> Result<Infallible, StoreError> {
+    let run = run.clone();
+    let mut decisions = store
+        .run_blocking(move |store| store.watch_decisions(run.as_str()))
+        .await?;
+    loop {
+        decisions.next().await?;
+        drop(sender.send_replace(Ok(())));
+    }
 }
 
 /// A call of a stored run that waits for a decision.

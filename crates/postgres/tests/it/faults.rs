@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_engine::journal::Journal;
+use planwright_postgres::{PostgresOptions, open};
 use planwright_store::{RunState, StoreError};
+use tokio::time::Instant;
 
-use crate::scene::{scene, server_scene};
+use crate::scene::{options, scene, server_scene};
 use crate::suite::decisions::{approve, steps};
 use crate::suite::support::{append, create, entries, me, opened, read, step};
 
@@ -23,7 +26,7 @@ fn a_silent_process_loses_its_run_and_writes_nothing_more() {
     ));
     let taken = loop {
         // The process may renew its lease in between.
-        scene.expire_leases();
+        scene.expire_lease("r");
         match elsewhere.hold("r", &me()) {
             Ok(taken) => break taken,
             Err(StoreError::Held { .. }) => {}
@@ -70,6 +73,39 @@ fn entries_survive_the_death_of_the_server() {
     let again = scene.open_again();
     assert_eq!(read(&again, "r").len(), expected);
     assert_eq!(again.run("r").unwrap().state, RunState::Open);
+}
+
+#[test]
+fn a_write_fails_when_the_patience_is_over() {
+    let mut scene = server_scene();
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(
+        &scene.server.url(),
+        PostgresOptions {
+            patience: Duration::from_millis(300),
+            ..options(&folder)
+        },
+    )
+    .unwrap();
+    let run = create(&store, "r");
+    scene.server.kill();
+    let error = append(&run, entries([opened()])).unwrap_err();
+    assert!(error.message.contains("cannot be used"), "{error}");
+}
+
+#[test]
+fn a_store_that_is_closed_does_not_wait_for_its_server() {
+    let mut scene = server_scene();
+    let store = scene.open_again();
+    let run = create(&store, "r");
+    scene.server.kill();
+    let appended = run.append(entries([opened()]));
+    let began = Instant::now();
+    drop(run);
+    drop(store);
+    // The patience is a minute.
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(futures_executor::block_on(appended).is_err());
 }
 
 #[tokio::test]

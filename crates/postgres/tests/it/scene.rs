@@ -6,7 +6,8 @@ use planwright_postgres::{PostgresOptions, open};
 use planwright_store::Store;
 use planwright_testkit::postgres::{PostgresDatabase, PostgresServer};
 use tempfile::TempDir;
-use tokio_postgres::NoTls;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::{Client, NoTls};
 
 /// A store in a new database.
 pub(crate) struct Scene {
@@ -31,19 +32,66 @@ impl Scene {
         open(self.database.url(), options(&self.folder)).unwrap()
     }
 
-    /// Lets all leases of runs expire.
-    pub(crate) fn expire_leases(&self) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
+    /// Opens the same store through another address.
+    pub(crate) fn open_at(&self, url: &str) -> Store {
+        open(url, options(&self.folder)).unwrap()
+    }
+
+    /// Returns the address of the database.
+    pub(crate) fn url(&self) -> &str {
+        self.database.url()
+    }
+
+    /// Lets the lease of a run expire.
+    pub(crate) fn expire_lease(&self, run: &str) {
+        self.direct().execute(&format!(
+            "UPDATE planwright.leases SET expires = now() - interval '1 second' WHERE run = '{run}'"
+        ));
+    }
+
+    /// Connects to the database.
+    pub(crate) fn direct(&self) -> Direct {
+        Direct::connect(self.database.url())
+    }
+}
+
+/// A connection of a test.
+pub(crate) struct Direct {
+    runtime: Runtime,
+    client: Client,
+}
+
+impl Direct {
+    fn connect(url: &str) -> Self {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(async {
-            let url = self.database.url();
-            let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-            tokio::spawn(connection);
-            let expire = "UPDATE planwright.leases SET expires = now() - interval '1 second'";
-            client.batch_execute(expire).await.unwrap();
-        });
+        let (client, connection) = runtime
+            .block_on(tokio_postgres::connect(url, NoTls))
+            .unwrap();
+        runtime.spawn(connection);
+        Self { runtime, client }
+    }
+
+    /// Executes statements.
+    pub(crate) fn execute(&self, sql: &str) {
+        self.runtime
+            .block_on(self.client.batch_execute(sql))
+            .unwrap();
+    }
+
+    /// Repeats a query until its result is true.
+    pub(crate) fn wait_until(&self, sql: &str) {
+        while !self
+            .runtime
+            .block_on(self.client.query_one(sql, &[]))
+            .unwrap()
+            .get::<_, bool>(0)
+        {
+            std::thread::yield_now();
+        }
     }
 }
 
@@ -72,7 +120,7 @@ impl ServerScene {
 }
 
 /// Leases that expire soon, and some patience with a server that starts.
-fn options(folder: &TempDir) -> PostgresOptions {
+pub(crate) fn options(folder: &TempDir) -> PostgresOptions {
     PostgresOptions {
         lease_time: Duration::from_secs(2),
         patience: Duration::from_mins(1),

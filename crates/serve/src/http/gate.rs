@@ -370,6 +370,13 @@ impl ClientAccess {
         }
     }
 
+    /// Returns true if a client has a token.
+    pub(super) fn has(&self, client: &ClientId) -> bool {
+        let tokens = self.tokens.as_ref().map(TokenCache::all);
+        let mut owners = tokens.iter().flatten();
+        owners.any(|(_, name)| of_token(name) == *client)
+    }
+
     /// Returns the client whose token has this SHA-256.
     pub(super) fn client_of_hash(&self, token: &[u8; 32]) -> Option<ClientId> {
         let owner = self.tokens.as_ref()?.owner_of_hash(token)?;

@@ -79,6 +79,11 @@ async fn admit(
 pub struct TokenClients(pub(super) Arc<RequestGate>);
 
 impl TokenClients {
+    /// Returns true if a client has a valid token.
+    pub fn has(&self, client: &ClientId) -> bool {
+        self.0.access.has(client)
+    }
+
     /// The client whose token has this SHA-256, as long as the token is valid.
     pub fn client(&self, token: &[u8; 32]) -> Option<ClientId> {
         self.0.access.client_of_hash(token)

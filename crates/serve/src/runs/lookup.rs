@@ -47,8 +47,9 @@ impl PlanHost {
             Some(RunProgress::InProgress { .. }) => (None, running),
             Some(RunProgress::Suspended) | None => (None, None),
         };
+        // A run whose journal failed may have lost its lease to another process.
         let is_final = |summary: &RunSummary| {
-            summary.status == RunStatus::Succeeded || summary.journal_error.is_some()
+            summary.status == RunStatus::Succeeded && summary.journal_error.is_none()
         };
         let is_current = match &ended {
             Some(summary) => self.settings.store.is_none() || is_final(summary),
@@ -63,7 +64,11 @@ impl PlanHost {
             (Some((info, stored)), Some(running), Some(summary))
                 if info.holder.is_none()
                     && summary.status != RunStatus::Waiting
-                    && stored.status() == Some(summary.status) =>
+                    && match stored.status() {
+                        Some(status) => status == summary.status,
+                        // The store lacks the end of it.
+                        None => summary.journal_error.is_some(),
+                    } =>
             {
                 Ok(FoundRun::Local(running))
             }

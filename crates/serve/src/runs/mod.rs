@@ -3,4 +3,5 @@
 pub(crate) mod lookup;
 pub(crate) mod registry;
 pub(crate) mod slots;
+mod take_over;
 pub(crate) mod tasks;

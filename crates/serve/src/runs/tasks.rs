@@ -264,7 +264,7 @@ fn state(id: &RunId, status: &str, time: SystemTime) -> Object {
 }
 
 /// Returns a call without a waiting client.
-fn call_without_caller(client: &GatewayClient) -> HostCall {
+pub(crate) fn call_without_caller(client: &GatewayClient) -> HostCall {
     HostCall {
         name: "resume_plan".to_owned(),
         arguments: Value::empty_object(),

@@ -65,14 +65,6 @@ impl QueryError {
         }
     }
 
-    /// Returns true if the inserted row exists already.
-    pub(crate) fn is_conflict(&self) -> bool {
-        match self {
-            Self::Store(_) => false,
-            Self::Database(error) => error.cause == QueryCause::Conflict,
-        }
-    }
-
     /// Returns true if the same transaction may succeed if it is repeated.
     pub(crate) fn is_transient(&self) -> bool {
         match self {

@@ -8,11 +8,13 @@ mod session;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use planwright_engine::RunId;
 
 use crate::error::{LeaseHolder, StoreError};
 
+pub use crate::file::create_own_folder;
 pub use error::{DatabaseError, QueryCause, QueryError};
 pub use session::{RowReader, Session, SqlRow, SqlValue};
 pub(crate) use session::{ToSql, params};
@@ -29,8 +31,8 @@ pub trait Database: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::File`] if the database cannot be used.
-    fn connect(&self) -> Result<Box<dyn Connection>, StoreError>;
+    /// [`QueryError`] if the database cannot be used.
+    fn connect(&self) -> Result<Box<dyn Connection>, QueryError>;
 
     /// Fails if a commit could be lost, because the database is no longer the one that was opened.
     ///
@@ -46,12 +48,29 @@ pub trait Database: Debug + Send + Sync {
     /// [`StoreError::Held`] if another process, or another part of this one, has leased it; [`StoreError::File`].
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError>;
 
-    /// Returns the process that has leased a run.
+    /// Returns the process that has leased each of the runs. `session` is in a transaction that reads.
     ///
     /// # Errors
     ///
-    /// [`StoreError::File`].
-    fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, StoreError>;
+    /// [`QueryError`].
+    fn holders(
+        &self,
+        session: &dyn Session,
+        ids: &[&RunId],
+    ) -> Result<Vec<Option<LeaseHolder>>, QueryError>;
+
+    /// Returns a number that differs after a commit of any process that this one has notice of. It needs no connection of the caller.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`].
+    fn version(&self) -> Result<i64, QueryError>;
+
+    /// Returns true if processes of several machines use the database.
+    fn is_shared(&self) -> bool;
+
+    /// Returns the time that a write waits for a database that cannot be reached: after it, the write has failed.
+    fn patience(&self) -> Duration;
 
     /// Returns the path of the list of server processes that the run's process has started on this machine.
     fn processes_path(&self, id: &RunId) -> PathBuf;
@@ -65,6 +84,16 @@ pub trait RunLease: Debug + Send + Sync {
     ///
     /// [`QueryError`] if another process may have leased the run.
     fn verify(&self, session: &dyn Session) -> Result<(), QueryError>;
+
+    /// Returns true if it is certain that no other process has leased the run at this moment, without asking the database.
+    fn is_certain(&self) -> bool;
+
+    /// Makes that certain again.
+    ///
+    /// # Errors
+    ///
+    /// [`QueryError`] if another process may have leased the run; a transient one if the database cannot be reached.
+    fn renew(&self) -> Result<(), QueryError>;
 }
 
 /// The kind of a transaction.
@@ -80,11 +109,11 @@ pub enum TransactionKind {
 
 /// A connection, used by one thread at a time.
 pub trait Connection: Session + Debug + Send {
-    /// Begins a transaction.
+    /// Begins a transaction. If it fails, none is open.
     ///
     /// # Errors
     ///
-    /// [`QueryError`].
+    /// [`QueryError`], a transient one if the database cannot be reached: this waits for no database that is away.
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError>;
 
     /// Commits the transaction: after that it survives a crash.
@@ -103,13 +132,6 @@ pub trait Connection: Session + Debug + Send {
     ///
     /// [`QueryError`].
     fn set_synced(&mut self, is_synced: bool) -> Result<(), QueryError>;
-
-    /// Returns a number that differs after a commit of another connection, in this process or another one.
-    ///
-    /// # Errors
-    ///
-    /// [`QueryError`].
-    fn version(&self) -> Result<i64, QueryError>;
 
     /// Returns the bytes that the store uses.
     ///
@@ -147,6 +169,14 @@ pub(crate) fn in_transaction<T>(
     work: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     connection.begin(kind)?;
+    complete(connection, work)
+}
+
+/// Runs `work` in the open transaction and commits it, or rolls it back if it fails.
+pub(crate) fn complete<T>(
+    connection: &mut dyn Connection,
+    work: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+) -> Result<T, QueryError> {
     let result = work(&*connection);
     let result = match result {
         Ok(result) => connection.commit().map(|()| result),

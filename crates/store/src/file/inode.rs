@@ -260,6 +260,41 @@ pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens the file at `path`, as [`private_file`] does, and creates its folder if it does not exist.
+pub(crate) fn private_file_in_folder(path: &Path) -> io::Result<File> {
+    match private_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_folder(path.parent().unwrap_or(Path::new("")))?;
+            private_file(path)
+        }
+        opened => opened,
+    }
+}
+
+/// Creates a folder that only its owner can write to, if it does not exist.
+///
+/// # Errors
+///
+/// Those of the system; [`io::ErrorKind::PermissionDenied`] if it exists and another user owns it or can write to it.
+pub fn create_own_folder(path: &Path) -> io::Result<()> {
+    create_folder(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let user = nix::unistd::geteuid().as_raw();
+        // Of a symbolic link, both itself and the folder that it leads to.
+        for found in [fs::symlink_metadata(path)?, fs::metadata(path)?] {
+            if found.uid() != user || found.is_dir() && is_open(&found) {
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    format!("`{}` belongs to other users, too", path.display()),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Locks on one byte for each run.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod range {

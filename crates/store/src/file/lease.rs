@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use planwright_engine::RunId;
 use serde::{Deserialize, Serialize};
 
-use super::inode::{InodeLease, StoreFile, create_folder, private_file};
+use super::inode::{InodeLease, StoreFile, private_file_in_folder};
 use crate::database::{QueryError, RunLease, Session};
 use crate::error::LeaseHolder;
 use crate::values::{from_nanos, to_nanos};
@@ -58,7 +58,7 @@ impl FileLease {
         holder: &LeaseHolder,
     ) -> io::Result<LeaseOutcome> {
         for tried in 1.. {
-            let mut file = lock_file(path)?;
+            let mut file = private_file_in_folder(path)?;
             match file.try_lock() {
                 Ok(()) if is_still_there(&file, path) => {
                     // The lock file names the holder; the lock on the inode holds under every name of the store.
@@ -127,6 +127,14 @@ impl RunLease for FileLease {
         // The locks last as long as this process.
         Ok(())
     }
+
+    fn is_certain(&self) -> bool {
+        true
+    }
+
+    fn renew(&self) -> Result<(), QueryError> {
+        Ok(())
+    }
 }
 
 impl Drop for FileLease {
@@ -144,17 +152,6 @@ impl Drop for FileLease {
             let _ = self.file.set_len(0);
         }
         let _ = self.file.unlock();
-    }
-}
-
-/// Opens the lock file at `path`. Creates it and its folder if they do not exist.
-fn lock_file(path: &Path) -> io::Result<File> {
-    match private_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_folder(path.parent().unwrap_or(Path::new("")))?;
-            private_file(path)
-        }
-        opened => opened,
     }
 }
 

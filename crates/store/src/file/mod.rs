@@ -5,5 +5,6 @@ mod inode;
 mod lease;
 mod sqlite;
 
-pub(crate) use inode::private_file;
+pub use inode::create_own_folder;
+pub(crate) use inode::{private_file, private_file_in_folder};
 pub(crate) use sqlite::SqliteDatabase;

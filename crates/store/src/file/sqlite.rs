@@ -1,7 +1,8 @@
 //! SQLite as the database of a store.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use planwright_engine::RunId;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -25,6 +26,8 @@ const PAGES_PER_VACUUM: i64 = 512;
 pub(crate) struct SqliteDatabase {
     path: PathBuf,
     lock_folder: PathBuf,
+    /// The connection that counts the commits of all others, once it is needed. Before `file`, as in a connection.
+    counter: Mutex<Option<SqliteConnection>>,
     file: Arc<StoreFile>,
 }
 
@@ -39,6 +42,7 @@ impl SqliteDatabase {
         let database = Self {
             path: path.to_owned(),
             lock_folder,
+            counter: Mutex::default(),
             file: Arc::clone(&file),
         };
         let connection = Box::new(SqliteConnection {
@@ -51,6 +55,13 @@ impl SqliteDatabase {
     /// Returns the path of the lock file of a run.
     fn lease_path(&self, id: &RunId) -> PathBuf {
         self.lock_folder.join(format!("run-{id}.lock"))
+    }
+
+    fn open_connection(&self) -> Result<SqliteConnection, StoreError> {
+        Ok(SqliteConnection {
+            connection: connect::connect(self.file.path())?,
+            _file: Arc::clone(&self.file),
+        })
     }
 
     fn io(&self, error: &std::io::Error) -> StoreError {
@@ -75,11 +86,8 @@ impl Database for SqliteDatabase {
         )
     }
 
-    fn connect(&self) -> Result<Box<dyn Connection>, StoreError> {
-        Ok(Box::new(SqliteConnection {
-            connection: connect::connect(self.file.path())?,
-            _file: Arc::clone(&self.file),
-        }))
+    fn connect(&self) -> Result<Box<dyn Connection>, QueryError> {
+        Ok(Box::new(self.open_connection()?))
     }
 
     fn check_in_place(&self) -> Result<(), QueryError> {
@@ -98,8 +106,36 @@ impl Database for SqliteDatabase {
         }
     }
 
-    fn holder(&self, id: &RunId) -> Result<Option<LeaseHolder>, StoreError> {
-        FileLease::holder(&self.file, id, &self.lease_path(id)).map_err(|error| self.io(&error))
+    fn holders(
+        &self,
+        _session: &dyn Session,
+        ids: &[&RunId],
+    ) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
+        let holders = ids
+            .iter()
+            .map(|id| FileLease::holder(&self.file, id, &self.lease_path(id)));
+        let holders: std::io::Result<_> = holders.collect();
+        holders.map_err(|error| self.io(&error).into())
+    }
+
+    /// SQLite notifies no other process of a commit, but it counts the commits of other connections in shared memory. Reading the
+    /// counter takes microseconds.
+    fn version(&self) -> Result<i64, QueryError> {
+        let mut counter = self.counter.lock().unwrap_or_else(PoisonError::into_inner);
+        let counter = match &mut *counter {
+            Some(open) => open,
+            none => none.insert(self.open_connection()?),
+        };
+        counter.pragma("data_version")
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn patience(&self) -> Duration {
+        // A file is never away.
+        Duration::ZERO
     }
 
     fn processes_path(&self, id: &RunId) -> PathBuf {
@@ -182,12 +218,6 @@ impl Connection for SqliteConnection {
         // It cannot be changed within a transaction; the caller has none open.
         let mode = if is_synced { "FULL" } else { "NORMAL" };
         Ok(self.connection.pragma_update(None, "synchronous", mode)?)
-    }
-
-    /// SQLite notifies no other process of a commit, but it counts commits in shared memory. Reading the counter takes
-    /// microseconds.
-    fn version(&self) -> Result<i64, QueryError> {
-        self.pragma("data_version")
     }
 
     fn used_bytes(&self) -> Result<u64, QueryError> {

@@ -14,9 +14,7 @@ use planwright_format::journal::{
 use sha2::{Digest as _, Sha256};
 
 use super::info;
-use crate::database::{
-    Connection, QueryError, Session, SqlValue, ToSql, TransactionKind, in_transaction, params,
-};
+use crate::database::{QueryError, Session, SqlValue, ToSql, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_i64;
@@ -205,7 +203,7 @@ pub(crate) fn insert_batch(
     )
 }
 
-/// Returns true if the journal of a run has exactly these entries from `from` on.
+/// Returns true if the entries of a run from `from` on begin with this batch. Further batches may follow it.
 pub(crate) fn has_batch(
     session: &dyn Session,
     run: i64,
@@ -213,8 +211,8 @@ pub(crate) fn has_batch(
     batch: &EntryBatch,
 ) -> Result<bool, QueryError> {
     let found: Vec<Option<i64>> = session.rows(
-        "SELECT checksum FROM entries WHERE run = ?1 AND ?2 <= number ORDER BY number",
-        params![run, from],
+        "SELECT checksum FROM entries WHERE run = ?1 AND ?2 <= number ORDER BY number LIMIT ?3",
+        params![run, from, to_i64(batch.rows.len())],
         |row| row.get::<Option<i64>>(0),
     )?;
     let expected = (from..).zip(&batch.rows);
@@ -223,15 +221,13 @@ pub(crate) fn has_batch(
         .eq(found))
 }
 
-/// Returns true if the run is in the store.
-pub(crate) fn run_exists(session: &dyn Session, run: i64) -> Result<bool, QueryError> {
-    Ok(session
-        .row(
-            "SELECT 1 FROM runs WHERE key = ?1",
-            params![run],
-            |_| Ok(()),
-        )?
-        .is_some())
+/// Returns the number of the next entry of a run, or `None` if the run is not in the store.
+pub(crate) fn next_entry(session: &dyn Session, run: i64) -> Result<Option<i64>, QueryError> {
+    session.row(
+        "SELECT (SELECT coalesce(max(number) + 1, 0) FROM entries WHERE run = ?1) FROM runs WHERE key = ?1",
+        params![run],
+        |row| row.get(0),
+    )
 }
 
 /// Updates the totals in the row of a run.
@@ -270,18 +266,17 @@ impl Store {
     }
 
     /// Returns the journal entries of a run from the entry `from` on, counted from 0.
-    pub(crate) fn entries_from(
-        &self,
-        selector: &str,
-        from: usize,
-    ) -> Result<JournalEntries, StoreError> {
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::entries`].
+    pub fn entries_from(&self, selector: &str, from: usize) -> Result<JournalEntries, StoreError> {
         let (run, id) = self.read(|session| {
             let (key, id) = info::find(session, selector)?;
             info::check_format(session, key, &id)?;
             Ok((key, id))
         })?;
         Ok(JournalEntries {
-            connection: self.database().connect()?,
             store: self.clone(),
             run,
             id,
@@ -297,11 +292,11 @@ impl Store {
 #[derive(Debug)]
 pub struct JournalEntries {
     store: Store,
-    connection: Box<dyn Connection>,
     run: i64,
     id: RunId,
+    /// The number of the first entry after those in `chunk`.
     next: i64,
-    chunk: VecDeque<EntryRow>,
+    chunk: VecDeque<Result<Entry, StoreError>>,
     values: HashMap<BlobRef, Value>,
     is_over: bool,
 }
@@ -313,65 +308,77 @@ impl Iterator for JournalEntries {
         if self.is_over {
             return None;
         }
-        let entry = self.read().map_err(|error| error.at(self.store.path()));
+        let entry = self.read_next().map_err(|error| error.at(self.store.path()));
         self.is_over = !matches!(entry, Ok(Some(_)));
         entry.transpose()
     }
 }
 
 impl JournalEntries {
-    /// Returns a number that changes with each commit of another connection, in this process or another one.
-    pub(crate) fn version(&self) -> Result<i64, StoreError> {
-        self.connection
-            .version()
-            .map_err(|error| error.at(self.store.path()))
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
     }
 
-    /// Reads the entries that were appended since the last call. Returns false beside them if the connection was lost, so that there
-    /// may be more.
-    pub(crate) fn read_new(&mut self) -> Result<(Vec<Entry>, bool), StoreError> {
+    /// Reads the entries that were appended since the last call, up to an error.
+    pub(crate) fn read_new(&mut self) -> (Vec<Entry>, Option<QueryError>) {
         let mut new = Vec::new();
         loop {
-            match self.read() {
+            match self.read_next() {
                 Ok(Some(entry)) => new.push(entry),
-                Ok(None) => return Ok((new, true)),
-                Err(error) if error.is_transient() => return Ok((new, false)),
-                Err(error) => return Err(error.at(self.store.path())),
+                Ok(None) => return (new, None),
+                Err(error) => return (new, Some(error)),
             }
         }
     }
 
-    fn read(&mut self) -> Result<Option<Entry>, QueryError> {
+    fn read_next(&mut self) -> Result<Option<Entry>, QueryError> {
         if self.chunk.is_empty() {
-            let (run, id, from) = (self.run, &self.id, self.next);
-            self.chunk = in_transaction(&mut *self.connection, TransactionKind::Read, |session| {
-                rows(session, run, id, from, ENTRIES_PER_READ)
-            })?;
+            self.read_chunk()?;
         }
-        let Some(row) = self.chunk.pop_front() else {
-            return Ok(None);
-        };
-        let number = self.next;
-        let (session, values) = (&*self.connection, &mut self.values);
-        let mut failure = None;
-        let entry = row.decode(&mut |reference| find(session, values, reference, &mut failure));
-        let mut entry = match (entry, failure) {
-            (Ok(entry), _) => entry,
-            (Err(_), Some(failure)) => {
-                self.chunk.clear();
-                return Err(failure);
-            }
-            (Err(reason), None) => {
-                let reason = format!("entry {number} is invalid: {reason}");
-                return Err(info::unreadable(&self.id, &reason).into());
-            }
-        };
-        self.next += 1;
-        // The id is in the row of the run, and the body does not repeat it.
-        if let Record::Opened { run, .. } = &mut entry.record {
-            *run = Some(self.id.clone());
+        match self.chunk.pop_front() {
+            Some(entry) => Ok(Some(entry?)),
+            None => Ok(None),
         }
-        Ok(Some(entry))
+    }
+
+    /// Reads the next entries, with their large values, from one snapshot. After an error, they can be read again.
+    fn read_chunk(&mut self) -> Result<(), QueryError> {
+        let (run, id, from, values) = (self.run, &self.id, self.next, &mut self.values);
+        self.chunk = self.store.query(|session| {
+            let rows = rows(session, run, id, from, ENTRIES_PER_READ)?;
+            let entries = (from..)
+                .zip(rows)
+                .map(|(number, row)| decode(session, values, id, number, &row));
+            entries.collect::<Result<_, QueryError>>()
+        })?;
+        self.next += to_i64(self.chunk.len());
+        Ok(())
+    }
+}
+
+/// Decodes the row of the entry `number` of a run. The inner error is that of its content.
+fn decode(
+    session: &dyn Session,
+    values: &mut HashMap<BlobRef, Value>,
+    id: &RunId,
+    number: i64,
+    row: &EntryRow,
+) -> Result<Result<Entry, StoreError>, QueryError> {
+    let mut failure = None;
+    let entry = row.decode(&mut |reference| find(session, values, reference, &mut failure));
+    match (entry, failure) {
+        (Ok(mut entry), _) => {
+            // The id is in the row of the run, and the body does not repeat it.
+            if let Record::Opened { run, .. } = &mut entry.record {
+                *run = Some(id.clone());
+            }
+            Ok(Ok(entry))
+        }
+        (Err(_), Some(failure)) => Err(failure),
+        (Err(reason), None) => {
+            let reason = format!("entry {number} is invalid: {reason}");
+            Ok(Err(info::unreadable(id, &reason)))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Metadata of runs: the table `runs`.
 
+use std::slice;
 use std::time::{Duration, SystemTime};
 
 use planwright_core::{PlanDigest, Value};
@@ -86,13 +87,16 @@ impl Store {
     ///
     /// [`StoreError::Missing`] if no run matches, [`StoreError::Ambiguous`] if several do.
     pub fn run(&self, selector: &str) -> Result<RunInfo, StoreError> {
-        let found = self.read(|session| {
+        let mut found = self.read(|session| {
             let (key, _) = find(session, selector)?;
             let row =
                 session.single(&format!("{COLUMNS} WHERE key = ?1"), params![key], run_row)?;
-            row.read(session)
+            let mut found = row.read(session)?;
+            self.add_holders(session, slice::from_mut(&mut found))?;
+            Ok(found)
         })?;
-        self.with_holder(found)
+        self.read_ended(slice::from_mut(&mut found))?;
+        Ok(found)
     }
 
     /// Returns the header that the run was [created](NewRun::header) with.
@@ -118,7 +122,7 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn runs(&self, filter: &RunFilter) -> Result<Vec<RunInfo>, StoreError> {
-        let found = self.read(|session| {
+        let mut runs = self.read(|session| {
             let sql = format!(
                 "{COLUMNS}
                  WHERE (?1 = 0 OR status IS NOT DISTINCT FROM CAST(?2 AS TEXT))
@@ -137,33 +141,48 @@ impl Store {
                 run_row,
             )?;
             let found = found.into_iter().map(|row| row.read(session));
-            found.collect::<Result<Vec<_>, QueryError>>()
+            let mut found = found.collect::<Result<Vec<_>, QueryError>>()?;
+            self.add_holders(session, &mut found)?;
+            Ok(found)
         })?;
-        let mut runs = found
-            .into_iter()
-            .map(|info| self.with_holder(info))
-            .collect::<Result<Vec<_>, _>>()?;
+        self.read_ended(&mut runs)?;
         // A run may have ended since it was selected.
         runs.retain(|info| filter.state.is_none_or(|state| state == info.state));
         Ok(runs)
     }
 
-    fn with_holder(&self, mut info: RunInfo) -> Result<RunInfo, StoreError> {
-        info.holder = self.database().holder(&info.id)?;
-        if info.holder.is_some() || info.state != RunState::Open {
-            return Ok(info);
+    fn add_holders(&self, session: &dyn Session, runs: &mut [RunInfo]) -> Result<(), QueryError> {
+        let ids: Vec<&RunId> = runs.iter().map(|info| &info.id).collect();
+        let holders = self.database().holders(session, &ids)?;
+        for (info, holder) in runs.iter_mut().zip(holders) {
+            info.holder = holder;
         }
-        // The run may have ended between the two reads, and would look interrupted. A process stores the end before it releases
-        // the lease, so a second read of the row finds it.
-        let again = self.read(|session| {
-            let row = session.row(
-                &format!("{COLUMNS} WHERE id = ?1"),
-                params![info.id.as_str()],
-                run_row,
-            )?;
-            row.map(|row| row.read(session)).transpose()
-        })?;
-        Ok(again.unwrap_or(info))
+        Ok(())
+    }
+
+    /// Reads the open runs without a holder again: they may have ended between the read of the row and that of the holder, and
+    /// would look interrupted. A process stores the end before it releases the lease, so a second read of the row finds it.
+    fn read_ended(&self, runs: &mut [RunInfo]) -> Result<(), StoreError> {
+        let mut left: Vec<&mut RunInfo> = runs
+            .iter_mut()
+            .filter(|info| info.holder.is_none() && info.state == RunState::Open)
+            .collect();
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.read(|session| {
+            for info in &mut left {
+                let row = session.row(
+                    &format!("{COLUMNS} WHERE id = ?1"),
+                    params![info.id.as_str()],
+                    run_row,
+                )?;
+                if let Some(row) = row {
+                    **info = row.read(session)?;
+                }
+            }
+            Ok(())
+        })
     }
 }
 

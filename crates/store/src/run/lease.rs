@@ -2,21 +2,27 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryFutureExt};
 use planwright_engine::journal::{Entry, Journal, JournalError, check_history};
 use planwright_engine::{History, RunId};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::entries::{EntryBatch, RunTotals};
 use super::info::{self, NewRun};
+use super::requests;
 use super::server_processes::{self, ProcessFile, ServerProcess};
 use crate::database::RunLease;
 use crate::error::{FileProblem, LeaseHolder, StoreError};
-use crate::store::Store;
+use crate::store::{Store, blocking};
 use crate::values::{self, to_i64, to_usize};
 use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
+
+/// The pause before a database that is away is asked again about a lease.
+const CONFIRM_PAUSE: Duration = Duration::from_millis(100);
 
 /// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
 /// written.
@@ -27,6 +33,7 @@ pub struct LeasedRun {
     processes: Arc<ProcessFile>,
     progress: Arc<JournalProgress>,
     entries: i64,
+    holder: LeaseHolder,
 }
 
 impl Store {
@@ -40,13 +47,14 @@ impl Store {
         // Before the id becomes a part of file names.
         values::check("id of a run", new.id.as_str())?;
         let id = new.id.clone();
-        let lease = self.database().lease(&id, holder)?;
-        let processes = self.processes(&id)?;
+        let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
+        let processes = self.processes(&id, &lease)?;
         // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
             .change_unsynced(move |session| info::insert(session, &new))?;
-        Ok(self.leased_run(key, id, processes, lease, JournalPosition::default()))
+        let progress = JournalProgress::new(key, id, lease, JournalPosition::default());
+        Ok(self.leased_run(progress, processes, holder))
     }
 
     /// Leases an existing run for `holder`, which resumes it.
@@ -56,9 +64,12 @@ impl Store {
     /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
     /// [`StoreError::Format`] if a newer version has written it.
     pub fn hold(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
-        let (_, id) = self.read(|session| info::find(session, selector))?;
-        let lease = self.database().lease(&id, holder)?;
-        let processes = self.processes(&id)?;
+        let (earlier, id) = self.read(|session| {
+            let (key, id) = info::find(session, selector)?;
+            Ok((requests::cancel_request(session, key)?, id))
+        })?;
+        let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
+        let processes = self.processes(&id, &lease)?;
         // Read after leasing: before, another process could still append.
         let (key, state) = self.read(|session| {
             let (key, _) = info::find(session, id.as_str())?;
@@ -75,22 +86,28 @@ impl Store {
             };
             Ok((key, state))
         })?;
-        Ok(self.leased_run(key, id, processes, lease, state))
+        if let Some(earlier) = earlier {
+            // It was about the last lease. The holder of this one may be the same process.
+            self.writer()
+                .change_unsynced(move |session| earlier.delete(session, key))?;
+        }
+        let progress = JournalProgress::new(key, id, lease, state);
+        Ok(self.leased_run(progress, processes, holder))
     }
 
     fn leased_run(
         &self,
-        key: i64,
-        id: RunId,
+        progress: JournalProgress,
         processes: Arc<ProcessFile>,
-        lease: Box<dyn RunLease>,
-        state: JournalPosition,
+        holder: &LeaseHolder,
     ) -> LeasedRun {
+        let entries = progress.state().next;
         LeasedRun {
-            entries: state.next,
             store: self.clone(),
             processes,
-            progress: Arc::new(JournalProgress::new(key, id, lease, state)),
+            progress: Arc::new(progress),
+            entries,
+            holder: holder.clone(),
         }
     }
 
@@ -104,8 +121,13 @@ impl Store {
             .map_err(|error| self.io(&error))
     }
 
-    fn processes(&self, id: &RunId) -> Result<Arc<ProcessFile>, StoreError> {
-        ProcessFile::open(self.database().processes_path(id)).map_err(|error| self.io(&error))
+    fn processes(
+        &self,
+        id: &RunId,
+        lease: &Arc<dyn RunLease>,
+    ) -> Result<Arc<ProcessFile>, StoreError> {
+        let path = self.database().processes_path(id);
+        ProcessFile::open(path, Arc::clone(lease)).map_err(|error| self.io(&error))
     }
 
     pub(crate) fn io(&self, error: &io::Error) -> StoreError {
@@ -125,6 +147,11 @@ impl LeasedRun {
     /// Returns the number of journal entries when this process leased the run. A history with fewer entries is outdated.
     pub fn entries(&self) -> usize {
         to_usize(self.entries)
+    }
+
+    /// Returns the process that has leased the run, which is this one, as requests to it name it.
+    pub fn holder(&self) -> &LeaseHolder {
+        &self.holder
     }
 
     /// Returns the store of the run.
@@ -176,5 +203,29 @@ impl Journal for LeasedRun {
         result
             .unwrap_or_else(|_| Err(JournalError::new("the writer of the store has stopped")))
             .boxed()
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.progress.lease().is_certain()
+    }
+
+    fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (store, lease) = (self.store.clone(), Arc::clone(self.progress.lease()));
+        let deadline = Instant::now() + store.database().patience();
+        async move {
+            loop {
+                let renewed = Arc::clone(&lease);
+                match blocking(move || renewed.renew()).await {
+                    Err(error) if error.is_transient() && Instant::now() < deadline => {
+                        tokio::time::sleep(CONFIRM_PAUSE).await;
+                    }
+                    result => {
+                        return result
+                            .map_err(|error| JournalError::new(error.at(store.path()).to_string()));
+                    }
+                }
+            }
+        }
+        .boxed()
     }
 }

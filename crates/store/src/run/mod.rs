@@ -2,6 +2,7 @@
 
 pub(crate) mod entries;
 mod info;
+mod interrupted;
 mod lease;
 mod prune;
 pub(crate) mod requests;
@@ -9,6 +10,7 @@ mod server_processes;
 
 pub use entries::JournalEntries;
 pub use info::{NewRun, RunFilter, RunInfo};
+pub use interrupted::InterruptedRun;
 pub use lease::LeasedRun;
 pub use prune::{Prune, PruneReport};
 pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};

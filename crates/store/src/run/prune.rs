@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 use std::{fs, io};
 
-use crate::database::{Connection, QueryError, Session, TransactionKind, params};
+use crate::database::{Connection, QueryError, Session, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
@@ -100,18 +100,10 @@ impl Store {
                 taken => taken?,
             };
             let is_dry = prune.dry_run;
-            let (prune, name) = (prune.clone(), id.clone());
-            // Not `change`, which always commits: a dry run rolls back.
-            let removed = self.writer().with_connection(move |connection| {
-                connection.begin(TransactionKind::Write)?;
-                let removed = remove(&*connection, &name, prune.unfinished);
-                // A dry run deletes, too, so that it can count what would be freed.
-                if removed.is_ok() && !prune.dry_run {
-                    connection.commit()?;
-                } else {
-                    connection.roll_back();
-                }
-                removed
+            let (unfinished, name) = (prune.unfinished, id.clone());
+            // A dry run deletes, too, so that it can count what would be freed.
+            let removed = self.writer().try_change(is_dry, move |connection| {
+                remove(connection, &name, unfinished)
             })?;
             if removed.is_some() && !is_dry {
                 // The list exists only if the process of the run was killed.

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use planwright_core::PlanConsent;
 use planwright_engine::RunId;
 
-use crate::database::{QueryError, params};
+use crate::database::{QueryError, Session, params};
 use crate::error::{LeaseHolder, StoreError};
 use crate::run::find;
 use crate::store::Store;
@@ -103,7 +103,7 @@ impl Store {
         Ok(holder)
     }
 
-    /// Returns true if the process `holder` was asked to cancel a run.
+    /// Returns true if the process `holder` was asked to cancel a run since it leased the run.
     ///
     /// # Errors
     ///
@@ -115,12 +115,46 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.read(|session| {
             let (run, _) = find(session, run.as_str())?;
-            let asked: Option<(u32, i64)> = session.row(
-                "SELECT holder_pid, holder_since_ns FROM cancel_requests WHERE run = ?1",
-                params![run],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            Ok(asked == Some((holder.pid, to_nanos(holder.since))))
+            let asked = cancel_request(session, run)?;
+            Ok(asked.is_some_and(|asked| {
+                (asked.holder_pid, asked.holder_since_ns) == (holder.pid, to_nanos(holder.since))
+            }))
         })
+    }
+}
+
+/// A request to cancel a run.
+pub(super) struct CancelRequest {
+    holder_pid: u32,
+    holder_since_ns: i64,
+    requested_ns: i64,
+}
+
+/// Returns the last request to cancel a run.
+pub(super) fn cancel_request(
+    session: &dyn Session,
+    run: i64,
+) -> Result<Option<CancelRequest>, QueryError> {
+    session.row(
+        "SELECT holder_pid, holder_since_ns, requested_ns FROM cancel_requests WHERE run = ?1",
+        params![run],
+        |row| {
+            Ok(CancelRequest {
+                holder_pid: row.get(0)?,
+                holder_since_ns: row.get(1)?,
+                requested_ns: row.get(2)?,
+            })
+        },
+    )
+}
+
+impl CancelRequest {
+    /// Deletes just this request.
+    pub(super) fn delete(&self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
+        session.execute(
+            "DELETE FROM cancel_requests WHERE run = ?1 AND holder_pid = ?2 AND holder_since_ns = ?3 AND requested_ns = ?4",
+            params![run, self.holder_pid, self.holder_since_ns, self.requested_ns],
+        )?;
+        Ok(())
     }
 }

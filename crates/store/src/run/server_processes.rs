@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use planwright_core::ServerName;
 use serde::{Deserialize, Serialize};
 
-use crate::file::private_file;
+use crate::database::RunLease;
+use crate::file::{private_file, private_file_in_folder};
 
 /// A process of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,14 +70,17 @@ pub(crate) struct ProcessFile {
     path: PathBuf,
     /// The server processes that earlier processes have started and that may still be running.
     earlier: Mutex<Vec<ServerProcess>>,
+    /// The lease of the run. While it is not certain, the file may be that of another process.
+    lease: Arc<dyn RunLease>,
 }
 
 impl ProcessFile {
     /// Opens the file at `path` and reads the processes in it, if it exists.
-    pub(crate) fn open(path: PathBuf) -> io::Result<Arc<Self>> {
+    pub(crate) fn open(path: PathBuf, lease: Arc<dyn RunLease>) -> io::Result<Arc<Self>> {
         let file = Arc::new(Self {
             earlier: Mutex::new(read(&path)?),
             path,
+            lease,
         });
         let mut own = own();
         // Servers that were started before the run was leased work for it as well.
@@ -90,10 +94,10 @@ impl ProcessFile {
     }
 
     fn append(&self, processes: &[ServerProcess]) -> io::Result<()> {
-        if processes.is_empty() {
+        if processes.is_empty() || !self.lease.is_certain() {
             return Ok(());
         }
-        let mut file = private_file(&self.path)?;
+        let mut file = private_file_in_folder(&self.path)?;
         file.seek(SeekFrom::End(0))?;
         // A killed process may have left an incomplete last line.
         let mut text = vec![b'\n'];
@@ -105,6 +109,9 @@ impl ProcessFile {
 impl Drop for ProcessFile {
     /// Keeps only the server processes of earlier processes in the file: those of this process end with it.
     fn drop(&mut self) {
+        if !self.lease.is_certain() {
+            return;
+        }
         let earlier = self.earlier();
         let result = match lines(&earlier) {
             Ok(lines) if !lines.is_empty() => {
@@ -156,9 +163,33 @@ fn read(path: &Path) -> io::Result<Vec<ServerProcess>> {
 mod tests {
     use std::fs;
 
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::{
         ProcessFile, ServerProcess, earlier, register_server_process, unregister_server_process,
     };
+    use crate::database::{QueryError, RunLease, Session};
+
+    /// A lease that is certain until it is lost.
+    #[derive(Debug, Default)]
+    struct TestLease {
+        is_lost: AtomicBool,
+    }
+
+    impl RunLease for TestLease {
+        fn verify(&self, _session: &dyn Session) -> Result<(), QueryError> {
+            Ok(())
+        }
+
+        fn is_certain(&self) -> bool {
+            !self.is_lost.load(Ordering::Relaxed)
+        }
+
+        fn renew(&self) -> Result<(), QueryError> {
+            Ok(())
+        }
+    }
 
     fn process(server: &str, pid: u32) -> ServerProcess {
         ServerProcess {
@@ -172,7 +203,9 @@ mod tests {
     fn servers_of_a_killed_process_are_listed_until_they_have_ended() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run-a.servers");
-        let first = ProcessFile::open(path.clone()).unwrap();
+        let lease = Arc::<TestLease>::default();
+        let open = || ProcessFile::open(path.clone(), Arc::clone(&lease) as Arc<dyn RunLease>).unwrap();
+        let first = open();
         assert!(!path.exists());
         register_server_process(process("a", 1_000_001)).unwrap();
         register_server_process(process("b", 1_000_002)).unwrap();
@@ -186,7 +219,7 @@ mod tests {
         }
         fs::write(&path, text).unwrap();
 
-        let second = ProcessFile::open(path.clone()).unwrap();
+        let second = open();
         let left = [process("a", 1_000_001), process("b", 1_000_002)];
         assert_eq!(*second.earlier(), left);
         register_server_process(process("d", 1_000_003)).unwrap();
@@ -201,9 +234,29 @@ mod tests {
         drop(second);
         unregister_server_process(1_000_003);
         assert_eq!(of_earlier(), left[1..]);
-        let third = ProcessFile::open(path.clone()).unwrap();
+        let third = open();
         third.earlier().clear();
         drop(third);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_process_without_the_lease_leaves_the_list_to_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("servers").join("run-b.servers");
+        let lost = Arc::<TestLease>::default();
+        let stopped = ProcessFile::open(path.clone(), Arc::clone(&lost) as Arc<dyn RunLease>);
+        // The folder is made when the first line is written.
+        register_server_process(process("a", 2_000_001)).unwrap();
+        lost.is_lost.store(true, Ordering::Relaxed);
+        let list = fs::read_to_string(&path).unwrap();
+        assert!(list.contains("2000001"));
+        register_server_process(process("b", 2_000_002)).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), list);
+        drop(stopped);
+        assert_eq!(fs::read_to_string(&path).unwrap(), list);
+        for pid in [2_000_001, 2_000_002] {
+            unregister_server_process(pid);
+        }
     }
 }

@@ -296,11 +296,12 @@ impl WatchedRun {
         after: Option<usize>,
     ) -> Result<Self, ApiError> {
         let info = find(state, visitor, id)?;
-        let entries = state.settings.store.watch_entries(id, 0)?;
+        let mut entries = state.settings.store.entries(id)?;
+        let present = entries.by_ref().collect::<Result<Vec<_>, _>>()?;
         let mut watched = Self {
             states: StepStates::new(info.id.clone(), info.steps),
             id: info.id,
-            entries,
+            entries: entries.watch()?,
             changed: HashSet::new(),
             grew: false,
             is_new: true,
@@ -308,7 +309,7 @@ impl WatchedRun {
             sent_at: None,
             is_driven: info.holder.is_some(),
         };
-        for entry in watched.entries.poll()? {
+        for entry in present {
             watched.apply(&entry);
             if after.is_some_and(|after| watched.states.entries() <= after) {
                 watched.changed.clear();

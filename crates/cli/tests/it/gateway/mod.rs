@@ -20,6 +20,7 @@ mod page;
 mod pins;
 mod planning;
 mod pushing;
+mod replicas;
 mod resumption;
 mod retention;
 mod rounds;

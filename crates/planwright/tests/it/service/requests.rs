@@ -201,7 +201,7 @@ async fn steps_that_are_added_later_were_not_approved() {
         RunEvent::ApprovalAsked { .. }
     ) {}
     // Events come before their entries are stored.
-    let mut entries = disk.open().watch_entries("r", 0).unwrap();
+    let mut entries = disk.open().watch_entries("r").unwrap();
     let is_extended = |entry: &Entry| matches!(entry.record, Record::Extended { .. });
     while !entries.next().await.unwrap().iter().any(is_extended) {}
     let stored = StoredRun::read(&disk.open(), "r").unwrap();

@@ -1,0 +1,151 @@
+//! Several gateways over one PostgreSQL server: a run of one that dies, stops or ends is continued by another.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use planwright_testkit::fake_server::{self, Recorder};
+use planwright_testkit::listening::HttpServerProcess;
+use planwright_testkit::postgres::PostgresDatabase;
+use serde_json::{Value, json};
+
+use super::edge::message;
+use super::serve::Behind;
+
+/// A gateway with a server and a home of its own, as on a machine of its own.
+struct Replica {
+    // Before the folder, which it uses.
+    listening: HttpServerProcess,
+    recorder: Recorder,
+    token: String,
+    behind: Behind,
+}
+
+impl Replica {
+    fn new(database: &PostgresDatabase) -> Self {
+        let recorder = Recorder::new();
+        let script = json!({
+            "record": recorder.address(),
+            "tools": [
+                {"name": "wait", "annotations": {"readOnlyHint": true},
+                 "does": {"wait_for_release": true, "structured": {"waited": true}}},
+                {"name": "note"},
+            ],
+        });
+        let script = script.to_string();
+        let behind = Behind::new(&[("fake", fake_server::program(), &[&script])]);
+        let token = behind.token("ada");
+        let mut command = behind.command(&["--listen", "127.0.0.1:0"]);
+        command.env("PLANWRIGHT_STORE", database.url());
+        Self {
+            listening: HttpServerProcess::start(command),
+            recorder,
+            token,
+            behind,
+        }
+    }
+
+    fn call(&self, tool: &str, arguments: Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments});
+        let request = message(self.listening.url(), "tools/call", params)
+            .header("authorization", &format!("Bearer {}", self.token));
+        request.send().answer()["result"]["structuredContent"].take()
+    }
+
+    /// Starts a plan whose first and last steps have effects, and returns the id of its run once its second step waits.
+    fn start_plan(&self, database: &PostgresDatabase) -> String {
+        let plan = json!({"steps": [
+            {"id": "begun", "tool": "note", "args": {"text": "begin"}},
+            {"id": "waited", "tool": "wait", "after": ["begun"]},
+            {"id": "ended", "tool": "note", "args": {"text": "end"}, "after": ["waited"]},
+        ]});
+        let params = json!({"name": "execute_plan", "arguments": {"plan": plan}});
+        let request = message(self.listening.url(), "tools/call", params)
+            .header("authorization", &format!("Bearer {}", self.token));
+        // The response comes after the end of the run, or never.
+        std::thread::spawn(move || drop(request.send().text()));
+        assert_eq!(self.called(), "begin");
+        assert_eq!(self.called(), "wait");
+        let runs = self
+            .behind
+            .command_of(&["runs", "--format", "json"])
+            .env("PLANWRIGHT_STORE", database.url())
+            .output()
+            .unwrap();
+        let runs: Value = serde_json::from_slice(&runs.stdout).unwrap();
+        runs["runs"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Waits for the next call of a tool.
+    fn called(&self) -> String {
+        let params = self.recorder.message("tools/call")["params"].take();
+        match params["arguments"]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => params["name"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// Waits until the run has succeeded, as this gateway says.
+    #[track_caller]
+    fn has_succeeded(&self, run: &str) {
+        let succeeded = (0..1000)
+            .map(|_| self.call("get_run", json!({"run": run})))
+            .find(|answer| answer["status"] == "succeeded");
+        assert!(succeeded.is_some(), "{}", self.call("get_run", json!({"run": run})));
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.listening.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+}
+
+#[test]
+fn a_run_of_a_killed_gateway_is_continued_by_another() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut killed, other) = (Replica::new(&database), Replica::new(&database));
+    let run = killed.start_plan(&database);
+    let began = Instant::now();
+    killed.listening.kill();
+    // The outcome of the first step is known; a call that only reads is made again.
+    assert_eq!(other.called(), "wait");
+    // The time of a lease, the interval of the other gateway, and some of a busy machine.
+    assert!(began.elapsed() < Duration::from_secs(20));
+    other.recorder.release();
+    assert_eq!(other.called(), "end");
+    other.has_succeeded(&run);
+}
+
+#[test]
+fn a_gateway_that_was_stopped_calls_nothing_more_of_a_run_of_another() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut stopped, other) = (Replica::new(&database), Replica::new(&database));
+    let run = stopped.start_plan(&database);
+    stopped.signal("-STOP");
+    assert_eq!(other.called(), "wait");
+    // The answer waits for the gateway that is stopped.
+    stopped.recorder.release();
+    stopped.signal("-CONT");
+    other.recorder.release();
+    assert_eq!(other.called(), "end");
+    other.has_succeeded(&run);
+    // It tells of the run as the other one has ended it.
+    stopped.has_succeeded(&run);
+    stopped.listening.terminate();
+    let methods = stopped.recorder.methods_until_end();
+    assert!(!methods.iter().any(|method| method == "tools/call"), "{methods:?}");
+}
+
+#[test]
+fn a_gateway_that_ends_hands_its_runs_over_at_once() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut ending, other) = (Replica::new(&database), Replica::new(&database));
+    let run = ending.start_plan(&database);
+    ending.listening.terminate();
+    let began = Instant::now();
+    assert_eq!(other.called(), "wait");
+    // A lease lasts longer.
+    assert!(began.elapsed() < Duration::from_secs(9));
+    other.recorder.release();
+    assert_eq!(other.called(), "end");
+    other.has_succeeded(&run);
+}
