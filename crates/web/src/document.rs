@@ -48,6 +48,7 @@ impl Document {
         let parts = PARTS
             .iter()
             .flat_map(|part| part.lines())
+            .map(str::trim_start)
             .filter(|line| !is_comment(line));
         let script: Vec<&str> = std::iter::once(LIBRARY).chain(parts).collect();
         let script = script.join("\n");
@@ -68,7 +69,6 @@ impl Document {
 
 /// Returns true if a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments.
 fn is_comment(line: &str) -> bool {
-    let line = line.trim_start();
     ["//", "/**", "*/", "* "]
         .iter()
         .any(|start| line.starts_with(start))

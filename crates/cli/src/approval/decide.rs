@@ -19,6 +19,7 @@ use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
 use super::passphrase::PassphraseCheck;
+use super::plan;
 use crate::args::{
     ApproveArguments, Format, QuestionArguments, RejectArguments, RunFormat, StoreArguments,
 };
@@ -33,6 +34,9 @@ pub(crate) fn approve(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    if arguments.plan {
+        return plan::approve(arguments, printer);
+    }
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
     let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {
@@ -166,20 +170,23 @@ fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandEr
 
 /// Asks at the terminal whether the calls that are shown may be made.
 fn are_agreed(questions: &[Question]) -> Result<bool, CommandError> {
-    let Ok(terminal) = terminal() else {
-        return Err(no_terminal(questions));
-    };
     let question = match questions.len() {
         1 => "approve this call? [y]es, [n]o: ".to_owned(),
         count => format!("approve these {count} calls? [y]es, [n]o: "),
     };
+    is_agreed(&question).ok_or_else(|| no_terminal(questions))
+}
+
+/// Asks a question at the terminal; `None` if there is none.
+pub(super) fn is_agreed(question: &str) -> Option<bool> {
+    let terminal = terminal().ok()?;
     let mut lines = BufReader::new(&terminal).lines();
     loop {
         let asked = write!(&terminal, "{question}").and_then(|()| (&terminal).flush());
         let answer = asked.ok().and_then(|()| lines.next()?.ok());
         match answer.as_deref().map(str::trim) {
-            Some("y" | "yes" | "Y") => return Ok(true),
-            Some("n" | "no" | "N") | None => return Ok(false),
+            Some("y" | "yes" | "Y") => return Some(true),
+            Some("n" | "no" | "N") | None => return Some(false),
             Some(_) => {}
         }
     }
@@ -221,12 +228,17 @@ fn decide(
             terminal_text::one_line(&call.subject.qualified_name())
         ));
     }
-    if questions.is_driven {
+    report_next(&questions.run, questions.is_driven, printer);
+    Ok(Exit::Success)
+}
+
+/// Prints how the run `run` continues after a decision.
+pub(super) fn report_next(run: &RunId, is_driven: bool, printer: Printer) {
+    if is_driven {
         printer.message("the process that drives the run continues automatically");
     } else {
-        store::left(&questions.run, true, printer);
+        store::left(run, true, printer);
     }
-    Ok(Exit::Success)
 }
 
 /// A call that waits for a decision.
@@ -270,6 +282,11 @@ impl OpenCall {
         let decided = decided(store, run)?;
         open.retain(|call| !decided.contains(&call.digest));
         Ok(open)
+    }
+
+    /// The question that a decision answers.
+    pub(super) fn question(&self) -> OpenQuestion {
+        OpenQuestion::new(self.run.clone(), Arc::clone(&self.at), self.subject.clone())
     }
 
     /// The call as a person sees it.
@@ -382,9 +399,10 @@ impl Questions {
 
     /// Stores the decision about all calls that were shown, or about none.
     fn decide(&self, decision: &Decision, decider: &Decider) -> Result<(), CommandError> {
-        let asked = self.open.iter().map(|Question { call, .. }| {
-            OpenQuestion::new(self.run.clone(), Arc::clone(&call.at), call.subject.clone())
-        });
+        let asked = self
+            .open
+            .iter()
+            .map(|Question { call, .. }| call.question());
         let asked: Vec<OpenQuestion> = asked.collect();
         let asked: Vec<&OpenQuestion> = asked.iter().collect();
         let decided =

@@ -20,8 +20,8 @@ const QUIET_TIME: Duration = Duration::from_millis(200);
 pub(super) struct RunRequests {
     store: Store,
     run: RunId,
-    /// The digest that an approval of the whole plan is bound to.
-    consent: PlanConsent,
+    /// The digest that an approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
+    consent: Option<PlanConsent>,
     /// True once the plan has steps that it had not when it was approved.
     is_extended: Arc<AtomicBool>,
     /// True once the whole plan is approved.
@@ -29,7 +29,7 @@ pub(super) struct RunRequests {
 }
 
 impl RunRequests {
-    pub(super) fn new(store: Store, run: RunId, consent: PlanConsent) -> Self {
+    pub(super) fn new(store: Store, run: RunId, consent: Option<PlanConsent>) -> Self {
         Self {
             store,
             run,
@@ -85,7 +85,10 @@ impl RunRequests {
         if self.is_extended.load(Ordering::Acquire) {
             return Ok(false);
         }
-        self.store.is_plan_approved(&self.run, &self.consent)
+        match &self.consent {
+            Some(consent) => self.store.is_plan_approved(&self.run, consent),
+            None => Ok(false),
+        }
     }
 
     /// Returns true if there is a decision about just this call.
@@ -135,7 +138,7 @@ impl Approver for PlanApprover {
         Box::pin(async move {
             let requests = &self.requests;
             // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
-            if requests.has_decision(&request).unwrap_or(true) {
+            if request.was_rejected || requests.has_decision(&request).unwrap_or(true) {
                 return self.approver.decide(request).await;
             }
             if requests.is_approved().unwrap_or(false) {

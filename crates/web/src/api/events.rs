@@ -182,7 +182,7 @@ impl Follower {
     fn compare(&mut self, snapshot: &Snapshot) {
         let rows = snapshot.rows.iter();
         let visible: Vec<&Arc<RunRow>> = rows
-            .filter(|row| self.visitor.may_see(row.client.as_deref()))
+            .filter(|row| self.visitor.may_see(&row.owner))
             .collect();
         let mut changed = Vec::new();
         for row in visible {
@@ -200,7 +200,7 @@ impl Follower {
         let questions: Vec<Arc<Question>> = snapshot
             .questions
             .iter()
-            .filter(|question| self.visitor.may_see(question.client.as_deref()))
+            .filter(|question| self.visitor.may_see(&question.owner))
             .cloned()
             .collect();
         let digests = questions
