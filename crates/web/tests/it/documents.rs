@@ -86,7 +86,15 @@ fn items_and_rounds_are_nodes_of_an_open_loop() {
     each: step - "each"
     again: step - "again"
     "#);
-    insta::assert_snapshot!(opened(LOOP, "each,again,each%5B1%5D"), @"");
+    insta::assert_snapshot!(opened(LOOP, "each,again,each%5B1%5D"), @r##"
+    each: step - "each"
+    each[0]: item waiting "[0]"
+    each[1]: item waiting "[1]"
+    each[1]/a: step - "a"
+    each[1]/p: step - "p"
+    again: step - "again"
+    again#0: round succeeded "#0"
+    "##);
 }
 
 #[test]

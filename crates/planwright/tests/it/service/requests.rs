@@ -48,6 +48,14 @@ fn approve(
     service.approve_plan(run, consent, &waiting, &ada())
 }
 
+/// Waits until the store has a question of a run.
+async fn asked(service: &Planwright, run: &str) {
+    let mut watch = service.watch(run).unwrap();
+    while service.questions(run).unwrap().is_empty() {
+        watch.next().await.unwrap();
+    }
+}
+
 /// Runs a plan to its end, stored as `id`.
 async fn run(planwright: &Planwright, disk: &Disk, plan: &str, id: &str) -> RunStatus {
     let plan = planwright.check(parse(plan)).unwrap();
@@ -129,6 +137,7 @@ async fn a_run_that_waits_goes_on_once_its_plan_is_approved() {
         RunEvent::ApprovalAsked { .. }
     ) {}
     let other = planwright.with_store(&disk.open());
+    asked(&other, "r").await;
     let consent = consent(&disk, "r");
     approve((&other, &disk), "r", &consent).unwrap();
     assert_eq!(run.await.status, RunStatus::Succeeded);
@@ -200,6 +209,7 @@ async fn steps_that_are_added_later_were_not_approved() {
         RunEvent::ApprovalAsked { .. }
     ) {}
     let service = planwright.with_store(&disk.open());
+    asked(&service, "r").await;
     approve((&service, &disk), "r", &consent(&disk, "r")).unwrap();
     while !matches!(
         run.next_event().await.unwrap().event,
