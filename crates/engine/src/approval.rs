@@ -181,6 +181,8 @@ pub struct ApprovalRequest {
     pub reason: Option<Arc<str>>,
     /// The differences from the call that was decided at this place before, one clause each.
     pub changes: Vec<String>,
+    /// True if the latest decision about a call of this place was a rejection. Consent to a whole plan does not cover the call then.
+    pub was_rejected: bool,
 }
 
 impl ApprovalRequest {
@@ -192,6 +194,7 @@ impl ApprovalRequest {
             subject: CallSubject::new(&tool, args.clone()),
             reason: tool.approval_reason.clone(),
             changes: Vec::new(),
+            was_rejected: false,
             shown: args.clone(),
             args,
             tool,

@@ -155,7 +155,7 @@ impl SecretValues {
     }
 
     /// The text of that name.
-    pub(crate) fn get(&self, what: ExternalValue, name: &str) -> Option<Arc<str>> {
+    pub fn get(&self, what: ExternalValue, name: &str) -> Option<Arc<str>> {
         let found = self.texts.get(&(what, Arc::from(name))).map(Arc::clone);
         found.or_else(|| self.is_masked.then(|| Arc::from(MASK)))
     }

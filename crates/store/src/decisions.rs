@@ -13,6 +13,7 @@ use planwright_format::journal::{AddressV1, parse_value, value_json};
 use crate::changes::{NewsReader, NewsWatcher};
 use crate::database::{QueryError, Session, params};
 use crate::error::StoreError;
+use crate::run::requests::PlanApproval;
 use crate::run::{JournalEntries, find, unreadable};
 use crate::store::Store;
 use crate::values::{from_nanos, to_nanos};
@@ -58,7 +59,7 @@ impl Store {
     /// replace a secret or contain one in another place; those of [`Store::run`].
     pub fn decide(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
         let run = self.run(selector)?.id;
-        self.store_decisions(&[(run, new.clone())], ExistingDecision::Keep)
+        self.store_decisions(&[(run, new.clone())], ExistingDecision::Keep, None)
     }
 
     /// Stores decisions about calls of runs: all of them, or none.
@@ -67,7 +68,22 @@ impl Store {
     ///
     /// Those of [`Store::decide`]. Nothing is stored then.
     pub fn decide_all(&self, new: &[(RunId, NewDecision)]) -> Result<(), StoreError> {
-        self.store_decisions(new, ExistingDecision::Keep)
+        self.store_decisions(new, ExistingDecision::Keep, None)
+    }
+
+    /// Stores the approval of the whole plan of a run, and decisions about calls that wait: all of it, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::approve_plan`] and [`Store::decide_all`]. Nothing is stored then.
+    pub fn approve_plan_and_calls(
+        &self,
+        selector: &str,
+        approval: &PlanApproval,
+        new: &[(RunId, NewDecision)],
+    ) -> Result<(), StoreError> {
+        let approval = (selector.to_owned(), approval.clone());
+        self.store_decisions(new, ExistingDecision::Keep, Some(approval))
     }
 
     /// Stores a decision, and replaces an existing one about the same call.
@@ -77,7 +93,7 @@ impl Store {
     /// Those of [`Store::run`].
     pub fn replace_decision(&self, selector: &str, new: &NewDecision) -> Result<(), StoreError> {
         let run = self.run(selector)?.id;
-        self.store_decisions(&[(run, new.clone())], ExistingDecision::Replace)
+        self.store_decisions(&[(run, new.clone())], ExistingDecision::Replace, None)
     }
 
     /// Returns all decisions about calls of a run, the oldest first.
@@ -157,6 +173,7 @@ impl Store {
         &self,
         new: &[(RunId, NewDecision)],
         existing: ExistingDecision,
+        approval: Option<(String, PlanApproval)>,
     ) -> Result<(), StoreError> {
         let mut rows = Vec::with_capacity(new.len());
         for (run, new) in new {
@@ -178,7 +195,10 @@ impl Store {
                     return Err(QueryError::Store(StoreError::Decided { run: id, at, by }));
                 }
             }
-            Ok(())
+            match approval {
+                Some((run, approval)) => approval.insert(session, &run),
+                None => Ok(()),
+            }
         })
     }
 }

@@ -141,6 +141,10 @@ function httpSource() {
       const { key } = await paths.openSession(token);
       localStorage.setItem(SESSION_KEY, key);
     },
+    signOut: async () => {
+      await request('session/end', {});
+      localStorage.removeItem(SESSION_KEY);
+    },
     watch: (run, after, listener) => watchStream((last) => `/api/events${query({ run, after: last ?? after })}`, listener),
   };
 }

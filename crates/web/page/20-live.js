@@ -116,6 +116,7 @@ function applyRun(data) {
   shown.version += 1;
   // A run that was read as it began may have had no plan to show yet.
   if (data.grew || hasNewStatus || shown.no_graph) refreshRun(shown);
+  else if (shown.open.some((at) => data.states?.[at])) refreshParts(shown);
   current.touch();
 }
 
@@ -164,10 +165,13 @@ async function openRun(id) {
   const opening = openings;
   const data = await source.run(id);
   if (opening !== openings) return;
+  const states = new Map(Object.entries(data.states));
   current.value = {
     ...data,
     id: data.run.id,
-    states: new Map(Object.entries(data.states)),
+    states,
+    parts: {},
+    graphStates: { get: (at) => current.value?.parts[at] ?? states.get(at) },
     graph: data.graph ?? NO_GRAPH,
     revisions: data.revisions ?? [],
     open: [],
@@ -181,11 +185,23 @@ async function openRun(id) {
 async function loadGraph(open) {
   const shown = current.value;
   shown.open = open;
-  const graph = await source.graph(shown.id, open);
+  const { parts, ...graph } = await source.graph(shown.id, open);
   if (current.value !== shown || shown.open !== open) return;
-  shown.graph = graph;
+  shown.parts = parts ?? {};
+  if (placesOf(graph) !== placesOf(shown.graph)) shown.graph = graph;
   shown.version += 1;
   current.touch();
+}
+
+/** The places of a graph's nodes as text: a graph with the same ones need not be drawn again. */
+const placesOf = ({ nodes }) => nodes.map(({ at, x, y, is_open: isOpen, is_group: isGroup }) => [at, x, y, isOpen, isGroup]).join();
+
+/** Reads the parts of open steps again, soon after one of them has changed. */
+function refreshParts(shown) {
+  shown.refresh ??= setTimeout(() => {
+    shown.refresh = null;
+    if (current.value === shown) loadGraph(shown.open).catch((error) => console.warn('planwright: the graph could not be read again', error));
+  }, 250);
 }
 
 const NO_GRAPH = { width: 1, height: 1, nodes: [], edges: [] };
@@ -213,4 +229,15 @@ async function openSession() {
   stream = null;
   streamed = undefined;
   followEvents(run, current.value?.seq);
+}
+
+/** Ends the session, and shows nothing of it any more. */
+async function signOut() {
+  await source.signOut();
+  stream?.stop();
+  stream = null;
+  streamed = undefined;
+  current.value = null;
+  current.touch();
+  live.set({ config: null, denied: true, questions: [], decided: [], rows: new Map(), updates: new Map() });
 }

@@ -38,7 +38,7 @@ function indexGraph(graph) {
     byAddress.set(node.at, node);
     // A group comes before the nodes in it.
     const group = byAddress.get(node.group);
-    node.isPattern = Boolean(group && (group.for_each || group.repeat || group.isPattern));
+    node.isPattern = node.part ? node.part === 'rest' : Boolean(group && (group.for_each || group.repeat || group.isPattern));
     put('node', node, node.x, node.y, node.x + node.w, node.y + node.h);
   });
   edges.forEach((edge, order) => {
@@ -139,7 +139,7 @@ function nearestNode(index, node, key) {
   let best = null;
   let bestCost = Infinity;
   for (const other of index.nodes) {
-    if (other === node || (other.is_group && other.is_open)) continue;
+    if (other === node || other.part === 'rest' || (other.is_group && other.is_open)) continue;
     const [ox, oy] = centre(other);
     const ahead = (isSideways ? ox - x : oy - y) * sign;
     const aside = Math.abs(isSideways ? oy - y : ox - x);

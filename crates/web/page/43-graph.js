@@ -230,7 +230,8 @@ class GraphView extends Component {
     let found = null;
     for (const node of this.index.inRect({ x0: x, y0: y, x1: x, y1: y }).nodes) {
       const isInside = x >= node.x && x <= node.x + node.w && y >= node.y && y <= node.y + node.h;
-      if (isInside && (!found || node.w * node.h < found.w * found.h)) found = node;
+      // What is not drawn is in the details of the step.
+      if (isInside && node.part !== 'rest' && (!found || node.w * node.h < found.w * found.h)) found = node;
     }
     return found;
   }

@@ -62,6 +62,6 @@ function GraphTab({ shown, at, select }) {
     <${ErrorNote} error=${error} />
     ${shown.graph.nodes.length === 0
       ? html`<${Empty} title="No graph">${shown.no_graph ? html`<${Message} of=${shown.no_graph} />` : 'The plan of this run has no steps.'}<//>`
-      : html`<${GraphView} graph=${shown.graph} states=${shown.states} version=${shown.version} at=${at} select=${select} onToggle=${toggle} label="Graph of the run" />`}
+      : html`<${GraphView} graph=${shown.graph} states=${shown.graphStates} version=${shown.version} at=${at} select=${select} onToggle=${toggle} label="Graph of the run" />`}
   <//>`;
 }

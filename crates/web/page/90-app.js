@@ -82,6 +82,7 @@ function App() {
           ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
       <${Connection} state=${state} />
       <button class="quiet keys" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
+      ${source.signOut && state.config && html`<button class="quiet keys" data-sign-out aria-label="Sign out" title="Sign out (g, then q)" onClick=${() => signOut().catch(setError)}>⏻</button>`}
     </header>
     <${Banner} state=${state} />
     <main id="main" tabindex="-1" ref=${main}>
@@ -161,6 +162,7 @@ const KEY_LIST = [
   ['Enter', 'Open the row, or move to its details'],
   ['Esc', 'Close the details or the dialog'],
   ['g then r, i, w, t, p', 'Runs, Inbox, Workbench, Tools, Plans'],
+  ['g then q', 'Sign out'],
   ['1 to 4', 'Views of a run or plan'],
   ['← ↑ → ↓', 'Graph: select the next step in that direction'],
   ['Shift and arrows', 'Graph: move the view'],
@@ -189,6 +191,7 @@ function handleKey(event, showHelp) {
     isGoing = false;
     const screen = SCREENS.find(([, , letter]) => letter === key);
     if (screen) go(`#/${screen[0]}`);
+    else if (key === 'q') document.querySelector('[data-sign-out]')?.click();
   } else if (key === 'g') isGoing = true;
   else if (key === '?') showHelp();
   else if (key === '/') {

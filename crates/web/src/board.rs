@@ -1,25 +1,26 @@
 //! The state of the stored runs: rows of the list, and the calls that wait for a decision. One task follows the store for all watchers.
 
+mod known;
 mod question;
 mod row;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use planwright::engine::{RunId, RunStatus};
-use planwright::format::RunV1;
-use planwright::service::StepStates;
+use planwright::engine::RunStatus;
 use planwright::store::{RunFilter, RunInfo, RunState, Store};
 use tokio::sync::watch;
 
 use crate::error::{ApiError, blocking};
 use crate::plans::PlanCache;
+use crate::session::RunOwner;
 
 pub(crate) use question::Question;
 pub(crate) use row::RunRow;
+
+use known::KnownRuns;
 
 /// The number of the newest runs that are followed. Those that wait or are in progress are followed as well.
 const FOLLOWED: usize = 200;
@@ -47,19 +48,8 @@ pub(crate) struct Snapshot {
 pub(crate) struct RunBoard {
     store: Store,
     plans: PlanCache,
-    known: Mutex<HashMap<RunId, KnownRun>>,
+    known: Mutex<KnownRuns>,
     snapshots: watch::Sender<Arc<Snapshot>>,
-}
-
-/// The data of a run that later looks need not read again.
-#[derive(Debug)]
-struct KnownRun {
-    client: Option<Arc<str>>,
-    /// The name of the plan; of an unnamed one, that of its file.
-    plan: Option<String>,
-    states: StepStates,
-    info: Option<RunInfo>,
-    questions: Vec<Arc<Question>>,
 }
 
 impl RunBoard {
@@ -135,6 +125,9 @@ impl RunBoard {
             rows.push(row);
             asked.push(questions);
         }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.follow(infos.iter().map(|info| &info.id));
+        drop(known);
         let questions = asked.into_iter().rev().flatten();
         Ok(Snapshot {
             rows,
@@ -148,99 +141,14 @@ impl RunBoard {
         info: &RunInfo,
     ) -> Result<(Arc<RunRow>, Vec<Arc<Question>>), ApiError> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = match known.entry(info.id.clone()) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(KnownRun::read(&self.store, info)?)
-            }
-        };
+        let run = known.get(&self.store, info)?;
         run.update(&self.store, &self.plans, info)?;
-        let waiting = run
-            .questions
-            .iter()
-            .filter(|question| question.is_undecided());
-        let row = RunRow::new(
-            info,
-            run.plan.as_deref(),
-            run.client.as_deref(),
-            waiting.count(),
-        );
-        Ok((Arc::new(row), run.questions.clone()))
+        Ok(run.row(info))
     }
 
-    /// The client that a run belongs to.
-    pub(crate) fn client_of(&self, info: &RunInfo) -> Result<Option<Arc<str>>, ApiError> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(run) = known.get(&info.id) {
-            return Ok(run.client.clone());
-        }
-        drop(known);
-        Ok(KnownRun::read(&self.store, info)?.client)
-    }
-}
-
-impl KnownRun {
-    fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
-        let header = store.header(info.id.as_str())?;
-        // A program that drives the store by itself stores headers of its own.
-        let header = RunV1::from_value(&header).ok();
-        let file = header.as_ref().and_then(|header| {
-            let path = std::path::Path::new(&header.plan.source);
-            Some(path.file_name()?.to_str()?.to_owned())
-        });
-        Ok(Self {
-            client: header.and_then(|header| header.client).map(Arc::from),
-            plan: info.plan.clone().or(file),
-            states: StepStates::new(info.id.clone(), info.steps),
-            info: None,
-            questions: Vec::new(),
-        })
-    }
-
-    /// Reads what has changed. Runs that have ended have no questions, unless they wait.
-    fn update(&mut self, store: &Store, plans: &PlanCache, info: &RunInfo) -> Result<(), ApiError> {
-        let may_ask = matches!(
-            info.state,
-            RunState::Open | RunState::Ended(RunStatus::Waiting)
-        );
-        if !may_ask {
-            self.questions.clear();
-            self.info = Some(info.clone());
-            return Ok(());
-        }
-        if self.info.as_ref() != Some(info) {
-            // An error ends this before `info` is set: the next look reads the rest, so that no call that waits is missing.
-            for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
-                self.states.entry(&entry?);
-            }
-            let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
-            let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
-            let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));
-            if !is_same {
-                let questions = if asked.is_empty() {
-                    Vec::new()
-                } else {
-                    let names = (self.plan.as_deref(), self.client.clone());
-                    Question::of_run(store, plans, info, names)?
-                };
-                self.questions = questions.into_iter().map(Arc::new).collect();
-            }
-            // After an error, the next look reads again.
-            self.info = Some(info.clone());
-        }
-        if !self.questions.is_empty() {
-            let decisions = store.decisions(info.id.as_str())?;
-            for question in &mut self.questions {
-                let decided = decisions.iter().rev();
-                let decided = decided
-                    .filter(|decision| *decision.digest == *question.digest)
-                    .map(|decision| question::word(&decision.decision))
-                    .next();
-                if question.decision != decided {
-                    Arc::make_mut(question).decision = decided;
-                }
-            }
-        }
-        Ok(())
+    /// The owner of a run. It blocks on the disk.
+    pub(crate) fn owner_of(&self, info: &RunInfo) -> Result<RunOwner, ApiError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.get(&self.store, info)?.owner().clone())
     }
 }

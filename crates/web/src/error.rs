@@ -132,6 +132,7 @@ impl From<StoredRunError> for ApiError {
             | StoredRunError::Outdated
             | StoredRunError::Unsound
             | StoredRunError::OtherPlan
+            | StoredRunError::NotShown { .. }
             | StoredRunError::UnknownDialect(_)
             | StoredRunError::Unwritable(_)
             | StoredRunError::Unfinished

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use planwright::core::CheckedPlan;
-use planwright::drawing::{Drawing, GraphLayoutV1};
+use planwright::drawing::{Drawing, GraphLayoutV1, RunParts};
 use planwright::engine::RunId;
 use planwright::engine::journal::{Entry, Record};
 use planwright::stored::StoredRun;
@@ -85,7 +85,9 @@ impl RunPlan {
         stored: &StoredRun,
     ) -> Result<&GraphLayoutV1, &str> {
         let drawing = self.drawing(mark, stored)?;
-        Ok(self.layout.get_or_init(|| drawing.layout(&BTreeSet::new())))
+        Ok(self
+            .layout
+            .get_or_init(|| drawing.layout_of_run(&BTreeSet::new(), &RunParts::default())))
     }
 }
 

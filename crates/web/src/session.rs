@@ -18,6 +18,9 @@ use crate::error::ApiError;
 /// The most sessions of one party. Beyond it, its oldest one ends.
 const MAX_SESSIONS: usize = 64;
 
+/// The time after its last request at which a session ends.
+const IDLE_TIME: Duration = Duration::from_hours(12);
+
 /// The header with the key of the session. A header that no form can set also makes other pages ask for permission first.
 const KEY_HEADER: HeaderName = HeaderName::from_static("planwright-session");
 
@@ -77,6 +80,27 @@ impl fmt::Debug for Access {
     }
 }
 
+/// The owner of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RunOwner {
+    /// The user of the store.
+    Local,
+    /// A client of a gateway.
+    Client(Arc<str>),
+    /// No client, since the run was imported: only the owner of the store sees it.
+    Imported,
+}
+
+impl RunOwner {
+    /// The client, if it is one.
+    pub(crate) fn client(&self) -> Option<&str> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::Local | Self::Imported => None,
+        }
+    }
+}
+
 /// The party behind a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visitor {
@@ -86,6 +110,8 @@ pub(crate) struct Visitor {
     is_local: bool,
     /// The SHA-256 of the token that opened the session of a client.
     token: Option<[u8; 32]>,
+    /// The session, by the digest of its cookie; none for a visitor that a gateway has authenticated.
+    session: Option<[u8; 32]>,
 }
 
 impl Visitor {
@@ -95,15 +121,20 @@ impl Visitor {
             client: Some(client.unwrap_or("local").into()),
             is_local: client.is_none(),
             token: None,
+            session: None,
         }
     }
 
-    /// Returns true if a run of `client` is visible.
-    pub(crate) fn may_see(&self, client: Option<&str>) -> bool {
-        if self.is_local {
-            return client.is_none();
+    /// Returns true if a run of `owner` is visible.
+    pub(crate) fn may_see(&self, owner: &RunOwner) -> bool {
+        let Some(own) = self.client.as_deref() else {
+            return true;
+        };
+        match owner {
+            RunOwner::Local => self.is_local,
+            RunOwner::Client(client) => !self.is_local && **client == *own,
+            RunOwner::Imported => false,
         }
-        self.client.as_deref().is_none_or(|own| client == Some(own))
     }
 
     /// The client that is signed in, if it is one of several.
@@ -130,6 +161,14 @@ struct Session {
     visitor: Visitor,
     /// The digest of the key.
     key: [u8; 32],
+    /// The time of its last request.
+    used: Instant,
+}
+
+impl Session {
+    fn is_idle(&self) -> bool {
+        self.used.elapsed() >= IDLE_TIME
+    }
 }
 
 /// The two secrets of a session. Each request has to show both.
@@ -195,22 +234,15 @@ impl Sessions {
         let visitor = match &self.access {
             Access::Owner(own) => {
                 let is_own: bool = own.as_str().as_bytes().ct_eq(token.as_bytes()).into();
-                is_own.then_some(Visitor {
-                    client: None,
-                    is_local: false,
-                    token: None,
-                })
+                is_own.then_some((None, None))
             }
             Access::Clients(clients) => {
                 let token = digest(token);
-                clients.client(&token).map(|client| Visitor {
-                    client: Some(client),
-                    is_local: false,
-                    token: Some(token),
-                })
+                let client = clients.client(&token);
+                client.map(|client| (Some(client), Some(token)))
             }
         };
-        let Some(visitor) = visitor else {
+        let Some((client, token)) = visitor else {
             return Err(self.refused());
         };
         let new = || {
@@ -220,8 +252,14 @@ impl Sessions {
             })
         };
         let (cookie, key) = (new()?, new()?);
+        let visitor = Visitor {
+            client,
+            is_local: false,
+            token,
+            session: Some(digest(&cookie)),
+        };
         let mut open = lock(&self.open);
-        open.retain(|_, other| self.is_open(&other.visitor));
+        open.retain(|_, other| !other.is_idle() && self.has_token(&other.visitor));
         let own = |other: &Session| other.visitor.client == visitor.client;
         if open.values().filter(|other| own(other)).count() >= MAX_SESSIONS
             && let Some(oldest) = open.values().position(own)
@@ -233,6 +271,7 @@ impl Sessions {
             Session {
                 visitor,
                 key: digest(&key),
+                used: Instant::now(),
             },
         );
         Ok(NewSession { cookie, key })
@@ -243,16 +282,36 @@ impl Sessions {
         let value = cookie(headers, name)?;
         let key = headers.get(&KEY_HEADER)?.as_bytes();
         let visitor = {
-            let open = lock(&self.open);
-            let session = open.get(&digest(value))?;
+            let mut open = lock(&self.open);
+            let session = open.get_mut(&digest(value))?;
             let is_own: bool = session.key.ct_eq(&digest(key)).into();
-            is_own.then(|| session.visitor.clone())?
+            if !is_own || session.is_idle() {
+                return None;
+            }
+            session.used = Instant::now();
+            session.visitor.clone()
         };
-        self.is_open(&visitor).then_some(visitor)
+        self.has_token(&visitor).then_some(visitor)
     }
 
-    /// Returns true if the session of a visitor has not ended with its token.
+    /// Ends the session of a visitor.
+    pub(crate) fn close(&self, visitor: &Visitor) {
+        if let Some(session) = &visitor.session {
+            lock(&self.open).shift_remove(session);
+        }
+    }
+
+    /// Returns true if the session of a visitor has not ended.
     pub(crate) fn is_open(&self, visitor: &Visitor) -> bool {
+        let is_open = visitor.session.is_none_or(|session| {
+            let open = lock(&self.open);
+            open.get(&session).is_some_and(|open| !open.is_idle())
+        });
+        is_open && self.has_token(visitor)
+    }
+
+    /// Returns true if the token that opened the session of a visitor is valid.
+    fn has_token(&self, visitor: &Visitor) -> bool {
         match (&self.access, &visitor.token) {
             (Access::Clients(clients), Some(token)) => {
                 clients.client(token).as_deref() == visitor.client()
@@ -315,4 +374,38 @@ fn random() -> Result<String, getrandom::Error> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(session: &NewSession) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let cookie = format!("page={}", session.cookie);
+        headers.insert(header::COOKIE, HeaderValue::try_from(cookie).unwrap());
+        headers.insert(KEY_HEADER, HeaderValue::try_from(&session.key).unwrap());
+        headers
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_ends_some_time_after_its_last_request() {
+        let token = PageToken::random().unwrap();
+        let sessions = Sessions::new(Access::Owner(token.clone()));
+        let session = headers(&sessions.open(token.as_str()).unwrap());
+        for _ in 0..3 {
+            tokio::time::advance(IDLE_TIME - Duration::from_secs(1)).await;
+            let visitor = sessions.visitor(&session, "page").unwrap();
+            assert!(sessions.is_open(&visitor));
+        }
+        let visitor = sessions.visitor(&session, "page").unwrap();
+        tokio::time::advance(IDLE_TIME).await;
+        assert!(!sessions.is_open(&visitor));
+        assert_eq!(sessions.visitor(&session, "page"), None);
+        // It is not in the list of sessions any more once another one is opened.
+        sessions.open(token.as_str()).unwrap();
+        assert_eq!(lock(&sessions.open).len(), 1);
+    }
 }

@@ -282,7 +282,7 @@ pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {
 }
 
 /// Returns the effects of a plan's tools, as far as they can be trusted.
-fn effects(plan: &CheckedPlan) -> Vec<String> {
+pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
     let tools = tools_of(plan);
     let width = tools
         .iter()
@@ -310,12 +310,17 @@ fn effects(plan: &CheckedPlan) -> Vec<String> {
         .collect()
 }
 
-/// Agrees to every call: the plan as a whole was approved.
+/// Agrees to every call that was not rejected before: the plan as a whole was approved.
 struct WholePlan;
 
 impl Approver for WholePlan {
-    fn decide(&self, _: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        Box::pin(std::future::ready(Decision::Approve { args: None }))
+    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        let decision = if request.was_rejected {
+            Decision::Later
+        } else {
+            Decision::Approve { args: None }
+        };
+        Box::pin(std::future::ready(decision))
     }
 }
 

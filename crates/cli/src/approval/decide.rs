@@ -18,6 +18,7 @@ use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
 use super::passphrase::PassphraseCheck;
+use super::plan;
 use crate::args::{
     ApproveArguments, Format, QuestionArguments, RejectArguments, RunFormat, StoreArguments,
 };
@@ -33,6 +34,9 @@ pub(crate) fn approve(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
+    if arguments.plan {
+        return plan::approve(arguments, printer);
+    }
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
     let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {
@@ -213,12 +217,17 @@ fn decide(
             terminal_text::one_line(&call.subject.qualified_name())
         ));
     }
-    if questions.is_driven {
+    report_next(&questions.run, questions.is_driven, printer);
+    Ok(Exit::Success)
+}
+
+/// Prints how the run `run` continues after a decision.
+pub(super) fn report_next(run: &RunId, is_driven: bool, printer: Printer) {
+    if is_driven {
         printer.message("the process that drives the run continues automatically");
     } else {
-        store::left(&questions.run, true, printer);
+        store::left(run, true, printer);
     }
-    Ok(Exit::Success)
 }
 
 /// A call that waits for a decision.
@@ -262,6 +271,11 @@ impl OpenCall {
         let decided = decided(store, run)?;
         open.retain(|call| !decided.contains(&call.digest));
         Ok(open)
+    }
+
+    /// The question that a decision answers.
+    pub(super) fn question(&self) -> OpenQuestion {
+        OpenQuestion::new(self.run.clone(), Arc::clone(&self.at), self.subject.clone())
     }
 
     /// The call as a person sees it.
@@ -374,9 +388,10 @@ impl Questions {
 
     /// Stores the decision about all calls that were shown, or about none.
     fn decide(&self, decision: &Decision, decider: &Decider) -> Result<(), CommandError> {
-        let asked = self.open.iter().map(|Question { call, .. }| {
-            OpenQuestion::new(self.run.clone(), Arc::clone(&call.at), call.subject.clone())
-        });
+        let asked = self
+            .open
+            .iter()
+            .map(|Question { call, .. }| call.question());
         let asked: Vec<OpenQuestion> = asked.collect();
         let asked: Vec<&OpenQuestion> = asked.iter().collect();
         let decided =

@@ -67,6 +67,9 @@ pub(crate) struct ApproveArguments {
     /// of each.
     #[arg(help_heading = OPTIONS, long, value_name = "DIGEST", value_parser = digest)]
     pub(crate) digest: Vec<String>,
+    /// Approve the whole plan of the run: the calls that wait, and every later call. `--digest` is the digest of the plan then.
+    #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "format", "steps"])]
+    pub(crate) plan: bool,
     /// Print the calls with all of their arguments and their digests, and decide nothing.
     #[arg(help_heading = OPTIONS, long, conflicts_with_all = ["args", "digest"])]
     pub(crate) show: bool,

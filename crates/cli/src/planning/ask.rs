@@ -244,10 +244,11 @@ impl AskSession<'_> {
             }
         }
         let options = self.options(store.as_ref(), environment::get(&plan, self.config)?)?;
+        let own = stored::plan_consent(&plan, &options);
         let approved = if is_reviewed {
-            Some(stored::plan_consent(&plan, &options))
+            Some(own)
         } else {
-            match approved(consent, &plan, &options, store.as_ref(), self.printer)? {
+            match approved(consent, (&plan, own), store.as_ref(), self.printer)? {
                 ConsentOutcome::Run(approved) => approved,
                 ConsentOutcome::Refused(exit) => return Ok(PlanReview::Refused(exit)),
             }

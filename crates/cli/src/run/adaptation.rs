@@ -19,7 +19,7 @@ use planwright::planner::create::CreateSettings;
 use planwright::planner::dates::Now;
 use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
-use planwright::stored::{self, CalledStep, StoredRun};
+use planwright::stored::{self, CalledStep, EarlierConsents, StoredRun, StoredRunError};
 
 use super::session::{AdaptationSettings, ConsentOutcome, RunSegment, RunSession, approved};
 use crate::args::{AdaptArguments, MomentArguments};
@@ -111,11 +111,21 @@ impl AdaptationSettings<'_> {
         LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_kept(kept)
     }
 
-    /// Returns the history of the run so far.
-    fn history(&self, session: &RunSession<'_>) -> Result<History, CommandError> {
+    /// Returns the history of the run so far, and the digests of consent to its plans.
+    fn history(
+        &self,
+        session: &RunSession<'_>,
+    ) -> Result<(History, EarlierConsents), CommandError> {
         match session.store {
-            None => Ok(stored::history(&self.memory.entries())?),
-            Some(store) => Ok(StoredRun::read(store, session.id.as_str())?.history()?),
+            None => {
+                let entries = self.memory.entries();
+                let consents = EarlierConsents::of(&entries).map_err(StoredRunError::from)?;
+                Ok((stored::history(&entries)?, consents))
+            }
+            Some(store) => {
+                let stored = StoredRun::read(store, session.id.as_str())?;
+                Ok((stored.history()?, stored.earlier_consents()?))
+            }
         }
     }
 }
@@ -154,7 +164,7 @@ impl Adaptation<'_> {
             return Ok(None);
         };
         let adapting = self.adapting;
-        let mut history = adapting.history(session)?;
+        let (mut history, consents) = adapting.history(session)?;
         let pinned = stored::called_steps(&history, before);
         let is_failed = |pinned: &&CalledStep| {
             let mut failed = failed_run.failed.iter();
@@ -212,10 +222,18 @@ impl Adaptation<'_> {
             ));
             return Ok(None);
         }
+        let mut process = stored::process(&plan, options, store::now());
+        let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
+        let forgotten = [changed, forgotten].concat();
+        process.forgotten = forgotten
+            .iter()
+            .map(|step| step.as_str().to_owned())
+            .collect();
+        let own = consents.next(&process, &plan, options);
+        process.plan_consent = Some(own.clone());
         let approved = approved(
             session.consent,
-            &plan,
-            options,
+            (&plan, own),
             session.store,
             session.printer,
         )?;
@@ -228,13 +246,6 @@ impl Adaptation<'_> {
             error: failed_call.message.clone(),
             model: self.adapting.model.name().to_owned(),
         };
-        let mut process = stored::process(&plan, options, store::now());
-        let forgotten: Vec<_> = stale.into_iter().map(|stale| stale.step).collect();
-        let forgotten = [changed, forgotten].concat();
-        process.forgotten = forgotten
-            .iter()
-            .map(|step| step.as_str().to_owned())
-            .collect();
         process.plan = loaded.to_stored();
         process.revision = Some(revision.clone());
         process.approved_plan.clone_from(&approved);

@@ -152,7 +152,8 @@ impl<'a> PlanCommand<'a> {
         }
         output::diagnostics(&loaded, arguments.output.format, printer);
         let consent = &arguments.consent;
-        let approved = match approved(consent, &plan, &options, store.as_ref(), printer)? {
+        let own = stored::plan_consent(&plan, &options);
+        let approved = match approved(consent, (&plan, own), store.as_ref(), printer)? {
             ConsentOutcome::Run(approved) => approved,
             ConsentOutcome::Refused(exit) => return Ok(Preparation::Ended(exit)),
         };

@@ -133,17 +133,19 @@ pub(crate) async fn resume(
             word = store::shell_word(step)
         ));
     }
-    let approved = match approved(&arguments.consent, &plan, &options, Some(&store), printer)? {
+    let own = prepared.plan_consent(&plan, &options);
+    let shown = (&plan, own.clone());
+    let approved = match approved(&arguments.consent, shown, Some(&store), printer)? {
         ConsentOutcome::Run(approved) => approved,
         ConsentOutcome::Refused(exit) => {
             toolbox.close().await;
             return Ok(exit);
         }
     };
-    // Consent to the plan is valid as long as the plan, its inputs and its tools are those that were shown.
+    // Consent to the plan is valid as long as no resumption changes anything.
     let approved = approved.or_else(|| {
         let before = stored.process.as_ref()?.approved_plan.clone();
-        before.filter(|digest| *digest == stored::plan_consent(&plan, &options))
+        before.filter(|digest| *digest == own)
     });
     prepared.process.approved_plan.clone_from(&approved);
     let segment = RunSegment {

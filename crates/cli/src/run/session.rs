@@ -44,18 +44,16 @@ pub(crate) enum ConsentOutcome {
     Refused(Exit),
 }
 
-/// Asks for approval of the whole plan, if required.
+/// Asks for approval of the whole plan, if required. `own` is the digest that approves it.
 pub(crate) fn approved(
     consent: &ConsentArguments,
-    plan: &CheckedPlan,
-    options: &RunOptions,
+    (plan, own): (&CheckedPlan, PlanConsent),
     store: Option<&Store>,
     printer: Printer,
 ) -> Result<ConsentOutcome, CommandError> {
     let Approve::Plan(digest) = &consent.approve else {
         return Ok(ConsentOutcome::Run(None));
     };
-    let own = stored::plan_consent(plan, options);
     let passphrase = PassphraseCheck::open(store)?;
     let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
         PlanAnswer::Run => return Ok(ConsentOutcome::Run(Some(own))),

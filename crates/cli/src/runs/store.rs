@@ -194,6 +194,7 @@ impl From<StoredRunError> for CommandError {
             | StoredRunError::Outdated
             | StoredRunError::Unsound
             | StoredRunError::OtherPlan
+            | StoredRunError::NotShown { .. }
             | StoredRunError::UnknownDialect(_)
             | StoredRunError::Unwritable(_)
             | StoredRunError::NotStale(_)

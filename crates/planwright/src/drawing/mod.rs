@@ -27,6 +27,7 @@ mod tests;
 pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
 pub use image::graph_layout::{GraphLayoutV1, LaidOutEdgeV1, LaidOutStepV1};
 pub use image::page::RunRecord;
+pub use image::run_parts::RunParts;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InnerPlanV1, InputV1, RepeatV1, StepNodeV1,
     ViolationV1,

@@ -20,8 +20,6 @@ use super::requests::RunRequests;
 use super::run::Learning;
 use super::spec::{EventObserver, ObservedRun, RunSpec};
 use super::{Error, Planwright, Run};
-#[cfg(feature = "store")]
-use crate::stored::plan_consent;
 
 impl Planwright {
     /// Starts or resumes a run, in the tokio runtime that this is called in. Every run starts here, whether of the library, the command line or the gateway: the tools are compared
@@ -43,7 +41,7 @@ impl Planwright {
         let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
         #[cfg(feature = "store")]
         let requests = spec.storage.requests().map(|(store, holder)| {
-            let consent = plan_consent(&spec.plan, &spec.options);
+            let consent = spec.storage.consent(&spec.plan, &spec.options);
             RunRequests::new(store.clone(), spec.id.clone(), holder.cloned(), consent)
         });
         let (start, journal) = spec.open()?;

@@ -25,8 +25,8 @@ pub(super) struct RunRequests {
     run: RunId,
     /// The process that the requests name, which is this one; `None` if it has to be read from the store.
     holder: Option<LeaseHolder>,
-    /// The digest that an approval of the whole plan is bound to.
-    consent: PlanConsent,
+    /// The digest that an approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
+    consent: Option<PlanConsent>,
     /// True once the plan has steps that it had not when it was approved.
     is_extended: Arc<AtomicBool>,
     /// True once the whole plan is approved.
@@ -38,7 +38,7 @@ impl RunRequests {
         store: Store,
         run: RunId,
         holder: Option<LeaseHolder>,
-        consent: PlanConsent,
+        consent: Option<PlanConsent>,
     ) -> Self {
         Self {
             store,
@@ -115,7 +115,10 @@ impl RunRequests {
         if self.is_extended.load(Ordering::Acquire) {
             return Ok(false);
         }
-        let (run, consent) = (self.run.clone(), self.consent.clone());
+        let Some(consent) = self.consent.clone() else {
+            return Ok(false);
+        };
+        let run = self.run.clone();
         self.store
             .run_blocking(move |store| store.is_plan_approved(&run, &consent))
             .await
@@ -179,7 +182,7 @@ impl Approver for PlanApprover {
         Box::pin(async move {
             let requests = &self.requests;
             // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
-            if requests.has_decision(&request).await.unwrap_or(true) {
+            if request.was_rejected || requests.has_decision(&request).await.unwrap_or(true) {
                 return self.approver.decide(request).await;
             }
             if requests.is_approved().await.unwrap_or(false) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "store")]
+use planwright_core::PlanConsent;
 use planwright_core::{CheckedPlan, Value};
 use planwright_engine::RunId;
 use planwright_engine::approval::Always;
@@ -13,6 +15,8 @@ use planwright_engine::{
 use planwright_store::{LeaseHolder, LeasedRun, Store};
 
 use super::Error;
+#[cfg(feature = "store")]
+use crate::format::ProcessV1;
 #[cfg(feature = "store")]
 use crate::stored::{NewStoredRun, PreparedResume, StaleStep, plan_consent};
 
@@ -124,7 +128,7 @@ impl RunSpec {
                     ..
                 } => {
                     // The options have the key by now that secrets are sealed with.
-                    let consent = plan_consent(&self.plan, &self.options);
+                    let consent = prepared.plan_consent(&self.plan, &self.options);
                     prepared.process.plan_consent = Some(consent);
                     (
                         Arc::new(leased),
@@ -161,6 +165,18 @@ impl RunStorage {
             Self::New { store, holder, .. } => Some((store, Some(holder))),
             Self::Resumed { store, leased, .. } => Some((store, Some(leased.holder()))),
             Self::Nothing | Self::History(_) => None,
+        }
+    }
+
+    /// The digest that an approval of the whole plan is bound to; `None` if the run is not stored.
+    #[cfg(feature = "store")]
+    pub(super) fn consent(&self, plan: &CheckedPlan, options: &RunOptions) -> Option<PlanConsent> {
+        match self {
+            Self::Nothing | Self::History(_) => None,
+            Self::New { .. } => Some(plan_consent(plan, options)),
+            Self::Resumed { prepared, .. } => Some(prepared.plan_consent(plan, options)),
+            // Its caller has written the header of this process.
+            Self::Journal { header, .. } => ProcessV1::from_value(header).ok()?.plan_consent,
         }
     }
 

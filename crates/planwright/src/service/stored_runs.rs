@@ -16,9 +16,9 @@ use planwright_store::{EntryWatcher, LeaseHolder, RunFilter, RunInfo, Store, Sto
 use super::{Error, Planwright, RunStorage, RunView};
 use crate::format::{LibraryPlanV1, PlanTextV1, ToolSourcesV1};
 use crate::loaded_plan::LoadedPlan;
-use crate::stored::plan_approval::approve_plan;
 use crate::stored::{
-    Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, open_questions,
+    Decider, NewStoredRun, OpenQuestion, StoreApprover, StoredRunError, approve_plan,
+    open_questions,
 };
 
 impl Planwright {
@@ -131,21 +131,26 @@ impl Planwright {
         Ok(decided?)
     }
 
-    /// Approves the whole plan of a stored run: none of its calls waits any more, as long as the plan, its inputs and its tools are those of
-    /// `consent`. A decision about just one call comes first.
+    /// Approves the whole plan of a stored run, with its calls that wait: none of its calls waits any more, as long as no
+    /// resumption of the run changes its plan, its inputs, its tools or the outcome of a step. A decision about just one call comes first, and a call that was
+    /// rejected waits again.
     ///
     /// # Errors
     ///
-    /// [`Error::NoStore`], an error of the store, [`StoredRunError::OtherPlan`] if `consent` is not that of the plan that the run has now, or
-    /// [`StoredRunError::Passphrase`].
+    /// [`Error::NoStore`], an error of the store, [`StoredRunError::OtherPlan`] if `consent` is not that of the plan that the run has now,
+    /// [`StoredRunError::NotShown`] if a call waits that is not in `waiting`, or [`StoredRunError::Passphrase`]. Nothing is stored then.
     pub fn approve_plan(
         &self,
         run: &str,
         consent: &PlanConsent,
+        waiting: &[&OpenQuestion],
         decider: &Decider,
     ) -> Result<(), Error> {
-        let decider = (decider, self.open().requires_passphrase);
-        Ok(approve_plan(self.store()?, run, consent, decider, now())?)
+        let store = self.store()?;
+        let checked = decider.check(store, self.open().requires_passphrase);
+        checked.map_err(StoredRunError::from)?;
+        let shown = (consent, waiting);
+        Ok(approve_plan(store, run, shown, decider, now())?)
     }
 
     /// Asks the process that drives a stored run to cancel it, which it does within a second. Returns that process. `by` is the name of the person,

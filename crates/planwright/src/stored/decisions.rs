@@ -1,25 +1,21 @@
-//! Decisions about the calls of a stored run: those that any process stored, those that are pending, and consent to a plan as a whole.
+//! Decisions about the calls of a stored run: those that any process stored, and those that are pending.
 
 use std::convert::Infallible;
 use std::fmt;
-use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
-use planwright_core::check::CheckedPlan;
-use planwright_core::{Object, PlanConsent, Value};
+use planwright_engine::Decision;
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
 use planwright_engine::journal::Entry;
-use planwright_engine::run::{History, redacted_inputs};
-use planwright_engine::{Decision, RunOptions};
+use planwright_engine::run::History;
 use planwright_store::{NewDecision, Store, StoreError};
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::{Decider, StoredRun, StoredRunError, tools_of};
+use super::{Decider, StoredRun, StoredRunError};
 
 /// An approver by the decisions in the store about the calls of one run: it uses the unused decision about exactly this call. Calls without
 /// one are left to [another approver](Self::or), or put off.
@@ -316,17 +312,27 @@ impl OpenQuestion {
         now: SystemTime,
     ) -> Result<(), StoredRunError> {
         decider.check(store, false)?;
-        let new = questions.iter().map(|question| {
-            let new = NewDecision {
-                at: Arc::clone(&question.at),
-                digest: question.digest(),
-                decision: decision.clone(),
-                by: decider.name(),
-                decided: now,
-            };
-            (question.run.clone(), new)
-        });
+        let new = questions
+            .iter()
+            .map(|question| question.decided(decision, decider, now));
         Ok(store.decide_all(&new.collect::<Vec<_>>())?)
+    }
+
+    /// The decision of `decider` about the call, as it is stored.
+    pub(super) fn decided(
+        &self,
+        decision: &Decision,
+        decider: &Decider,
+        now: SystemTime,
+    ) -> (RunId, NewDecision) {
+        let new = NewDecision {
+            at: Arc::clone(&self.at),
+            digest: self.digest(),
+            decision: decision.clone(),
+            by: decider.name(),
+            decided: now,
+        };
+        (self.run.clone(), new)
     }
 }
 
@@ -358,51 +364,4 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
         Err(error) => return Err(error),
     };
     Ok(OpenQuestion::of(&run, &history))
-}
-
-/// Returns the digest that consent to a whole plan is bound to: SHA-256 in hexadecimal digits over what the plan means, what it is given,
-/// and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. If secrets are
-/// among what it is given, a keyed digest of them follows behind a dot, for runs with a key to seal it with.
-///
-/// Consent ends when any of it changes: a tool that has become destructive, a server that is another program.
-pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
-    let shown = redacted_inputs(plan, &options.masked_texts());
-    let tools = tools_of(plan).into_iter().map(|tool| {
-        let assumed = &tool.annotations;
-        let flags = [
-            assumed.read_only,
-            assumed.destructive,
-            assumed.idempotent,
-            assumed.open_world,
-            assumed.trusted,
-            tool.approval,
-        ];
-        Value::list([
-            Value::from(tool.definition_digest()),
-            Value::list(flags.map(Value::from)),
-        ])
-    });
-    let parts = [
-        Value::from("planwright.plan-consent/1"),
-        Value::from(plan.digest().as_str()),
-        Value::from(shown.clone()),
-        Value::list(tools),
-    ];
-    // Without a flow policy, the digest is that of earlier versions.
-    let flow = plan.flow().map(|flow| Value::from(&*flow.policy));
-    let all = Value::list(parts.into_iter().chain(flow));
-    let digest = Sha256::digest(all.to_json());
-    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a text cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    });
-    let inputs: Object = plan.inputs().clone();
-    let is_sealed = shown
-        .iter()
-        .any(|(name, value)| inputs.get(name) != Some(value));
-    match &options.seal_key {
-        Some(key) if is_sealed => format!("{hex}.{}", key.seal(&Value::from(inputs))).into(),
-        _ => hex.into(),
-    }
 }

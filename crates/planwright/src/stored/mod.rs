@@ -7,7 +7,7 @@ mod kept;
 mod listing;
 mod new_run;
 mod passphrase;
-pub(crate) mod plan_approval;
+mod plan_approval;
 mod replayed;
 mod resume;
 mod run;
@@ -17,11 +17,12 @@ mod streamed;
 
 pub use self::changed_args::{ArgumentViolation, argument_violations};
 pub use self::comparison::compare_runs;
-pub use self::decisions::{OpenQuestion, StoreApprover, open_questions, plan_consent};
+pub use self::decisions::{OpenQuestion, StoreApprover, open_questions};
 pub use kept::KeptResults;
 pub use listing::listing;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
+pub use plan_approval::{EarlierConsents, approve_plan, plan_consent};
 pub use resume::{
     CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
     named_steps, resolve_choices, stale_steps,

@@ -1,34 +1,195 @@
-//! The approval of the whole plan of a stored run.
+//! Consent to the whole plan of a run: its digest, and the approval of the plan of a stored run.
 
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::PlanConsent;
+use planwright_core::check::CheckedPlan;
+use planwright_core::{Object, PlanConsent, Value};
+use planwright_engine::journal::Entry;
+use planwright_engine::run::redacted_inputs;
+use planwright_engine::{Decision, RunOptions};
 use planwright_store::{PlanApproval, Store};
+use sha2::{Digest, Sha256};
 
-use super::{Decider, StoredRun, StoredRunError};
+use super::{Decider, OpenQuestion, StoredRun, StoredRunError, tools_of};
+use crate::format::{ChoiceV1, FormatError, ProcessV1};
 
-/// Stores the approval by `decider` of the whole plan of a run: all of its calls are made without further decisions, as long as the plan, its
-/// inputs and its tools are those of `consent`. With `always`, a passphrase is required even if the store has none.
+/// Stores the approval by `decider` of the whole plan of a run, and of the calls `shown` that wait: all of its calls are made without
+/// further decisions, as long as the run is that of `consent`. The command line and
+/// [`Planwright::approve_plan`](crate::Planwright::approve_plan) store their approvals through it.
 ///
 /// # Errors
 ///
-/// [`StoredRunError::OtherPlan`] if `consent` is not that of the latest plan; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan`].
-pub(crate) fn approve_plan(
+/// [`StoredRunError::OtherPlan`] if `consent` is not that of the latest plan; [`StoredRunError::NotShown`] if another call waits for a
+/// decision; [`StoredRunError::Passphrase`]; those of [`Store::approve_plan_and_calls`]. Nothing is stored then.
+pub fn approve_plan(
     store: &Store,
     run: &str,
-    consent: &PlanConsent,
-    (decider, always): (&Decider, bool),
+    (consent, shown): (&PlanConsent, &[&OpenQuestion]),
+    decider: &Decider,
     now: SystemTime,
 ) -> Result<(), StoredRunError> {
-    decider.check(store, always)?;
+    decider.check(store, false)?;
     let stored = StoredRun::read(store, run)?;
     if stored.plan_consent() != Some(consent) {
         return Err(StoredRunError::OtherPlan);
+    }
+    let id = store.run(run)?.id;
+    let decided = store.decisions(run)?;
+    let left_out = OpenQuestion::of(&id, &stored.history()?)
+        .into_iter()
+        .find(|open| {
+            let digest = open.digest();
+            decided.iter().all(|decision| decision.digest != digest)
+                && shown.iter().all(|shown| shown.digest() != digest)
+        });
+    if let Some(OpenQuestion { at, .. }) = left_out {
+        return Err(StoredRunError::NotShown { at });
     }
     let approval = PlanApproval {
         consent: consent.clone(),
         by: decider.name(),
         approved: now,
     };
-    Ok(store.approve_plan(run, &approval)?)
+    let approve = Decision::Approve { args: None };
+    let calls = shown
+        .iter()
+        .map(|call| call.decided(&approve, decider, now));
+    let calls: Vec<_> = calls.collect();
+    Ok(store.approve_plan_and_calls(run, &approval, &calls)?)
+}
+
+/// Returns the digest that consent to the whole plan of a new run is bound to: SHA-256 in hexadecimal digits over what the plan means, its
+/// inputs, and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. For runs with
+/// a key to seal them with, a keyed digest of secret inputs and of the values of `env` and `secrets` references follows behind a dot;
+/// without a key, consent covers only their names.
+///
+/// Consent ends when any of it changes: a tool that has become destructive, a server that is another program. [`EarlierConsents`] has the
+/// digests of resumed runs.
+pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
+    consent_after(&[], plan, options)
+}
+
+/// The digests that consent to the whole plan was bound to under the earlier processes of a run, in order.
+///
+/// A process that resumes the run and changes anything, be it the plan, an input, a tool, or the outcome of a step, has a digest
+/// that no earlier process had. It covers what was changed before as well: results of an earlier plan stay in the run even if a later
+/// process goes back to the plan that was approved.
+#[derive(Clone, Debug, Default)]
+pub struct EarlierConsents(Vec<Option<PlanConsent>>);
+
+impl EarlierConsents {
+    /// Reads the digests from the headers in a journal.
+    ///
+    /// # Errors
+    ///
+    /// If another version wrote it.
+    pub fn of(entries: &[Entry]) -> Result<Self, FormatError> {
+        let headers = entries.iter().filter_map(|entry| entry.record.header());
+        let consents = headers.map(|header| Ok(ProcessV1::from_value(header)?.plan_consent));
+        consents.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Returns the digest for the next process of the run, whose header is `process`.
+    pub fn next(
+        &self,
+        process: &ProcessV1,
+        plan: &CheckedPlan,
+        options: &RunOptions,
+    ) -> PlanConsent {
+        let Self(all) = self;
+        if !changes_results(process)
+            && let Some(Some(latest)) = all.last()
+        {
+            let since = all
+                .iter()
+                .rposition(|consent| consent.as_ref() != Some(latest));
+            let before = all.get(..since.map_or(0, |index| index + 1));
+            if consent_after(before.unwrap_or_default(), plan, options) == *latest {
+                return latest.clone();
+            }
+        }
+        consent_after(all, plan, options)
+    }
+}
+
+/// Returns true if a process changes what earlier ones computed. To call a tool again, as the plan has it, is no such change.
+fn changes_results(process: &ProcessV1) -> bool {
+    let is_change = |choice: &ChoiceV1| choice.choice != "retry";
+    !process.forgotten.is_empty()
+        || !process.kept.is_empty()
+        || process.choices.iter().any(is_change)
+}
+
+/// The digest of consent to a plan after processes with the digests `before`.
+fn consent_after(
+    before: &[Option<PlanConsent>],
+    plan: &CheckedPlan,
+    options: &RunOptions,
+) -> PlanConsent {
+    let shown = redacted_inputs(plan, &options.masked_texts());
+    let tools = tools_of(plan).into_iter().map(|tool| {
+        let assumed = &tool.annotations;
+        let flags = [
+            assumed.read_only,
+            assumed.destructive,
+            assumed.idempotent,
+            assumed.open_world,
+            assumed.trusted,
+            tool.approval,
+        ];
+        Value::list([
+            Value::from(tool.definition_digest()),
+            Value::list(flags.map(Value::from)),
+        ])
+    });
+    let parts = [
+        Value::from("planwright.plan-consent/1"),
+        Value::from(plan.digest().as_str()),
+        Value::from(shown.clone()),
+        Value::list(tools),
+    ];
+    // Without a flow policy and in a new run, the digest is that of earlier versions.
+    let flow = plan.flow().map(|flow| Value::from(&*flow.policy));
+    let before = (!before.is_empty()).then(|| {
+        let before = before.iter().map(|consent| match consent {
+            Some(consent) => Value::from(&**consent),
+            None => Value::Null,
+        });
+        Value::list(before)
+    });
+    let all = Value::list(parts.into_iter().chain(flow).chain(before));
+    let digest = Sha256::digest(all.to_json());
+    let hex = digest.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    match (&options.seal_key, sealed(plan, options, &shown)) {
+        (Some(key), Some(sealed)) => format!("{hex}.{}", key.seal(&sealed)).into(),
+        _ => hex.into(),
+    }
+}
+
+/// The values that are sealed: all inputs if one of them is secret, and those of `env` and `secrets` references.
+fn sealed(plan: &CheckedPlan, options: &RunOptions, shown: &Object) -> Option<Value> {
+    let inputs = plan.inputs();
+    let is_secret = shown
+        .iter()
+        .any(|(name, value)| inputs.get(name) != Some(value));
+    let outside: Object = plan
+        .outside()
+        .into_iter()
+        .filter_map(|(what, name)| {
+            let text = options.secret_values.get(what, &name)?;
+            Some((Arc::from(format!("{what}.{name}")), Value::from(&*text)))
+        })
+        .collect();
+    let inputs = || Value::from(inputs.clone());
+    match (is_secret, outside.is_empty()) {
+        (false, true) => None,
+        (true, true) => Some(inputs()),
+        (_, false) => Some(Value::list([inputs(), Value::from(outside)])),
+    }
 }

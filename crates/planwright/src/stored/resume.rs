@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use planwright_core::StepId;
 use planwright_core::check::{CheckedPlan, DependencyKind};
+use planwright_core::{PlanConsent, StepId};
 use planwright_dialects::document::nearest;
 use planwright_engine::RunId;
 use planwright_engine::StepStatus;
@@ -15,7 +15,7 @@ use planwright_engine::options::RunOptions;
 use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_store::Store;
 
-use super::{OrphanedServers, StoredRun, StoredRunError, process, tools_of};
+use super::{EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, tools_of};
 use crate::format::{ChoiceV1, KeptStepV1, PlanTextV1, ProcessV1};
 
 /// A request to resume a stored run.
@@ -47,6 +47,14 @@ pub struct PreparedResume {
     pub process: ProcessV1,
     /// The finished steps that run again, since the new plan changes the inputs of their results.
     pub rerun: Vec<StaleStep>,
+    earlier_consents: EarlierConsents,
+}
+
+impl PreparedResume {
+    /// Returns the digest that consent to the whole plan is bound to in this process.
+    pub fn plan_consent(&self, plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
+        self.earlier_consents.next(&self.process, plan, options)
+    }
 }
 
 impl ResumeRequest<'_> {
@@ -108,6 +116,7 @@ impl ResumeRequest<'_> {
             history,
             process,
             rerun,
+            earlier_consents: stored.earlier_consents()?,
         })
     }
 

@@ -14,7 +14,7 @@ use planwright_engine::run::{History, holds_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::{KeptResults, PassphraseError, tools_of};
+use super::{EarlierConsents, KeptResults, PassphraseError, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
@@ -118,6 +118,17 @@ impl StoredRun {
         let process = self.process.as_ref();
         let process = process.filter(|process| process.beginning.is_none() && !is_extended);
         process?.plan_consent.as_ref()
+    }
+
+    /// Returns the digests that consent to the whole plan was bound to under the processes so far. Those of an imported file are not
+    /// among them, since no consent in it counts.
+    ///
+    /// # Errors
+    ///
+    /// If another version wrote the journal.
+    pub fn earlier_consents(&self) -> Result<EarlierConsents, StoredRunError> {
+        let own = self.entries.get(self.imported.unwrap_or(0)..);
+        Ok(EarlierConsents::of(own.unwrap_or_default())?)
     }
 
     /// Returns the label of the planner of the latest process, if its plan was checked for where data goes.
@@ -381,6 +392,12 @@ pub enum StoredRunError {
     /// The plan is not the one that the run began with, or resumed with last, and is not said to take its place.
     #[error("the plan is not that of the run")]
     OtherPlan,
+    /// A call waits for a decision that was not shown to the person who approves the whole plan.
+    #[error("the call of `{at}` waits as well, and was not shown")]
+    NotShown {
+        /// The calling step, item or round.
+        at: Arc<Address>,
+    },
     /// The plan was written in a dialect of a program, which no other process could read.
     #[error(
         "the plan cannot be stored: the dialect `{0}` is not one of Planwright's, so no process could read it again"

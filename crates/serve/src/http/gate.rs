@@ -42,7 +42,7 @@ pub(super) struct RequestGate {
     is_loopback: bool,
     names: HostNames,
     rate: Option<KeyedRateLimiter<ClientId>>,
-    /// The requests for the page without a session, by address.
+    /// The requests for data of the page without a session, by address.
     strangers: KeyedRateLimiter<IpAddr>,
     requests: InFlightRequests,
 }
@@ -107,7 +107,7 @@ impl RequestGate {
         self.read(request, place).await
     }
 
-    /// Lets a request of the page without a session in, within the limits of its address.
+    /// Lets a request for data of the page without a session in, within the limits of its address.
     pub(super) async fn limit_stranger(
         &self,
         request: Request<Body>,
@@ -119,7 +119,8 @@ impl RequestGate {
         self.read(request, None).await
     }
 
-    async fn read(
+    /// Reads a request completely, within the limits of its size and time.
+    pub(super) async fn read(
         &self,
         request: Request<Body>,
         place: Option<InFlightPermit>,
@@ -143,7 +144,7 @@ impl RequestGate {
     }
 }
 
-/// The rate of requests for the page without a session from one address: the page itself, and attempts to log in.
+/// The rate of requests for data of the page without a session from one address.
 const STRANGER_RATE: Rate = Rate {
     calls: NonZeroU32::new(60).unwrap(),
     per: Duration::from_mins(1),

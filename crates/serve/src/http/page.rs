@@ -41,6 +41,9 @@ impl fmt::Debug for PageRoutes {
     }
 }
 
+/// The path of the document.
+const DOCUMENT_PATH: &str = "/";
+
 /// The path to which a token is sent.
 const LOGIN_PATH: &str = "/api/session";
 
@@ -52,8 +55,12 @@ async fn admit(
     let peer: Option<&Peer> = request.extensions().get();
     let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
     let is_login = request.uri().path() == LOGIN_PATH;
+    // A stranger who uses up the limit of an address must lock no client of the same address out: the document is for all, and a
+    // login counts only if its token is wrong.
+    let is_free = is_login || request.uri().path() == DOCUMENT_PATH;
     let admitted = match client(request.headers()) {
         Some(client) => gate.limit(request, &client).await,
+        None if is_free => gate.read(request, None).await,
         None => gate.limit_stranger(request, from).await,
     };
     let response = match admitted {

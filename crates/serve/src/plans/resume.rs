@@ -350,6 +350,7 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::Unreadable(_)
         | StoredRunError::Unsound
         | StoredRunError::OtherPlan
+        | StoredRunError::NotShown { .. }
         | StoredRunError::UnknownDialect(_)
         | StoredRunError::Unwritable(_)
         | StoredRunError::Unfinished

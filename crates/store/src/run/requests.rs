@@ -22,6 +22,28 @@ pub struct PlanApproval {
     pub approved: SystemTime,
 }
 
+impl PlanApproval {
+    /// Inserts the approval of the plan of the run `selector`.
+    pub(crate) fn insert(&self, session: &dyn Session, selector: &str) -> Result<(), QueryError> {
+        let (run, id) = find(session, selector)?;
+        let consent: &str = &self.consent;
+        let added = session.execute(
+            "INSERT INTO plan_approvals (run, consent, approved_by, approved_ns)
+             VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            params![run, consent, self.by, to_nanos(self.approved)],
+        )?;
+        if added == 1 {
+            return Ok(());
+        }
+        let by = session.single(
+            "SELECT approved_by FROM plan_approvals WHERE run = ?1 AND consent = ?2",
+            params![run, consent],
+            |row| row.get(0),
+        )?;
+        Err(QueryError::Store(StoreError::PlanApproved { run: id, by }))
+    }
+}
+
 impl Store {
     /// Stores the approval of the whole plan of a run.
     ///
@@ -29,25 +51,7 @@ impl Store {
     ///
     /// [`StoreError::PlanApproved`] if the plan was approved before; those of [`Store::run`].
     pub fn approve_plan(&self, selector: &str, new: &PlanApproval) -> Result<(), StoreError> {
-        let (selector, new) = (selector.to_owned(), new.clone());
-        self.writer().change(move |session| {
-            let (run, id) = find(session, &selector)?;
-            let consent: &str = &new.consent;
-            let added = session.execute(
-                "INSERT INTO plan_approvals (run, consent, approved_by, approved_ns)
-                 VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-                params![run, consent, new.by, to_nanos(new.approved)],
-            )?;
-            if added == 1 {
-                return Ok(());
-            }
-            let by = session.single(
-                "SELECT approved_by FROM plan_approvals WHERE run = ?1 AND consent = ?2",
-                params![run, consent],
-                |row| row.get(0),
-            )?;
-            Err(QueryError::Store(StoreError::PlanApproved { run: id, by }))
-        })
+        self.approve_plan_and_calls(selector, new, &[])
     }
 
     /// Returns true if a person has approved the plan with this digest for this run.

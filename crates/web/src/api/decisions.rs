@@ -6,11 +6,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use planwright::core::{PlanConsent, Schema, Value};
-use planwright::engine::{Decision, RunId};
+use planwright::engine::Decision;
 use planwright::store::StoreError;
 use planwright::stored::{
-    ArgumentViolation, Decider, OpenQuestion, Passphrase, StoredRun, StoredRunError,
-    argument_violations,
+    ArgumentViolation, Decider, Passphrase, StoredRun, StoredRunError, argument_violations,
 };
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +32,7 @@ pub(crate) async fn inbox(
 ) -> Result<Json<Inbox>, ApiError> {
     blocking(move || {
         let mut questions = state.board.look()?.questions;
-        questions.retain(|question| visitor.may_see(question.client.as_deref()));
+        questions.retain(|question| visitor.may_see(&question.owner));
         Ok(Json(Inbox { questions }))
     })
     .await
@@ -104,9 +103,6 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
             .help("look at the calls that wait now")
         })?);
     }
-    if let Some(digest) = &new.plan_digest {
-        check_plan(state, &info.id, digest, (&new.decisions, &open))?;
-    }
     if let Decision::Approve { args: Some(args) } = &decision {
         let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
         for question in &questions {
@@ -128,50 +124,37 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     }
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
     let service = &state.settings.service;
-    let stored = service.decide_all(&questions, &decision, &decider);
+    // The plan with its calls, or nothing: one of them may have been decided about elsewhere meanwhile.
+    let stored = match &new.plan_digest {
+        Some(digest) => service.approve_plan(info.id.as_str(), digest, &questions, &decider),
+        None => service.decide_all(&questions, &decision, &decider),
+    };
     stored.map_err(|error| match error {
-        planwright::service::Error::StoredRun(StoredRunError::Store(
-            error @ StoreError::Decided { .. },
-        )) => ApiError::conflict(error.to_string()).help("a decision cannot be changed"),
+        planwright::service::Error::StoredRun(error) => refused(error),
         other => other.into(),
     })?;
-    // Last, so that it is not approved if one of its calls was decided about elsewhere meanwhile.
-    if let Some(digest) = &new.plan_digest {
-        service.approve_plan(info.id.as_str(), digest, &decider)?;
-    }
     Ok(Decided {
         decided: questions.len(),
     })
 }
 
-/// Checks that the approval of a whole plan is about the plan that was shown, and about all calls of it that wait.
-fn check_plan(
-    state: &PageState,
-    run: &RunId,
-    digest: &PlanConsent,
-    (shown, open): (&[ShownCall], &[OpenQuestion]),
-) -> Result<(), ApiError> {
-    let stored = StoredRun::read(&state.settings.store, run.as_str())?;
-    if stored.plan_consent() != Some(digest) {
-        return Err(ApiError::conflict(
-            "the plan is not the one that was shown, or is still being written",
-        )
-        .help("look at the plan that the run has now"));
-    }
-    let decided = state.settings.store.decisions(run.as_str())?;
-    let mut undecided = open.iter().filter(|question| {
-        let digest = question.digest();
-        !decided.iter().any(|decision| decision.digest == digest)
-    });
-    let left_out =
-        undecided.find(|question| !shown.iter().any(|call| call.at == question.at.to_string()));
-    match left_out {
-        Some(question) => Err(ApiError::conflict(format!(
-            "the call of `{}` waits as well, and was not shown",
-            question.at
-        ))
-        .help("look at the calls that wait now")),
-        None => Ok(()),
+/// The answer to a decision that cannot be stored.
+fn refused(error: StoredRunError) -> ApiError {
+    match error {
+        StoredRunError::Store(error @ StoreError::Decided { .. }) => {
+            ApiError::conflict(error.to_string()).help("a decision cannot be changed")
+        }
+        StoredRunError::Store(error @ StoreError::PlanApproved { .. }) => {
+            ApiError::conflict(error.to_string()).help("approve the calls alone")
+        }
+        StoredRunError::OtherPlan => {
+            ApiError::conflict("the plan is not the one that was shown, or is still being written")
+                .help("look at the plan that the run has now")
+        }
+        error @ StoredRunError::NotShown { .. } => {
+            ApiError::conflict(error.to_string()).help("look at the calls that wait now")
+        }
+        other => other.into(),
     }
 }
 

@@ -12,6 +12,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
 use indexmap::IndexMap;
+use planwright::core::PlanConsent;
 use planwright::engine::RunId;
 use planwright::engine::journal::{Entry, Record};
 use planwright::service::{StepPhase, StepStates};
@@ -101,6 +102,9 @@ pub(crate) async fn stream(
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }
 
+/// The digests of a call that waits and of its plan as a whole, and its decision.
+type ShownDigests = (Arc<str>, Option<PlanConsent>, Option<&'static str>);
+
 /// A page that follows.
 struct Follower {
     state: Arc<PageState>,
@@ -110,7 +114,7 @@ struct Follower {
     /// The rows that the page has.
     rows: HashMap<RunId, Arc<RunRow>>,
     /// The calls that the page has, with their decisions.
-    digests: Option<Vec<(Arc<str>, Option<&'static str>)>>,
+    digests: Option<Vec<ShownDigests>>,
     pending: Vec<Event>,
     is_first: bool,
     _permit: OwnedSemaphorePermit,
@@ -198,7 +202,7 @@ impl Follower {
     fn compare(&mut self, snapshot: &Snapshot) {
         let rows = snapshot.rows.iter();
         let visible: Vec<&Arc<RunRow>> = rows
-            .filter(|row| self.visitor.may_see(row.client.as_deref()))
+            .filter(|row| self.visitor.may_see(&row.owner))
             .collect();
         let mut changed = Vec::new();
         for row in visible {
@@ -216,12 +220,15 @@ impl Follower {
         let questions: Vec<Arc<Question>> = snapshot
             .questions
             .iter()
-            .filter(|question| self.visitor.may_see(question.client.as_deref()))
+            .filter(|question| self.visitor.may_see(&question.owner))
             .cloned()
             .collect();
         let digests = questions
             .iter()
-            .map(|question| (Arc::clone(&question.digest), question.decision))
+            .map(|question| {
+                let plan = question.plan_digest.clone();
+                (Arc::clone(&question.digest), plan, question.decision)
+            })
             .collect();
         if self.digests.as_ref() != Some(&digests) {
             self.digests = Some(digests);

@@ -5,12 +5,14 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use planwright::core::CheckedPlan;
-use planwright::drawing::Drawing;
+use planwright::drawing::{Drawing, RunParts};
+use planwright::engine::event::Address;
 use planwright::engine::run::{History, RunSummary, StepSummary};
-use planwright::service::StepStates;
+use planwright::service::{StepPhase, StepStates, StepView};
 use planwright::store::RunInfo;
 use planwright::stored::StoredRun;
 
+use super::states::StepStateEntry;
 use crate::error::ApiError;
 use crate::page::PageState;
 use crate::plans::RunPlan;
@@ -25,6 +27,8 @@ pub(crate) struct Inspection {
     pub(crate) states: StepStates,
     pub(crate) history: History,
     pub(crate) plan: Arc<RunPlan>,
+    /// The items, rounds and instances of its steps.
+    pub(crate) parts: RunParts,
     /// The summary, or the reason why the journal cannot be replayed.
     summary: std::sync::OnceLock<Result<RunSummary, String>>,
 }
@@ -59,14 +63,40 @@ impl Inspection {
         for entry in &stored.entries {
             states.entry(entry);
         }
+        let history = stored.history()?;
         Ok(Self {
             info: info.clone(),
             states,
-            history: stored.history()?,
+            parts: RunParts::of(history.steps().map(|(at, _)| at)),
+            history,
             plan: state.board.plans().of(&info.id, &stored),
             stored,
             summary: std::sync::OnceLock::new(),
         })
+    }
+
+    /// The state of an item, a round or an instance.
+    pub(crate) fn part_state(&self, at: &Address) -> StepStateEntry {
+        let is_driven = self.info.holder.is_some();
+        if at.item.is_none() && at.round.is_none() {
+            return StepStateEntry::of(&self.states.step(&at.to_string()), is_driven);
+        }
+        let past = self.history.past(at).cloned().unwrap_or_default();
+        let mut view = StepView::of_past(&past);
+        if view.phase == StepPhase::Pending {
+            // Something in it has a record, so it has begun.
+            let address = at.to_string();
+            let waits = self.states.questions().keys().any(|question| {
+                let rest = question.strip_prefix(&address);
+                rest.is_some_and(|rest| rest.starts_with(['/', '#']))
+            });
+            view.phase = if waits {
+                StepPhase::Waiting
+            } else {
+                StepPhase::Running
+            };
+        }
+        StepStateEntry::of(&view, is_driven)
     }
 
     pub(crate) fn plan(&self) -> Result<&CheckedPlan, ApiError> {

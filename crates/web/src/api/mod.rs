@@ -32,6 +32,7 @@ pub(crate) use running::RunningRuns;
 pub(crate) fn routes() -> Router<Arc<PageState>> {
     Router::new()
         .route("/session", post(sessions::open))
+        .route("/session/end", post(sessions::end))
         .route("/config", get(config::show))
         .route("/runs", get(runs::list))
         .route("/runs/{id}", get(run::show))
@@ -68,8 +69,8 @@ fn find(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunInfo, ApiEr
         | planwright::store::StoreError::Ambiguous { .. } => missing(),
         error => error.into(),
     })?;
-    let client = state.board.client_of(&info)?;
-    if info.id.as_str() == id && visitor.may_see(client.as_deref()) {
+    let owner = state.board.owner_of(&info)?;
+    if info.id.as_str() == id && visitor.may_see(&owner) {
         Ok(info)
     } else {
         Err(missing())

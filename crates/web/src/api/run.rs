@@ -71,7 +71,14 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
     let read = Inspections::read(state, &info)?;
     let layout = read.plan.layout(&*state.settings.mark_flow, &read.stored);
     let (graph, no_graph) = match layout {
-        Ok(layout) => (Some(layout.clone()), None),
+        Ok(layout) => {
+            let mut layout = layout.clone();
+            for node in &mut layout.nodes {
+                // The plan does not say whether it runs for several instances.
+                node.is_group |= read.parts.is_divided(&node.at);
+            }
+            (Some(layout), None)
+        }
         Err(reason) => (None, Some(reason.to_owned())),
     };
     let plan = read.plan.checked.as_ref().ok();
@@ -108,10 +115,21 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
 
 #[derive(Deserialize)]
 pub(crate) struct GraphParameters {
-    /// The addresses of the steps whose plans are open, with commas between them.
+    /// The addresses of the steps and parts that are open, with commas between them.
     open: Option<String>,
     /// The number of the plan, from 1.
     revision: Option<usize>,
+}
+
+/// The graph of a run, with the states of the items and rounds that are open in it. They are not part of the stream of events: a change of one
+/// changes the state of its step.
+#[derive(Serialize)]
+pub(crate) struct OpenGraph {
+    #[serde(flatten)]
+    layout: GraphLayoutV1,
+    /// The states, by address.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    parts: IndexMap<String, StepStateEntry>,
 }
 
 pub(crate) async fn graph(
@@ -119,16 +137,26 @@ pub(crate) async fn graph(
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
     Parameters(parameters): Parameters<GraphParameters>,
-) -> Result<Json<GraphLayoutV1>, ApiError> {
+) -> Result<Json<OpenGraph>, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &id)?;
         let open = parameters.open.unwrap_or_default();
         let open = open.split(',').filter(|at| !at.is_empty());
         let open: BTreeSet<String> = open.map(str::to_owned).collect();
         let layout = match parameters.revision {
-            None => Inspections::read(&state, &info)?
-                .drawing(&state)?
-                .layout(&open),
+            None => {
+                let read = Inspections::read(&state, &info)?;
+                let layout = read.drawing(&state)?.layout_of_run(&open, &read.parts);
+                let nodes = layout.nodes.iter();
+                let parts = nodes.filter_map(|node| {
+                    let at = node.part_address.as_ref()?;
+                    Some((node.at.clone(), read.part_state(at)))
+                });
+                return Ok(Json(OpenGraph {
+                    parts: parts.collect(),
+                    layout,
+                }));
+            }
             Some(number) => {
                 let stored = planwright::stored::StoredRun::read(&state.settings.store, &id)?;
                 let missing = || ApiError::missing("plan", &number.to_string());
@@ -140,7 +168,10 @@ pub(crate) async fn graph(
                 drawing.layout(&open)
             }
         };
-        Ok(Json(layout))
+        Ok(Json(OpenGraph {
+            layout,
+            parts: IndexMap::new(),
+        }))
     })
     .await
 }

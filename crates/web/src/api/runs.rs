@@ -72,8 +72,7 @@ fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs,
         if until.is_some_and(|until| info.created >= until) {
             continue;
         }
-        let client = state.board.client_of(info)?;
-        if !visitor.may_see(client.as_deref()) {
+        if !visitor.may_see(&state.board.owner_of(info)?) {
             continue;
         }
         let (row, _) = state.board.row(info)?;

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::error::ApiError;
 use crate::plans::PlanCache;
+use crate::session::RunOwner;
 
 /// A call that waits for the decision of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,7 +47,7 @@ pub(crate) struct Question {
     /// The decision that is stored and not yet applied: `approve`, `change` or `reject`.
     pub(crate) decision: Option<&'static str>,
     #[serde(skip)]
-    pub(crate) client: Option<Arc<str>>,
+    pub(crate) owner: RunOwner,
 }
 
 /// The effects of a tool, as its server states them.
@@ -75,7 +76,7 @@ impl Question {
         store: &Store,
         plans: &PlanCache,
         info: &RunInfo,
-        (name, client): (Option<&str>, Option<Arc<str>>),
+        (name, owner): (Option<&str>, &RunOwner),
     ) -> Result<Vec<Self>, ApiError> {
         let stored = match StoredRun::read(store, info.id.as_str()) {
             Ok(stored) => stored,
@@ -118,7 +119,7 @@ impl Question {
                 server: question.subject.server,
                 arguments: question.subject.args,
                 decision: None,
-                client: client.clone(),
+                owner: owner.clone(),
             }
         });
         Ok(questions.collect())

@@ -6,6 +6,8 @@ use planwright::store::RunInfo;
 use planwright::stored::listing;
 use serde::Serialize;
 
+use crate::session::RunOwner;
+
 /// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct RunRow {
@@ -14,6 +16,8 @@ pub(crate) struct RunRow {
     /// As in reports, or `running`, or `interrupted`.
     pub(crate) status: &'static str,
     pub(crate) client: Option<String>,
+    #[serde(skip)]
+    pub(crate) owner: RunOwner,
     pub(crate) started: String,
     pub(crate) duration_ms: f64,
     pub(crate) steps: usize,
@@ -30,7 +34,7 @@ impl RunRow {
     pub(crate) fn new(
         info: &RunInfo,
         plan: Option<&str>,
-        client: Option<&str>,
+        owner: &RunOwner,
         waiting: usize,
     ) -> Self {
         let RunListingV1 {
@@ -45,7 +49,8 @@ impl RunRow {
             id: info.id.clone(),
             plan: plan.map(str::to_owned),
             status,
-            client: client.map(str::to_owned),
+            client: owner.client().map(str::to_owned),
+            owner: owner.clone(),
             started: created,
             duration_ms,
             steps: info.steps,

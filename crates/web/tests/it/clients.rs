@@ -80,6 +80,24 @@ fn a_run_of_another_client_does_not_exist() {
 }
 
 #[test]
+fn the_owner_that_an_imported_file_names_counts_for_nothing() {
+    let world = Clients::new(&["ada", "bob"]).world();
+    let claimed = World::new();
+    claimed.run(PAY, "claimed", Some("token:ada"));
+    let file = claimed.store.export("claimed").unwrap();
+    world.store.import(&file).unwrap();
+    assert_eq!(world.get("runs").1["runs"], json!([]));
+    assert_eq!(world.get("inbox").1["questions"], json!([]));
+    assert_eq!(world.get("runs/claimed").0, 404);
+    // Neither does that of a run that names no client.
+    assert_eq!(world.read_as_view("runs/claimed", None).status, 404);
+    let owner = World::new();
+    owner.store.import(&file).unwrap();
+    let (status, shown) = owner.get("runs/claimed");
+    assert_eq!((status, &shown["run"]["client"]), (200, &json!(null)));
+}
+
+#[test]
 fn a_client_starts_no_programs() {
     let world = Clients::new(&["ada", "bob"]).world();
     world.run(PAY, "own", Some("token:ada"));

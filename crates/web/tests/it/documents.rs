@@ -54,6 +54,62 @@ fn graph() {
     check("graph", "runs/r1/graph");
 }
 
+/// Opens `open` in the graph of a run of `plan`, and returns the nodes with their parts' states, one line each.
+fn opened(plan: &str, open: &str) -> String {
+    let world = World::new();
+    world.run(plan, "r1", None);
+    let (status, graph) = world.get(&format!("runs/r1/graph?open={open}"));
+    assert_eq!(status, 200, "{graph}");
+    let lines = graph["nodes"].as_array().unwrap().iter().map(|node| {
+        let at = node["at"].as_str().unwrap();
+        let part = node["part"].as_str().unwrap_or("step");
+        let state = graph["parts"][at]["status"].as_str().unwrap_or("-");
+        format!("{at}: {part} {state} {}", node["lines"][0])
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+const LOOP: &str = r#"{"steps": [
+    {"id": "each", "for_each": ["ada", "bob"], "args": {"of": "${item}"}, "plan": {
+        "inputs": {"of": {}},
+        "steps": [
+            {"id": "a", "tool": "bank.balance", "args": {"of": "${inputs.of}"}},
+            {"id": "p", "tool": "bank.pay", "args": {"to": "${inputs.of}", "amount": "${a.amount}"}}
+        ]
+    }},
+    {"id": "again", "tool": "bank.balance", "repeat": {"until": "${last.amount > 99}", "max": 3}, "on_error": "continue"}
+]}"#;
+
+#[test]
+fn items_and_rounds_are_nodes_of_an_open_loop() {
+    insta::assert_snapshot!(opened(LOOP, ""), @r#"
+    each: step - "each"
+    again: step - "again"
+    "#);
+    insta::assert_snapshot!(opened(LOOP, "each,again,each%5B1%5D"), @r##"
+    each: step - "each"
+    each[0]: item waiting "[0]"
+    each[1]: item waiting "[1]"
+    each[1]/a: step - "a"
+    each[1]/p: step - "p"
+    again: step - "again"
+    again#0: round succeeded "#0"
+    "##);
+}
+
+#[test]
+fn the_parts_beyond_the_first_fifty_are_one_node() {
+    let items: Vec<u32> = (0..60).collect();
+    let plan = json!({"steps": [{"id": "each", "for_each": items, "tool": "bank.balance"}]});
+    let nodes = opened(&plan.to_string(), "each");
+    assert_eq!(nodes.lines().count(), 52);
+    assert!(
+        nodes.contains("each[49]: item succeeded \"[49]\""),
+        "{nodes}"
+    );
+    assert!(nodes.ends_with("rest - \"10 more\""), "{nodes}");
+}
+
 #[test]
 fn graph_with_an_open_plan() {
     check("graph_open", "runs/r1/graph?open=inner");

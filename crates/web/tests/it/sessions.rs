@@ -103,6 +103,29 @@ fn a_cookie_that_another_server_got_is_worthless() {
 }
 
 #[test]
+fn to_sign_out_ends_the_session_on_the_server() {
+    let world = World::new();
+    let other = world.log_in(&world.token);
+    let mut stream = other.sign(world.read("events")).send();
+    assert!(stream.message().is_some());
+    let end = world
+        .request("session/end", &json!({}))
+        .header("origin", &world.origin());
+    let response = other.sign(end).send();
+    assert_eq!(response.status(), 204);
+    let cookie = response.header("set-cookie").unwrap();
+    assert!(
+        cookie.ends_with("=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0"),
+        "{cookie}"
+    );
+    assert_eq!(world.get_as(&other, "runs").0, 401);
+    // An open stream ends before it shows anything more, and other sessions go on.
+    world.run(crate::world::PAY, "r1", None);
+    assert_eq!(stream.message(), None);
+    assert_eq!(world.get("runs").0, 200);
+}
+
+#[test]
 fn a_wrong_token_opens_nothing() {
     let world = World::new();
     let refused = |token: &str| {

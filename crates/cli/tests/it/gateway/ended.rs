@@ -180,3 +180,25 @@ fn a_task_that_was_cancelled_in_between_does_not_go_on() {
     assert_eq!(ended["result"]["status"], "cancelled", "{ended}");
     assert!(!scene.trace.exists());
 }
+
+#[test]
+fn a_task_that_another_process_drives_is_cancelled_there() {
+    let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
+    let driving = scene.behind.listening(&[]);
+    let other = scene.behind.listening(&[]);
+    let ask = |listening: &HttpServerProcess, method: &str, params: Value| {
+        super::edge::message(listening.url(), method, params)
+            .send()
+            .answer()
+    };
+    let handle = ask(&driving, "tools/call", Scene::plan());
+    let task = json!({"taskId": handle["result"]["taskId"]});
+    scene.recorder.message("tools/call");
+    let cancelled = ask(&other, "tasks/cancel", task.clone());
+    assert!(cancelled["error"].is_null(), "{cancelled}");
+    scene.is_cancelled();
+    for listening in [&driving, &other] {
+        let ended = ask(listening, "tasks/get", task.clone());
+        assert_eq!(ended["result"]["status"], "cancelled", "{ended}");
+    }
+}

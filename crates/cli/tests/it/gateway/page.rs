@@ -256,3 +256,48 @@ fn a_public_name_is_one_of_the_page() {
     assert_eq!(other.status(), 403);
     assert_eq!(other.header("access-control-allow-origin"), None);
 }
+
+#[test]
+fn the_result_of_a_task_has_the_token_of_the_view() {
+    let scene = Scene::new(&[]);
+    scene.behind.set("[serve]\ntask_after = '1ms'\n");
+    let listening = scene.behind.listening(&["--ui"]);
+    let ask = |method: &str, mut params: Value, shows_views: bool| {
+        let about = params["taskId"].as_str().or(params["name"].as_str());
+        let about = about.unwrap_or_default().to_owned();
+        let mut extensions = json!({"io.modelcontextprotocol/tasks": {}});
+        if shows_views {
+            extensions["io.modelcontextprotocol/ui"] =
+                json!({"mimeTypes": ["text/html;profile=mcp-app"]});
+        }
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "page", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+        });
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        HttpRequest::post(listening.url(), &body)
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", method)
+            .header("mcp-name", &about)
+            .send()
+            .answer()
+    };
+    let steps = json!([{"id": "said", "tool": "fake.echo", "args": {"word": "hello"}}]);
+    let plan = json!({"name": "execute_plan", "arguments": {"plan": {"steps": steps}}});
+    let handle = ask("tools/call", plan, true);
+    let task = json!({"taskId": handle["result"]["taskId"]});
+    let ended = |shows_views: bool| {
+        let states = (0..10_000).map(|_| ask("tasks/get", task.clone(), shows_views));
+        let mut ended = states.filter(|state| state["result"]["status"] == "completed");
+        ended.next().expect("the task ends")
+    };
+    let token = &ended(true)["result"]["result"]["_meta"]["planwright/view"];
+    assert!(
+        token.as_str().is_some_and(|token| token.len() > 20),
+        "{token}"
+    );
+    // A client that shows no views gets none.
+    let plain = &ended(false)["result"]["result"]["_meta"]["planwright/view"];
+    assert!(plain.is_null(), "{plain}");
+}

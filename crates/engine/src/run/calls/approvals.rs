@@ -72,10 +72,12 @@ impl RunMachine {
                 reason: reason.clone(),
             })
         });
+        let history = self.journal.history();
         let request = Box::new(ApprovalRequest {
             run: self.id().clone(),
             shown: subject.args.clone(),
             changes: self.changes_since_question(&at, &subject),
+            was_rejected: history.is_some_and(|history| history.was_rejected(&at)),
             at,
             tool,
             args,

@@ -2,7 +2,7 @@
 //!
 //! Design: [Resume](https://github.com/planwright/planwright/blob/main/docs/design/resume.md).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct History {
     calls_of_forgotten: Vec<(Arc<Address>, PastCall)>,
     /// All questions about calls, in order, including those of forgotten steps.
     questions: Vec<PastQuestion>,
+    /// The places whose latest decision was a rejection, including those of forgotten steps.
+    rejected: HashSet<Arc<Address>, Hashing>,
     /// Choices of a person, by the address of the step in its text form.
     choices: HashMap<Arc<str>, Choice>,
     /// The run that the journal belongs to, if it is recorded.
@@ -107,7 +109,12 @@ impl History {
                 subject: CallSubject::clone(subject),
                 is_decided: false,
             }),
-            Record::Decided { .. } => {
+            Record::Decided { approved, .. } => {
+                if *approved {
+                    self.rejected.remove(at);
+                } else {
+                    self.rejected.insert(Arc::clone(at));
+                }
                 // A step may ask again after an earlier decision; a new decision belongs to its latest question.
                 let mut questions = self.questions.iter_mut().rev();
                 if let Some(question) = questions.find(|question| question.at == *at) {
@@ -225,6 +232,11 @@ impl History {
     pub fn with_choice(mut self, step: impl Into<Arc<str>>, choice: Choice) -> Self {
         self.choices.insert(step.into(), choice);
         self
+    }
+
+    /// Returns true if the latest decision about a call of this place was a rejection, even if the step has changed since.
+    pub fn was_rejected(&self, at: &Address) -> bool {
+        self.rejected.contains(at)
     }
 
     /// The history of a step, item or round.

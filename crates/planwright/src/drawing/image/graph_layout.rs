@@ -8,7 +8,8 @@ use planwright_engine::event::Address;
 use serde::Serialize;
 
 use super::layers::Point;
-use super::placed::PlacedGraph;
+use super::placed::{PlacedGraph, StepBox};
+use super::run_parts::{PartKind, RunParts, whole_of};
 use crate::drawing::drawn_plan::{Drawing, EdgeLabels};
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep};
 use crate::drawing::json::{EdgeV1, StepNodeV1, edge_between};
@@ -30,9 +31,9 @@ pub struct GraphLayoutV1 {
 /// A step with its place.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaidOutStepV1 {
-    /// The address, without instances, items and rounds.
+    /// The address; that of a step of a plan is without instances, items and rounds, unless one of them is open around it.
     pub at: String,
-    /// The address of the step whose plan this step is in.
+    /// The address of the step, item, round or instance whose box this one is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The left side of the box.
@@ -45,10 +46,16 @@ pub struct LaidOutStepV1 {
     pub h: f64,
     /// The lines of text in the box: the id, the action, and notes.
     pub lines: Vec<String>,
-    /// True if the step runs a plan that can be opened.
+    /// `item`, `round` or `instance` if this is a part of a step in a run, `rest` for all parts beyond those that are drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<&'static str>,
+    /// The address of the part; none for steps and for the rest of the parts.
+    #[serde(skip)]
+    pub part_address: Option<Arc<Address>>,
+    /// True if the step runs a plan, or has parts, that can be opened.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_group: bool,
-    /// True if that plan is drawn inside the box.
+    /// True if that plan, or its parts, are drawn inside the box.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_open: bool,
     /// The labels of the values that the step passes on, if they are marked: `untrusted`, `private` or `untrusted, private`.
@@ -78,30 +85,86 @@ pub struct LaidOutEdgeV1 {
     pub flow: Option<&'static str>,
 }
 
+/// The most parts of one step that are drawn.
+const MAX_PARTS: usize = 50;
+
+/// What is open in a layout.
+struct View<'a> {
+    open: &'a BTreeSet<String>,
+    /// The parts of the steps, if a run is drawn.
+    parts: Option<&'a RunParts>,
+}
+
+impl View<'_> {
+    /// The parts of the step, item or instance at `at`.
+    fn parts(&self, at: &Address) -> Vec<&Arc<Address>> {
+        let parts = self.parts.into_iter();
+        parts.flat_map(|parts| parts.parts(at)).collect()
+    }
+}
+
+/// The place of a box in a layout.
+struct Placed<'a> {
+    at: &'a Arc<Address>,
+    group: Option<String>,
+    corner: Point,
+    flow: Option<&'static str>,
+}
+
 impl Drawing {
     /// The graph with coordinates. Plans of steps at the addresses in `open` are drawn inside of the boxes of the steps.
     pub fn layout(&self, open: &BTreeSet<String>) -> GraphLayoutV1 {
+        self.laid_out(&View { open, parts: None })
+    }
+
+    /// The graph of a run with coordinates. The steps, items, rounds and instances at the addresses in `open` have their `parts` inside of their
+    /// boxes, the first 50 of each, or the plan that they run.
+    pub fn layout_of_run(&self, open: &BTreeSet<String>, parts: &RunParts) -> GraphLayoutV1 {
+        self.laid_out(&View {
+            open,
+            parts: Some(parts),
+        })
+    }
+
+    fn laid_out(&self, view: &View<'_>) -> GraphLayoutV1 {
         let mut found = GraphLayoutV1::default();
-        let placed = self.placed(&self.main, None, open);
+        let placed = self.placed(&self.main, None, view);
         found.width = rounded(placed.size.width);
         found.height = rounded(placed.size.height);
-        self.collect(&self.main, &placed, None, Point::default(), &mut found);
+        self.collect(
+            &self.main,
+            (&placed, None),
+            Point::default(),
+            view,
+            &mut found,
+        );
         found
     }
 
-    fn placed(
-        &self,
-        graph: &Graph,
-        inside: Option<&Arc<Address>>,
-        open: &BTreeSet<String>,
-    ) -> PlacedGraph {
+    fn placed(&self, graph: &Graph, inside: Option<&Arc<Address>>, view: &View<'_>) -> PlacedGraph {
         PlacedGraph::of(graph, &|step| {
-            let at = Arc::new(address(inside, step));
-            let inner = self
-                .inner(step)
-                .filter(|_| open.contains(&at.to_string()))?;
-            Some(self.placed(inner, Some(&at), open))
+            self.opened(step, &Arc::new(address(inside, step)), view)
         })
+    }
+
+    /// The inside of the box at `at`, if it is open: the parts, or the plan that the step runs.
+    fn opened(&self, step: &GraphStep, at: &Arc<Address>, view: &View<'_>) -> Option<PlacedGraph> {
+        if !view.open.contains(&at.to_string()) {
+            return None;
+        }
+        let parts = view.parts(at);
+        if parts.is_empty() {
+            return Some(self.placed(self.inner(step)?, Some(at), view));
+        }
+        let shown = parts.iter().take(MAX_PARTS);
+        let mut boxes: Vec<StepBox> = shown
+            .map(|part| StepBox::of_part(&label(part), self.opened(step, part, view)))
+            .collect();
+        if parts.len() > MAX_PARTS {
+            let rest = format!("{} more", parts.len() - MAX_PARTS);
+            boxes.push(StepBox::of_part(&rest, None));
+        }
+        Some(PlacedGraph::in_rows(boxes))
     }
 
     /// The graph of the plan that a step runs.
@@ -116,9 +179,9 @@ impl Drawing {
     fn collect(
         &self,
         graph: &Graph,
-        placed: &PlacedGraph,
-        inside: Option<&Arc<Address>>,
+        (placed, inside): (&PlacedGraph, Option<&Arc<Address>>),
         corner: Point,
+        view: &View<'_>,
         found: &mut GraphLayoutV1,
     ) {
         let at: Vec<Arc<Address>> = (graph.steps.iter())
@@ -131,31 +194,13 @@ impl Drawing {
             }
         }
         for (index, (step, drawn)) in graph.steps.iter().zip(&placed.boxes).enumerate() {
-            let place = Point {
-                x: corner.x + placed.places[index].x,
-                y: corner.y + placed.places[index].y,
-            };
-            found.nodes.push(LaidOutStepV1 {
-                at: at[index].to_string(),
+            let place = Placed {
+                at: &at[index],
                 group: inside.map(ToString::to_string),
-                x: rounded(place.x),
-                y: rounded(place.y),
-                w: rounded(drawn.size.width),
-                h: rounded(drawn.size.height),
-                lines: drawn.lines.clone(),
-                is_group: self.inner(step).is_some(),
-                is_open: drawn.inner.is_some(),
+                corner: moved(corner, placed.places[index]),
                 flow: labels[index].and_then(EdgeLabels::mark),
-                step: StepNodeV1::of(step),
-            });
-            if let (Some(inner), Some(placed)) = (self.inner(step), &drawn.inner) {
-                let offset = drawn.inner_place();
-                let corner = Point {
-                    x: place.x + offset.x,
-                    y: place.y + offset.y,
-                };
-                self.collect(inner, placed, Some(&at[index]), corner, found);
-            }
+            };
+            self.collect_step(step, drawn, &place, view, found);
         }
         for (edge, path) in graph.edges.iter().zip(&placed.paths) {
             let Some(EdgeV1 { kind, optional, .. }) = edge_between(graph, *edge) else {
@@ -172,6 +217,110 @@ impl Drawing {
                 flow: edge.mark(),
             });
         }
+    }
+
+    /// Adds the box of a step or a part of it, and those inside of it.
+    fn collect_step(
+        &self,
+        step: &GraphStep,
+        drawn: &StepBox,
+        place: &Placed<'_>,
+        view: &View<'_>,
+        found: &mut GraphLayoutV1,
+    ) {
+        let at = place.at;
+        let kind = whole_of(at).map(|(_, kind)| kind);
+        let parts = view.parts(at);
+        let runs_plan = self.inner(step).is_some();
+        let may_divide = view.parts.is_some()
+            && match kind {
+                None | Some(PartKind::Instance) => step.for_each.is_some() || step.repeat.is_some(),
+                Some(PartKind::Item) => step.repeat.is_some(),
+                Some(PartKind::Round | PartKind::Rest) => false,
+            };
+        let mut node = LaidOutStepV1 {
+            at: at.to_string(),
+            part: kind.map(PartKind::as_str),
+            part_address: kind.map(|_| Arc::clone(at)),
+            is_group: runs_plan || may_divide || !parts.is_empty(),
+            is_open: drawn.inner.is_some(),
+            ..laid_out(drawn, place, StepNodeV1::of(step))
+        };
+        if kind.is_some() {
+            // The step has the marks for all of its parts.
+            node.step.violations.clear();
+        }
+        if at.item.is_some() || at.round.is_some() {
+            node.step.for_each = None;
+        }
+        if at.round.is_some() {
+            node.step.repeat = None;
+        }
+        found.nodes.push(node);
+        let Some(inner) = &drawn.inner else {
+            return;
+        };
+        let corner = moved(place.corner, drawn.inner_place());
+        if parts.is_empty() {
+            if let Some(graph) = self.inner(step) {
+                self.collect(graph, (inner, Some(at)), corner, view, found);
+            }
+            return;
+        }
+        for (index, (drawn, own)) in inner.boxes.iter().zip(&inner.places).enumerate() {
+            let part = parts.get(index).filter(|_| index < MAX_PARTS);
+            let place = Placed {
+                at: part.copied().unwrap_or(at),
+                group: Some(at.to_string()),
+                corner: moved(corner, *own),
+                flow: None,
+            };
+            if part.is_some() {
+                self.collect_step(step, drawn, &place, view, found);
+            } else {
+                found.nodes.push(LaidOutStepV1 {
+                    at: format!("{at} and {}", drawn.title),
+                    part: Some(PartKind::Rest.as_str()),
+                    ..laid_out(drawn, &place, StepNodeV1::of(step))
+                });
+            }
+        }
+    }
+}
+
+/// A box at its place, closed and a whole step.
+fn laid_out(drawn: &StepBox, place: &Placed<'_>, step: StepNodeV1) -> LaidOutStepV1 {
+    LaidOutStepV1 {
+        at: place.at.to_string(),
+        group: place.group.clone(),
+        x: rounded(place.corner.x),
+        y: rounded(place.corner.y),
+        w: rounded(drawn.size.width),
+        h: rounded(drawn.size.height),
+        lines: drawn.lines.clone(),
+        part: None,
+        part_address: None,
+        is_group: false,
+        is_open: false,
+        flow: place.flow,
+        step,
+    }
+}
+
+/// The text of a part: what tells it from the others.
+fn label(part: &Address) -> String {
+    match (part.round, part.item, &part.instance) {
+        (Some(round), _, _) => format!("#{round}"),
+        (None, Some(item), _) => format!("[{item}]"),
+        (None, None, Some(instance)) => format!("@{instance}"),
+        (None, None, None) => part.step.to_string(),
+    }
+}
+
+fn moved(corner: Point, by: Point) -> Point {
+    Point {
+        x: corner.x + by.x,
+        y: corner.y + by.y,
     }
 }
 

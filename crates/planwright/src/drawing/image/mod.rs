@@ -5,5 +5,6 @@ pub(super) mod layers;
 mod markup;
 pub(super) mod page;
 mod placed;
+pub(super) mod run_parts;
 pub(super) mod svg;
 mod timeline;

@@ -55,7 +55,42 @@ impl PlacedGraph {
             size,
         }
     }
+
+    /// Lays out boxes without edges, in rows.
+    pub(super) fn in_rows(boxes: Vec<StepBox>) -> Self {
+        let mut places = Vec::with_capacity(boxes.len());
+        let (mut x, mut y, mut height): (f64, f64, f64) = (0.0, 0.0, 0.0);
+        let mut size = BoxSize {
+            width: 0.0,
+            height: 0.0,
+        };
+        for part in &boxes {
+            if x > 0.0 && x + part.size.width > ROW_WIDTH {
+                (x, y, height) = (0.0, y + height + ROW_GAP, 0.0);
+            }
+            places.push(Point { x, y });
+            height = height.max(part.size.height);
+            size.width = size.width.max(x + part.size.width);
+            size.height = y + height;
+            x += part.size.width + COLUMN_GAP;
+        }
+        // Below each box is room for its note.
+        size.height += ROW_GAP / 2.0;
+        Self {
+            boxes,
+            places,
+            paths: Vec::new(),
+            size,
+        }
+    }
 }
+
+/// The width of a row of parts, in pixels, unless one of them is wider.
+const ROW_WIDTH: f64 = 760.0;
+/// The space between two parts side by side, with the mark of a status, in pixels.
+const COLUMN_GAP: f64 = 24.0;
+/// The space between two rows of parts, with the notes below the boxes, in pixels.
+const ROW_GAP: f64 = 28.0;
 
 /// A step as a box of text.
 pub(super) struct StepBox {
@@ -66,6 +101,16 @@ pub(super) struct StepBox {
     pub(super) size: BoxSize,
     /// The plan that the step runs, if it is open.
     pub(super) inner: Option<PlacedGraph>,
+}
+
+impl BoxSize {
+    /// The size of a box with a text of this size above a plan of the size `inner`.
+    fn around(self, inner: Self) -> Self {
+        Self {
+            width: self.width.max(inner.width + 2.0 * GROUP_PADDING),
+            height: self.height + inner.height + GROUP_PADDING,
+        }
+    }
 }
 
 impl StepBox {
@@ -97,14 +142,33 @@ impl StepBox {
             height: real(lines.len()) * LINE + PADDING,
         };
         if let Some(inner) = &inner {
-            size.width = size.width.max(inner.size.width + 2.0 * GROUP_PADDING);
-            size.height += inner.size.height + GROUP_PADDING;
+            size = size.around(inner.size);
         }
         Self {
             class: format!("step {kind} {mark}{violates}"),
             size,
             title: title.join("\n"),
             lines,
+            inner,
+        }
+    }
+
+    /// The box of a part of a step, which has one line of text.
+    pub(super) fn of_part(label: &str, inner: Option<PlacedGraph>) -> Self {
+        let label = planwright_core::text::visible(label);
+        let line = terminal_text::shortened(&label, MAX_COLUMNS, "…").into_owned();
+        let mut size = BoxSize {
+            width: real(terminal_text::width(&line)) * COLUMN + 2.0 * PADDING,
+            height: LINE + PADDING,
+        };
+        if let Some(inner) = &inner {
+            size = size.around(inner.size);
+        }
+        Self {
+            class: String::new(),
+            title: line.clone(),
+            lines: vec![line],
+            size,
             inner,
         }
     }

@@ -3,6 +3,7 @@
 mod bank;
 mod bound;
 mod calling;
+mod consent;
 mod extending;
 mod identity;
 mod opening;

@@ -9,12 +9,21 @@ use axum::routing::{get, post};
 use super::*;
 use crate::http::PageRoutes;
 
+/// Takes the token `right`.
+async fn log_in(body: String) -> StatusCode {
+    if body.contains("right") {
+        StatusCode::OK
+    } else {
+        StatusCode::UNAUTHORIZED
+    }
+}
+
 async fn start(clients: &[&str], text: &str) -> (Server, Vec<String>) {
     let router = Router::new()
         .route("/", get(async || "the page"))
         .route("/api/runs", get(async || "runs"))
         .route("/api/decisions", post(async |body: String| body))
-        .route("/api/session", post(async || StatusCode::UNAUTHORIZED));
+        .route("/api/session", post(log_in));
     let page = PageRoutes {
         router,
         client: Arc::new(|headers: &HeaderMap| {
@@ -116,10 +125,25 @@ async fn strangers_are_limited_by_their_address() {
     );
     let mut limited = false;
     for _ in 0..100 {
-        limited |= server.get("/", &[]).await.starts_with("HTTP/1.1 429");
+        let answer = server.get("/api/runs", &[]).await;
+        limited |= answer.starts_with("HTTP/1.1 429");
     }
     assert!(limited);
     // A client with a session is not locked out.
     let own = server.get("/api/runs", &["cookie: token:ada"]).await;
     check(&own, "200 OK", &[]);
+}
+
+#[tokio::test]
+async fn a_stranger_locks_no_client_of_its_address_out() {
+    let (server, _) = start(&["ada"], "").await;
+    for _ in 0..100 {
+        server.get("/", &[]).await;
+        server.get("/api/runs", &[]).await;
+        let login = write("/api/session", &[], "{\"token\": \"wrong\"}");
+        server.raw(login.as_bytes()).await;
+    }
+    check(&server.get("/", &[]).await, "200 OK", &["the page"]);
+    let login = write("/api/session", &[], "{\"token\": \"right\"}");
+    check(&server.raw(login.as_bytes()).await, "200 OK", &[]);
 }

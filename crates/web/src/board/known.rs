@@ -1,0 +1,272 @@
+//! The data of runs that later looks need not read again: all of the runs that are followed, and of those that were listed last.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use planwright::engine::{RunId, RunStatus};
+use planwright::format::RunV1;
+use planwright::service::StepStates;
+use planwright::store::{RunInfo, RunState, Store};
+
+use super::question::{self, Question};
+use super::row::RunRow;
+use crate::error::ApiError;
+use crate::plans::PlanCache;
+use crate::session::RunOwner;
+
+/// The most runs that are known besides those that are followed.
+const MAX_LISTED: usize = 2000;
+
+/// The runs whose data is known.
+#[derive(Debug, Default)]
+pub(super) struct KnownRuns {
+    runs: HashMap<RunId, KnownRun>,
+    /// Counts the uses of runs.
+    uses: u64,
+}
+
+/// The data of a run that later looks need not read again.
+#[derive(Debug)]
+pub(super) struct KnownRun {
+    owner: RunOwner,
+    /// The name of the plan; of an unnamed one, that of its file.
+    plan: Option<String>,
+    states: StepStates,
+    /// The run as it was when the rest was read.
+    info: Option<RunInfo>,
+    questions: Vec<Arc<Question>>,
+    /// The run as it began: another run may get the id of one that was deleted.
+    origin: RunInfo,
+    /// The number of the last use.
+    used: u64,
+    is_followed: bool,
+}
+
+impl KnownRuns {
+    /// The data of a run, which is read if it is not known.
+    pub(super) fn get(&mut self, store: &Store, info: &RunInfo) -> Result<&mut KnownRun, ApiError> {
+        self.uses += 1;
+        let is_known = self
+            .runs
+            .get(&info.id)
+            .is_some_and(|known| known.is_of(info));
+        if !is_known {
+            let run = KnownRun::read(store, info)?;
+            self.runs.insert(info.id.clone(), run);
+            self.trim();
+        }
+        let used = self.uses;
+        let run = self.runs.get_mut(&info.id);
+        let run = run.ok_or_else(|| ApiError::missing("run", info.id.as_str()))?;
+        run.used = used;
+        Ok(run)
+    }
+
+    /// Keeps the data of these runs for as long as they are followed.
+    pub(super) fn follow<'a>(&mut self, followed: impl Iterator<Item = &'a RunId>) {
+        let followed: HashSet<&RunId> = followed.collect();
+        for (id, run) in &mut self.runs {
+            run.is_followed = followed.contains(id);
+        }
+        self.trim();
+    }
+
+    /// Forgets the runs that were used longest ago, if there are too many.
+    fn trim(&mut self) {
+        let listed = self.runs.values().filter(|run| !run.is_followed);
+        let mut used: Vec<u64> = listed.map(|run| run.used).collect();
+        if used.len() <= MAX_LISTED {
+            return;
+        }
+        used.sort_unstable();
+        // Half of them, so that the next ones have room.
+        let first = used.get(used.len() - MAX_LISTED / 2).copied();
+        let (first, latest) = (first.unwrap_or_default(), self.uses);
+        self.runs.retain(|_, run| {
+            // A run that was just read has no use yet.
+            run.is_followed || run.used == 0 || (first..=latest).contains(&run.used)
+        });
+    }
+}
+
+impl KnownRun {
+    fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
+        let header = store.header(info.id.as_str())?;
+        // A program that drives the store by itself stores headers of its own.
+        let header = RunV1::from_value(&header).ok();
+        let file = header.as_ref().and_then(|header| {
+            let path = Path::new(&header.plan.source);
+            Some(path.file_name()?.to_str()?.to_owned())
+        });
+        let client = header.and_then(|header| header.client);
+        Ok(Self {
+            // The owner in an imported file is a claim of its author.
+            owner: match client {
+                _ if info.imported.is_some() => RunOwner::Imported,
+                Some(client) => RunOwner::Client(client.into()),
+                None => RunOwner::Local,
+            },
+            plan: info.plan.clone().or(file),
+            states: StepStates::new(info.id.clone(), info.steps),
+            info: None,
+            questions: Vec::new(),
+            origin: info.clone(),
+            used: 0,
+            is_followed: false,
+        })
+    }
+
+    /// Returns true if this is the data of the run `info`, and not of an earlier one with its id.
+    fn is_of(&self, info: &RunInfo) -> bool {
+        let origin = |info: &RunInfo| (info.created, info.imported, info.digest.clone());
+        origin(&self.origin) == origin(info)
+    }
+
+    pub(super) fn owner(&self) -> &RunOwner {
+        &self.owner
+    }
+
+    /// The row of the run, and the calls of it that wait for a decision.
+    pub(super) fn row(&self, info: &RunInfo) -> (Arc<RunRow>, Vec<Arc<Question>>) {
+        let waiting = self
+            .questions
+            .iter()
+            .filter(|question| question.is_undecided());
+        let row = RunRow::new(info, self.plan.as_deref(), &self.owner, waiting.count());
+        (Arc::new(row), self.questions.clone())
+    }
+
+    /// Reads what has changed. Runs that have ended have no questions, unless they wait.
+    pub(super) fn update(
+        &mut self,
+        store: &Store,
+        plans: &PlanCache,
+        info: &RunInfo,
+    ) -> Result<(), ApiError> {
+        let may_ask = matches!(
+            info.state,
+            RunState::Open | RunState::Ended(RunStatus::Waiting)
+        );
+        if !may_ask {
+            self.questions.clear();
+            // A run that is resumed is read again.
+            if self.states.entries() > 0 {
+                self.states = StepStates::new(info.id.clone(), info.steps);
+            }
+            self.info = None;
+            return Ok(());
+        }
+        if self.info.as_ref() != Some(info) {
+            let mut is_other_plan = false;
+            // An error ends this before `info` is set: the next look reads the rest, so that no call that waits is missing.
+            for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
+                let entry = entry?;
+                is_other_plan |= entry.record.may_change_plan();
+                self.states.entry(&entry);
+            }
+            let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
+            let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
+            let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));
+            // A call that waits may have the same arguments in another plan, whose approval as a whole is another one.
+            if !is_same || is_other_plan {
+                let questions = if asked.is_empty() {
+                    Vec::new()
+                } else {
+                    let names = (self.plan.as_deref(), &self.owner);
+                    Question::of_run(store, plans, info, names)?
+                };
+                self.questions = questions.into_iter().map(Arc::new).collect();
+            }
+            // After an error, the next look reads again.
+            self.info = Some(info.clone());
+        }
+        if !self.questions.is_empty() {
+            let decisions = store.decisions(info.id.as_str())?;
+            for question in &mut self.questions {
+                let decided = decisions.iter().rev();
+                let decided = decided
+                    .filter(|decision| *decision.digest == *question.digest)
+                    .map(|decision| question::word(&decision.decision))
+                    .next();
+                if question.decision != decided {
+                    Arc::make_mut(question).decision = decided;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use planwright::core::PlanDigest;
+    use planwright::store::{LeaseHolder, NewRun};
+
+    use super::*;
+
+    fn store(folder: &tempfile::TempDir) -> Store {
+        Store::open(folder.path().join("runs.db")).unwrap()
+    }
+
+    /// Stores a run that has a header of its own.
+    fn add(store: &Store, id: &str) -> RunInfo {
+        let new = NewRun {
+            id: id.parse().unwrap(),
+            plan: None,
+            digest: PlanDigest::from("0"),
+            dialect: None,
+            steps: 1,
+            created: SystemTime::UNIX_EPOCH,
+            header: planwright::Value::Null,
+        };
+        let holder = LeaseHolder::this_process("", SystemTime::UNIX_EPOCH);
+        drop(store.create_run(new, &holder).unwrap());
+        store.run(id).unwrap()
+    }
+
+    #[test]
+    fn listed_runs_are_forgotten_and_followed_ones_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        let mut known = KnownRuns::default();
+        let info = add(&store, "first");
+        known.get(&store, &info).unwrap();
+        known.follow([&info.id].into_iter());
+        for number in 0..2 * MAX_LISTED {
+            // The data of a run is read by its id, so the others need not be stored.
+            let id: RunId = format!("run-{number}").parse().unwrap();
+            let other = KnownRun {
+                used: known.uses,
+                ..KnownRun::read(&store, &info).unwrap()
+            };
+            known.uses += 1;
+            known.runs.insert(id, other);
+            known.trim();
+            assert!(known.runs.len() <= MAX_LISTED + 1);
+        }
+        assert!(known.runs.contains_key(&info.id));
+    }
+
+    #[test]
+    fn another_run_with_the_id_of_one_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        let mut known = KnownRuns::default();
+        let info = add(&store, "r");
+        assert_eq!(*known.get(&store, &info).unwrap().owner(), RunOwner::Local);
+        let imported = RunInfo {
+            imported: Some(1),
+            ..info.clone()
+        };
+        let owner = known.get(&store, &imported).unwrap().owner();
+        assert_eq!(*owner, RunOwner::Imported);
+        let later = RunInfo {
+            created: info.created + Duration::from_secs(1),
+            ..info
+        };
+        assert_eq!(*known.get(&store, &later).unwrap().owner(), RunOwner::Local);
+    }
+}
