@@ -145,7 +145,9 @@ fn read_plan(
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
         && let Some(found) =
-            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_markup(&source))
+            foreign_text::calls::diagnostics(&source)
+                .or_else(|| foreign_text::of_markup(&source))
+                .or_else(|| foreign_text::of_program(&source))
     {
         return ParseResult {
             plan: None,
@@ -267,9 +269,12 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     let is_json = |text: &str| {
         text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
     };
-    let known = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
-    let known = known.filter(|text| enclosed_parts(text).is_empty());
-    if let Some(found) = known.and_then(foreign_text::calls::diagnostics) {
+    let code = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
+    let known = code.filter(|text| enclosed_parts(text).is_empty());
+    if let Some(found) = known
+        .and_then(foreign_text::calls::diagnostics)
+        .or_else(|| code.and_then(foreign_text::of_program))
+    {
         *diagnostics = found;
         return;
     }

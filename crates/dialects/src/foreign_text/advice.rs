@@ -70,7 +70,7 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
             || help.starts_with("arguments stand in `args`: write `\"")
             || !found.fixes.is_empty()
             || found.fix.is_some()
-            || (found.code == Code::MalformedReference && found.message.contains("other systems"))
+            || (found.code == Code::MalformedReference && found.message.contains("is a reference in other systems"))
     };
     if !found.diagnostics.has_errors() {
         return (json, Diagnostics::new());

@@ -3,6 +3,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod calls;
+mod program;
 mod table;
 mod toml_plans;
 mod values;
@@ -45,6 +46,13 @@ pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     Some(advice(Code::NotJson, &message, &plan, true, text))
+}
+
+/// The diagnostics about `text`, if it is a program that calls tools: loops, conditions, functions.
+pub(crate) fn of_program(text: &str) -> Option<Diagnostics> {
+    let plan = program::plan(fenced(text).unwrap_or(text))?;
+    let message = "the text is a program, and a plan is JSON or lines of calls";
+    Some(advice(Code::NotJson, message, &plan, true, text))
 }
 
 /// The plan in `code` with the name of its syntax, if that is not JSON.

@@ -9,6 +9,8 @@ mod statement;
 pub(super) mod values;
 mod words;
 
+pub(super) use self::words::{calls_tool, without_client};
+
 use std::collections::HashSet;
 use std::ops::Range;
 

@@ -221,7 +221,7 @@ const CLIENTS: [&str; 12] = [
 ];
 
 /// `tool` without the object of a program before it, `activities.f`.
-pub(super) fn without_client(tool: &str) -> &str {
+pub(in crate::foreign_text) fn without_client(tool: &str) -> &str {
     match tool.split_once('.') {
         Some((client, name)) if CLIENTS.contains(&client) => without_client(name),
         Some(_) | None => tool,
@@ -229,7 +229,7 @@ pub(super) fn without_client(tool: &str) -> &str {
 }
 
 /// Returns true if `tool` is a function that calls the tool that its first argument names.
-pub(super) fn calls_tool(tool: &str) -> bool {
+pub(in crate::foreign_text) fn calls_tool(tool: &str) -> bool {
     let functions = [
         "call_tool",
         "callTool",

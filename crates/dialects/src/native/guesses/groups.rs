@@ -110,8 +110,13 @@ fn fixed_field(
             && entry
                 .item
                 .as_text()
-                .is_some_and(|word| &**word == "parallel")
-            && !matches!(group, "sequence" | "sequential");
+                .is_some_and(|word| {
+                    let of_branches = ["condition", "conditional", "branch", "if", "switch"];
+                    let of_loops = ["loop", "for_each", "foreach", "forEach", "map"];
+                    let is_other = of_branches.iter().chain(&of_loops);
+                    is_other.into_iter().any(|mark| **word == **mark)
+                        || (&**word == "parallel" && !matches!(group, "sequence" | "sequential"))
+                });
         matches!(&*entry.key, "title" | "note" | "name")
             || meaning_of(entry) == Some("id")
             || is_mark

@@ -83,10 +83,17 @@ pub(crate) fn resembles_step(root: &Item) -> bool {
 
 /// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
 pub(crate) fn has_named_steps(root: &Item) -> bool {
-    let words = ["id", "name", "step", "step_id", "stepId", "key", "label"];
+    let words = [
+        "id", "name", "step", "step_id", "stepId", "key", "label", "save_as", "saveAs", "store_as",
+        "storeAs", "output_as", "assign_to", "register",
+    ];
     let is_named = |step: &Item| words.iter().any(|word| step.has(word)) && is_step(step);
     let steps = steps_of(root).and_then(Item::as_list);
-    steps.is_some_and(|steps| steps.iter().all(is_named))
+    // The output of the last step needs no name.
+    let steps = steps.and_then(|steps| steps.split_last());
+    steps.is_some_and(|(last, before)| {
+        before.iter().all(is_named) && (is_named(last) || (!before.is_empty() && is_step(last)))
+    })
 }
 
 /// Returns true if the field `key` says something to people or about the format only.
@@ -103,6 +110,7 @@ impl Guesses<'_> {
             self.people(entries, "description", is_plan_field);
             self.remove_edges(entries);
             self.remove_triggers(entries);
+            self.remove_limits(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
         }
         if let Some(inputs) = get_mut(entries, "inputs") {
@@ -216,6 +224,35 @@ impl Guesses<'_> {
             let entry = entries.remove(at);
             let message = format!("the plan has an unknown field `{word}`");
             let help = "leave it out: a plan does not say when it runs, `planwright run` does";
+            let edit = removal(self.source, &entry);
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink
+                .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+        }
+    }
+
+    /// Removes the fields that limit a run, whose command has options for that.
+    fn remove_limits(&mut self, entries: &mut Vec<ItemEntry>) {
+        let limits = [
+            ("max_parallel", "--max-parallel"),
+            ("maxParallel", "--max-parallel"),
+            ("max_concurrency", "--max-parallel"),
+            ("maxConcurrency", "--max-parallel"),
+            ("concurrency", "--max-parallel"),
+            ("parallelism", "--max-parallel"),
+            ("timeout", "--max-time"),
+            ("timeout_seconds", "--max-time"),
+            ("max_time", "--max-time"),
+        ];
+        for (word, option) in limits {
+            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
+                continue;
+            };
+            let entry = entries.remove(at);
+            let value = entry.item.to_value().to_inserted_text();
+            let message = format!("the plan has an unknown field `{word}`");
+            let help =
+                format!("leave it out, and run the plan with `planwright run {option}`: {value}");
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             self.sink.push_at_key(&entry, diagnostic.help(help));
         }
@@ -264,6 +301,22 @@ impl Guesses<'_> {
     }
 
     fn rename_entry(&mut self, entry: &mut ItemEntry, owner: &str, name: &'static str) {
+        // A label such as `$var1` is the name with the sign of its references.
+        if name == "id"
+            && let Some(text) = entry.item.as_text().filter(|text| text.starts_with('$'))
+            && let Some(bare) = self::texts::bare_name(text)
+        {
+            let message = format!("{owner} has an unknown field {}", quote(&entry.key));
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let diagnostic = diagnostic.help(format!("write `\"id\": \"{bare}\"`"));
+            let value = crate::document::edits::json(&bare);
+            let edits = field_edits(self.source, entry, "id", Some(value));
+            self.sink
+                .push_at_key(entry, diagnostic.fixes(edits));
+            entry.key = name.into();
+            entry.item.kind = ItemKind::Text(bare.into());
+            return;
+        }
         let message = format!("{owner} has an unknown field {}", quote(&entry.key));
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
         let diagnostic = diagnostic.help(format!("did you mean `{name}`?"));
