@@ -139,6 +139,18 @@ fn read_plan(
         }
     };
     if may_be_calls
+        && dialect == Some("rewoo")
+        && source.contains("[{")
+        && let Some(found) = foreign_text::of_evidence(&source)
+    {
+        return ParseResult {
+            plan: None,
+            dialect,
+            diagnostics: bounded(found, options.limits.diagnostics),
+            source,
+        };
+    }
+    if may_be_calls
         && matches!(dialect, None | Some("lines"))
         && diagnostics.has_errors()
         && !diagnostics
@@ -269,7 +281,12 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     let is_json = |text: &str| {
         text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
     };
-    let code = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
+    let written = std::str::from_utf8(text).ok();
+    if let Some(found) = written.and_then(foreign_text::of_typographic_quotes) {
+        *diagnostics = found;
+        return;
+    }
+    let code = written.filter(|text| !is_json(text));
     let known = code.filter(|text| enclosed_parts(text).is_empty());
     if let Some(found) = known
         .and_then(foreign_text::calls::diagnostics)

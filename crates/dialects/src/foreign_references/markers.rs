@@ -501,7 +501,12 @@ impl<'a> ReferenceNames<'a> {
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
             let path = rest[..length].trim_end_matches(['.', '-', '*', '\'', '"']);
             let is_whole = start == 0 && length == rest.len();
-            let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path
+            // The name of a step is hardly that of a shell variable as well.
+            let is_step = self.is_native
+                && path.len() > 1
+                && path.starts_with(char::is_lowercase)
+                && self.steps.contains_key(path);
+            let is_certain = (is_whole || is_step || path.contains(['.', '['])) && !is_json_path
                 || is_json_path && is_whole && path.contains("[*]");
             if let Some(meaning) = self.path(path) {
                 let range = start..inside + path.len();
@@ -581,25 +586,32 @@ impl<'a> ReferenceNames<'a> {
     /// The expression in this dialect of one with operators or filters, `a.x != b.y` or `a | join(', ')`; `None` if a part of it has
     /// no counterpart.
     fn operation(&self, written: &str) -> Option<String> {
-        let mut parts = split_filters(written.trim()).into_iter();
-        let first = parts.next()?;
-        let mut expression = String::new();
-        let mut rest = 0;
-        let mut count = 0;
-        for (at, path, meaning) in self.paths(first) {
-            expression.push_str(first.get(rest..at)?);
-            expression.push_str(&meaning);
-            rest = at + path.len();
-            count += 1;
-        }
-        expression.push_str(first.get(rest..)?);
-        for filter in parts {
-            expression = filtered(&expression, filter.trim())?;
-        }
-        let found = expression_in(&expression, Language::Value)
-            .or_else(|| expression_in(&expression, Language::Condition))
-            .or_else(|| expression_in(&expression, Language::Own))?;
-        (count > 0).then_some(found)
+        let (first, filters) = split_filters(written.trim()).split_first().map(
+            |(first, filters)| (*first, filters.to_vec()),
+        )?;
+        let expression = |is_quoted: bool| {
+            let mut expression = String::new();
+            let mut rest = 0;
+            for (at, path, meaning) in self.paths(first) {
+                expression.push_str(first.get(rest..at)?);
+                // An id such as `new` is a word of the language.
+                let (name, behind) = split_name(&meaning);
+                match is_quoted && self.steps.contains_key(name) && !name.contains('\'') {
+                    true => expression.extend(["steps['", name, "']", behind]),
+                    false => expression.push_str(&meaning),
+                }
+                rest = at + path.len();
+            }
+            expression.push_str(first.get(rest..)?);
+            for filter in &filters {
+                expression = filtered(&expression, filter.trim())?;
+            }
+            expression_in(&expression, Language::Value)
+                .or_else(|| expression_in(&expression, Language::Condition))
+                .or_else(|| expression_in(&expression, Language::Own))
+        };
+        self.paths(first).next()?;
+        expression(false).or_else(|| expression(true))
     }
 
     /// The path in this dialect of a path in another system, if it names a step or an input.

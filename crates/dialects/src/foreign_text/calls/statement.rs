@@ -384,6 +384,8 @@ fn without_marks(written: &str) -> &str {
     for mark in ["- ", "* ", "+ ", "• "] {
         rest = rest.strip_prefix(mark).unwrap_or(rest).trim_start();
     }
+    // An item that is not done yet.
+    rest = rest.strip_prefix("[ ]").unwrap_or(rest).trim_start();
     let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     if digits.len() < rest.len() && digits.starts_with(['.', ')']) {
         rest = digits[1..].trim_start();

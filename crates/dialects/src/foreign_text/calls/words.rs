@@ -314,6 +314,14 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         return None;
     }
     let words = words.trim_start_matches([',', ';', '.']).trim();
+    // `*(after step 3)*`
+    let words = words
+        .strip_prefix('(')
+        .and_then(|words| words.strip_suffix(')'))
+        .map_or(words, str::trim)
+        .trim_start_matches('*')
+        .trim_start_matches('(')
+        .trim_end_matches(')');
     let mut found = After::default();
     if words.is_empty() {
         return Some(found);
@@ -359,7 +367,10 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         } else if is_in(word, &PARTS) {
             return None;
         } else if is_harmless(word) {
-            names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
+            names_follow |= matches!(
+                &*lower,
+                "as" | "in" | "into" | "to" | "named" | "call" | "name" | "label"
+            );
         } else if names_follow && found.id.is_none() {
             found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);
         } else {

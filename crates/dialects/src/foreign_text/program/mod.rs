@@ -4,6 +4,7 @@
 
 mod builder;
 mod expressions;
+mod graphs;
 mod statements;
 mod syntax;
 mod tokens;
@@ -15,7 +16,8 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use self::builder::{Builder, Meaning};
-use self::syntax::{Expression, Function, Statement};
+use self::syntax::Function;
+pub(super) use self::syntax::{Argument, Expression, Statement};
 use self::values::reference;
 
 /// The maximum length of a program, in bytes.
@@ -29,9 +31,50 @@ pub(crate) fn plan(text: &str) -> Option<Value> {
     let statements = statements::program(text)?;
     let mut builder = Builder::default();
     let mut statements = flattened(statements);
+    if let Some(plan) = graphs::plan(&statements) {
+        return Some(plan);
+    }
     let name = entry(&mut statements, &mut builder)?;
     builder.statements(&statements)?;
     (!builder.steps.is_empty()).then(|| builder.plan(name.as_deref()))
+}
+
+/// The plan that does the same as `statements`.
+pub(super) fn of_statements(statements: &[Statement]) -> Option<Value> {
+    let mut builder = Builder::default();
+    builder.statements(statements)?;
+    (!builder.steps.is_empty()).then(|| builder.plan(None))
+}
+
+/// The plan of the call `written`, which may refer to the steps `names`.
+pub(super) fn call(written: &str, names: &[String]) -> Option<Value> {
+    let statements = statements::program(written)?;
+    let mut builder = Builder::default();
+    for name in names {
+        let path = crate::native::path_of(name);
+        builder.names.insert(name.clone(), Meaning::Path(path));
+    }
+    let [Statement::Run(call)] = statements.as_slice() else {
+        return None;
+    };
+    builder.calls_tool(call).then_some(())?;
+    builder.statements(&statements)?;
+    Some(builder.plan(None))
+}
+
+/// The condition `written`, which may refer to the steps `names`.
+pub(super) fn condition(written: &str, names: &[String]) -> Option<String> {
+    let statements = statements::program(written)?;
+    let [Statement::Run(condition)] = statements.as_slice() else {
+        return None;
+    };
+    let mut builder = Builder::default();
+    for name in names {
+        let path = crate::native::path_of(name);
+        builder.names.insert(name.clone(), Meaning::Path(path));
+    }
+    let found = builder.condition(condition)?;
+    builder.steps.is_empty().then_some(found)
 }
 
 /// `statements` with those of blocks that only surround them in their place.

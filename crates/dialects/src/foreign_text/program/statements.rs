@@ -11,8 +11,8 @@ const DECLARATIONS: [&str; 6] = ["const", "let", "var", "val", "my", "local"];
 const BEFORE_FUNCTIONS: [&str; 4] = ["export", "default", "async", "public"];
 
 /// Words that begin a statement without a counterpart.
-const OTHERS: [&str; 14] = [
-    "while", "class", "switch", "match", "case", "raise", "throw", "global", "nonlocal", "del",
+const OTHERS: [&str; 13] = [
+    "while", "switch", "match", "case", "raise", "throw", "global", "nonlocal", "del",
     "assert", "yield", "break", "continue",
 ];
 
@@ -99,6 +99,10 @@ impl<'t> Parser<'t> {
                 self.import();
                 return Some(None);
             }
+            "class" => {
+                self.class()?;
+                return Some(None);
+            }
             "pass" | "end" | "done" => {
                 self.at += 1;
                 return Some(None);
@@ -139,6 +143,19 @@ impl<'t> Parser<'t> {
             );
         self.at -= usize::from(is_async);
         self.assignment().map(Some)
+    }
+
+    /// Skips a class that declares fields only.
+    fn class(&mut self) -> Option<()> {
+        let indentation = self.indentation();
+        self.skip_line();
+        while self.line().is_some_and(|line| line > indentation) {
+            self.at += 1;
+            let is_method = matches!(self.word(), Some("def" | "async"));
+            (!is_method).then_some(())?;
+            self.skip_line();
+        }
+        Some(())
     }
 
     /// Skips an import, which may have a list in brackets over several lines.

@@ -4,7 +4,7 @@ use planwright_core::Value;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expression {
+pub(in crate::foreign_text) enum Expression {
     Literal(Value),
     /// A text with inserted values.
     Template(Vec<Expression>),
@@ -25,37 +25,37 @@ pub(super) enum Expression {
 
 /// An argument of a call, with its name if it has one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Argument {
-    pub(super) name: Option<String>,
-    pub(super) value: Expression,
+pub(in crate::foreign_text) struct Argument {
+    pub(in crate::foreign_text) name: Option<String>,
+    pub(in crate::foreign_text) value: Expression,
 }
 
 /// `[value for name in list if condition]`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Comprehension {
-    pub(super) value: Expression,
-    pub(super) name: String,
-    pub(super) list: Expression,
-    pub(super) condition: Option<Expression>,
+pub(in crate::foreign_text) struct Comprehension {
+    pub(in crate::foreign_text) value: Expression,
+    pub(in crate::foreign_text) name: String,
+    pub(in crate::foreign_text) list: Expression,
+    pub(in crate::foreign_text) condition: Option<Expression>,
 }
 
 /// A function with its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Function {
-    pub(super) parameters: Vec<Parameter>,
-    pub(super) body: Vec<Statement>,
+pub(in crate::foreign_text) struct Function {
+    pub(in crate::foreign_text) parameters: Vec<Parameter>,
+    pub(in crate::foreign_text) body: Vec<Statement>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Parameter {
-    pub(super) name: String,
-    pub(super) kind: Option<String>,
-    pub(super) default: Option<Expression>,
+pub(in crate::foreign_text) struct Parameter {
+    pub(in crate::foreign_text) name: String,
+    pub(in crate::foreign_text) kind: Option<String>,
+    pub(in crate::foreign_text) default: Option<Expression>,
 }
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Statement {
+pub(in crate::foreign_text) enum Statement {
     Assign(Vec<String>, Expression),
     Run(Expression),
     If(Expression, Vec<Statement>, Vec<Statement>),
@@ -68,12 +68,24 @@ pub(super) enum Statement {
 }
 
 impl Expression {
-    pub(super) fn text(text: impl Into<std::sync::Arc<str>>) -> Self {
+    pub(in crate::foreign_text) fn text(text: impl Into<std::sync::Arc<str>>) -> Self {
         Self::Literal(Value::text(text))
     }
 
+    /// The call of the function `name` with named arguments.
+    pub(in crate::foreign_text) fn call(name: &str, arguments: Vec<(String, Expression)>) -> Self {
+        let mut parts = name.split('.');
+        let first = Self::Name(parts.next().unwrap_or_default().to_owned());
+        let function = parts.fold(first, |of, part| Self::Field(of.into(), part.to_owned()));
+        let arguments = arguments.into_iter().map(|(name, value)| Argument {
+            name: Some(name),
+            value,
+        });
+        Self::Call(function.into(), arguments.collect())
+    }
+
     /// The literal text, if it is one.
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(in crate::foreign_text) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Literal(value) => value.as_text(),
             _ => None,
@@ -81,7 +93,7 @@ impl Expression {
     }
 
     /// The names of a path such as `a.b.c`; empty if it is none.
-    pub(super) fn dotted(&self) -> Vec<&str> {
+    pub(in crate::foreign_text) fn dotted(&self) -> Vec<&str> {
         match self {
             Self::Name(name) => vec![name],
             Self::Field(of, name) => {

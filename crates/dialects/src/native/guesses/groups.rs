@@ -1,11 +1,12 @@
 //! Steps that hold other steps: groups, branches and bodies of loops.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use super::names::Names;
-use super::texts::{bare_name, expression_of};
+use super::texts::{bare_name, expression_of, without_output_fields};
 use super::words::{
     GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_switch, negates,
 };
@@ -36,7 +37,10 @@ impl Guesses<'_> {
             let loop_at = entries.iter().position(is_loop);
             let (mut steps, otherwise) = match (&*group.key, loop_at) {
                 ("cases", _) => (cases(&group, &mut entries), ARE_UNCERTAIN),
-                ("then", _) => (branches(&group, &mut entries), ARE_UNCERTAIN),
+                ("then", _) => {
+                    let steps = branches(&group, &mut entries, &self.ids);
+                    (steps, ARE_UNCERTAIN)
+                }
                 (_, Some(at)) => {
                     let over = entries.remove(at);
                     let steps = loop_of(&group, &mut entries, &over, items);
@@ -213,6 +217,32 @@ fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
     Some(())
 }
 
+/// Makes the steps at the ends of `edges` wait for those at their starts; a name is the id of a step, or its title.
+pub(super) fn add_edges(items: &mut [Item], edges: &[(Arc<str>, Arc<str>)]) {
+    let words = ["id", "step_id", "stepId", "taskId", "task_id", "name", "title"];
+    let names_of = |item: &Item| -> Vec<String> {
+        let found = words.iter().filter_map(|word| item.get(word));
+        found.map(|name| name.to_value().to_inserted_text()).collect()
+    };
+    let ids: Vec<(Vec<String>, Option<Item>)> = items
+        .iter()
+        .map(|item| {
+            let id = words.iter().find_map(|word| item.get(word)).cloned();
+            (names_of(item), id)
+        })
+        .collect();
+    let position = |name: &str| ids.iter().position(|(names, _)| names.iter().any(|own| own == name));
+    for (from, to) in edges {
+        let (Some(from), Some(to)) = (position(from), position(to)) else {
+            continue;
+        };
+        let id = ids.get(from).and_then(|(_, id)| id.clone());
+        if let (Some(id), Some(item)) = (id, items.get_mut(to)) {
+            let _ = add_after(item, &[id]);
+        }
+    }
+}
+
 /// Returns true if the text at `place` may have a comment, which a replacement would lose.
 fn has_comment(source: &SourceText, place: Place) -> bool {
     let span = source.span(place).unwrap_or_default();
@@ -230,13 +260,17 @@ fn steps_in(item: &Item) -> Vec<Item> {
 }
 
 /// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is not an expression.
-fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
+fn branches(
+    then: &ItemEntry,
+    entries: &mut Vec<ItemEntry>,
+    ids: &HashSet<Arc<str>>,
+) -> Option<Vec<Item>> {
     let at = ["if", "condition", "when"].iter().find_map(|word| {
         let is_condition =
             |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
         entries.iter().position(is_condition)
     });
-    let condition = condition_of(&entries.remove(at?))?;
+    let condition = without_output_fields(&condition_of(&entries.remove(at?))?, ids);
     let negated = format!("!({condition})");
     let other = entries
         .iter()
