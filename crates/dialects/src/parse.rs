@@ -156,10 +156,9 @@ fn read_plan(
         && !diagnostics
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
-        && let Some(found) =
-            foreign_text::calls::diagnostics(&source)
-                .or_else(|| foreign_text::of_markup(&source))
-                .or_else(|| foreign_text::of_program(&source))
+        && let Some(found) = foreign_text::calls::diagnostics(&source)
+            .or_else(|| foreign_text::of_markup(&source))
+            .or_else(|| foreign_text::of_program(&source))
     {
         return ParseResult {
             plan: None,
@@ -291,6 +290,7 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     if let Some(found) = known
         .and_then(foreign_text::calls::diagnostics)
         .or_else(|| code.and_then(foreign_text::of_program))
+        .or_else(|| code.and_then(foreign_text::calls::diagnostics))
     {
         *diagnostics = found;
         return;

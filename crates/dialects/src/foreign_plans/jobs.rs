@@ -28,7 +28,12 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         is_complete &= fields.keys().all(|key| known.contains(&&**key));
         let env = [value.get("env"), job.get("env")];
         let mut constants: Vec<(String, String)> = Vec::new();
-        for (name, value) in env.into_iter().flatten().filter_map(Value::as_object).flatten() {
+        for (name, value) in env
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object)
+            .flatten()
+        {
             match constant(value) {
                 Some(value) => constants.push((format!("env.{name}"), value)),
                 None => is_complete = false,

@@ -85,7 +85,10 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             if task.get("ignore_errors").and_then(Value::as_bool) == Some(true) {
                 fields.push(("on_error".into(), Value::text("continue")));
             }
-            if ["retries", "until", "vars"].iter().any(|key| task.get(key).is_some()) {
+            if ["retries", "until", "vars"]
+                .iter()
+                .any(|key| task.get(key).is_some())
+            {
                 return None;
             }
             if let Some(before) = before.replace(id) {
@@ -102,7 +105,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let steps = translation.plan.get("steps")?;
     let steps = super::texts::replaced(steps, &|text: &str| {
         super::texts::with_paths(text, |path| {
-            let name = names.iter().find(|name| super::texts::below(path, name).is_some())?;
+            let name = names
+                .iter()
+                .find(|name| super::texts::below(path, name).is_some())?;
             let rest = super::texts::below(path, name)?;
             Some(format!("${{vars.{}{rest}}}", path_of(name)))
         })

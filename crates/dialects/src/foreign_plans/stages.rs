@@ -33,7 +33,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         let name = stage.get("name").or_else(|| stage.get("id"));
         let mut ids = Vec::new();
         for step in inner {
-            let id = ["id", "name", "step"].iter().find_map(|key| step.get(key))?;
+            let id = ["id", "name", "step"]
+                .iter()
+                .find_map(|key| step.get(key))?;
             let text = id.as_text()?;
             if let Some(name) = name.and_then(Value::as_text) {
                 paths.insert(format!("{name}.{text}"), path_of(text));
@@ -47,9 +49,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                 Some(last) if !is_parallel => vec![Value::clone(last)],
                 _ => before.clone(),
             };
-            let has_own = fields.iter().any(|(key, _)| {
-                ["after", "depends_on", "needs", "dependsOn"].contains(&&**key)
-            });
+            let has_own = fields
+                .iter()
+                .any(|(key, _)| ["after", "depends_on", "needs", "dependsOn"].contains(&&**key));
             if !waits.is_empty() && !has_own {
                 fields.push(("after".into(), Value::list(waits)));
             }
@@ -78,7 +80,11 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     fields.extend(inputs.map(|inputs| (Arc::from("inputs"), inputs)));
     fields.push(("steps".into(), steps));
     for key in ["output", "outputs"] {
-        fields.extend(value.get(key).map(|field| (Arc::from("output"), field.clone())));
+        fields.extend(
+            value
+                .get(key)
+                .map(|field| (Arc::from("output"), field.clone())),
+        );
     }
     Some(Translation {
         form,

@@ -90,7 +90,11 @@ impl Machine {
             let condition = self.rule(choice, 0)?;
             let mut all: Vec<String> = earlier.iter().map(|one| format!("!({one})")).collect();
             earlier.push(condition.clone());
-            all.push(if all.is_empty() { condition } else { format!("({condition})") });
+            all.push(if all.is_empty() {
+                condition
+            } else {
+                format!("({condition})")
+            });
             branches.push((all.join(" && "), choice.get("Next")?));
         }
         if let Some(default) = state.get("Default") {
@@ -105,7 +109,11 @@ impl Machine {
             self.paths = paths;
             last.extend(steps?);
         }
-        let mut ids: Vec<&str> = self.steps.iter().filter_map(|step| step.get("id")?.as_text()).collect();
+        let mut ids: Vec<&str> = self
+            .steps
+            .iter()
+            .filter_map(|step| step.get("id")?.as_text())
+            .collect();
         ids.sort_unstable();
         let count = ids.len();
         ids.dedup();
@@ -117,9 +125,10 @@ impl Machine {
         (depth < MAX_CHOICES).then_some(())?;
         for (word, sign) in [("And", " && "), ("Or", " || ")] {
             if let Some(rules) = rule.get(word) {
-                let rules = rules.as_list()?.iter().map(|rule| {
-                    Some(format!("({})", self.rule(rule, depth + 1)?))
-                });
+                let rules = rules
+                    .as_list()?
+                    .iter()
+                    .map(|rule| Some(format!("({})", self.rule(rule, depth + 1)?)));
                 return Some(rules.collect::<Option<Vec<_>>>()?.join(sign));
             }
         }

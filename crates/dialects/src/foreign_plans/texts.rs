@@ -11,9 +11,7 @@ pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Valu
         Value::List(items) => Value::list(items.iter().map(|item| replaced(item, replace))),
         Value::Object(fields) => {
             let fields = fields.iter();
-            Value::object(
-                fields.map(|(key, field)| (Arc::clone(key), replaced(field, replace))),
-            )
+            Value::object(fields.map(|(key, field)| (Arc::clone(key), replaced(field, replace))))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
@@ -54,9 +52,7 @@ pub(super) fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
 /// The text that `value` stands for in a longer one, if it is a literal.
 pub(super) fn constant(value: &Value) -> Option<String> {
     match value {
-        Value::Text(text) if !text.contains("${") && !text.contains("{{") => {
-            Some(text.to_string())
-        }
+        Value::Text(text) if !text.contains("${") && !text.contains("{{") => Some(text.to_string()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_json()),
         Value::Text(_) | Value::Null | Value::List(_) | Value::Object(_) => None,
     }

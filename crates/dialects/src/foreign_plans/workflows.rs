@@ -147,23 +147,28 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
             continue;
         }
         if let Some(assigned) = call.get("assign").filter(|_| call.get("call").is_none()) {
-            for (name, value) in objects(assigned)?.iter().filter_map(Value::as_object).flatten() {
+            for (name, value) in objects(assigned)?
+                .iter()
+                .filter_map(Value::as_object)
+                .flatten()
+            {
                 constants.push((name.to_string(), constant(value)?));
             }
             continue;
         }
         let tool = call.get("call")?;
         tool.as_text()?;
-        let id = call.get("result").cloned().unwrap_or_else(|| Value::text(&**name));
+        let id = call
+            .get("result")
+            .cloned()
+            .unwrap_or_else(|| Value::text(&**name));
         id.as_text()?;
         let mut fields = vec![("id".into(), id.clone()), ("tool".into(), tool.clone())];
         let others = call
             .as_object()?
             .iter()
             .filter(|(key, _)| !matches!(&***key, "call" | "result"));
-        fields.extend(
-            others.map(|(key, field)| (key.clone(), with_constants(field, &constants))),
-        );
+        fields.extend(others.map(|(key, field)| (key.clone(), with_constants(field, &constants))));
         if let Some(before) = before.replace(id) {
             fields.push(("after".into(), Value::list([before])));
         }

@@ -538,7 +538,11 @@ impl<'a> ReferenceNames<'a> {
         if let Some(meaning) = self.operation(written) {
             return Some((meaning, Certainty::Certain));
         }
-        let (_, path, meaning) = self.paths(written).next()?;
+        let mut found = self.paths(written, true).next();
+        if found.is_none() {
+            found = self.paths(written, false).next();
+        }
+        let (_, path, meaning) = found?;
         let certainty = if has_operator(trimmed) {
             Certainty::Partial
         } else if path.contains(['.', '[']) {
@@ -549,8 +553,13 @@ impl<'a> ReferenceNames<'a> {
         Some((meaning, certainty))
     }
 
-    /// The paths in an expression of another system, with the bytes at which they begin and their meanings.
-    fn paths<'w>(&self, written: &'w str) -> impl Iterator<Item = (usize, &'w str, String)> {
+    /// The paths in an expression of another system, with the bytes at which they begin and their meanings; without those in texts
+    /// if it `skips_texts`.
+    fn paths<'w>(
+        &self,
+        written: &'w str,
+        skips_texts: bool,
+    ) -> impl Iterator<Item = (usize, &'w str, String)> {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         let mut before = ' ';
         let mut end = 0;
@@ -566,7 +575,7 @@ impl<'a> ReferenceNames<'a> {
                 None if matches!(sign, '"' | '\'') => quote = Some(sign),
                 Some(_) | None => {}
             }
-            if !begins || quote.is_some() {
+            if !begins || (skips_texts && quote.is_some()) {
                 return None;
             }
             let rest = &written[at..];
@@ -586,13 +595,13 @@ impl<'a> ReferenceNames<'a> {
     /// The expression in this dialect of one with operators or filters, `a.x != b.y` or `a | join(', ')`; `None` if a part of it has
     /// no counterpart.
     fn operation(&self, written: &str) -> Option<String> {
-        let (first, filters) = split_filters(written.trim()).split_first().map(
-            |(first, filters)| (*first, filters.to_vec()),
-        )?;
+        let (first, filters) = split_filters(written.trim())
+            .split_first()
+            .map(|(first, filters)| (*first, filters.to_vec()))?;
         let expression = |is_quoted: bool| {
             let mut expression = String::new();
             let mut rest = 0;
-            for (at, path, meaning) in self.paths(first) {
+            for (at, path, meaning) in self.paths(first, true) {
                 expression.push_str(first.get(rest..at)?);
                 // An id such as `new` is a word of the language.
                 let (name, behind) = split_name(&meaning);
@@ -603,14 +612,20 @@ impl<'a> ReferenceNames<'a> {
                 rest = at + path.len();
             }
             expression.push_str(first.get(rest..)?);
-            for filter in &filters {
-                expression = filtered(&expression, filter.trim())?;
+            for (index, filter) in filters.iter().enumerate() {
+                let (filter, rest) = filter_head(filter.trim())?;
+                expression = filtered(&expression, filter)?;
+                // `x | length > 0`
+                if !rest.is_empty() {
+                    (index + 1 == filters.len()).then_some(())?;
+                    expression.extend([" ", rest]);
+                }
             }
             expression_in(&expression, Language::Value)
                 .or_else(|| expression_in(&expression, Language::Condition))
                 .or_else(|| expression_in(&expression, Language::Own))
         };
-        self.paths(first).next()?;
+        self.paths(first, true).next()?;
         expression(false).or_else(|| expression(true))
     }
 
@@ -791,7 +806,11 @@ fn has_operator(written: &str) -> bool {
         match quote {
             Some(open) if sign == open => quote = None,
             None if matches!(sign, '"' | '\'') => quote = Some(sign),
-            None if matches!(sign, '=' | '<' | '>' | '!' | '+' | '*' | '/' | '&' | '|' | '~' | '?') => {
+            None if matches!(
+                sign,
+                '=' | '<' | '>' | '!' | '+' | '*' | '/' | '&' | '|' | '~' | '?'
+            ) =>
+            {
                 return true;
             }
             None if sign == ' ' && before != ' ' => return true,
@@ -827,6 +846,18 @@ fn split_filters(written: &str) -> Vec<&str> {
     parts
 }
 
+/// The name and the arguments of a filter, and what is behind them; `None` if its bracket does not end.
+fn filter_head(filter: &str) -> Option<(&str, &str)> {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let end = filter.find(|sign| !is_part(sign)).unwrap_or(filter.len());
+    let end = match filter[end..].starts_with('(') {
+        true => end + filter[end..].find(')')? + 1,
+        false => end,
+    };
+    let (head, rest) = filter.split_at(end);
+    Some((head, rest.trim()))
+}
+
 /// `expression` with the filter of a template behind it; `None` if it has no counterpart.
 fn filtered(expression: &str, filter: &str) -> Option<String> {
     let expression = expression.trim();
@@ -834,9 +865,10 @@ fn filtered(expression: &str, filter: &str) -> Option<String> {
         Some((name, rest)) => (name.trim(), rest.strip_suffix(')')?.trim()),
         None => (filter, ""),
     };
-    let is_path = expression
-        .chars()
-        .all(|sign| sign.is_alphanumeric() || "_.[]'\"()".contains(sign));
+    let is_path = expression.ends_with(')')
+        || expression
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || "_.[]'\"()".contains(sign));
     let operand = match is_path {
         true => expression.to_owned(),
         false => format!("({expression})"),
@@ -865,6 +897,14 @@ fn filtered(expression: &str, filter: &str) -> Option<String> {
         ("reverse", "") => format!("{operand}.reverse()"),
         ("sum", "") => format!("sum({operand})"),
         ("min" | "max", "") => format!("{name}({operand})"),
+        ("map", _) if argument.starts_with("attribute=") => {
+            let name = argument["attribute=".len()..].trim_matches(['"', '\'']);
+            let is_name = !name.is_empty()
+                && name
+                    .chars()
+                    .all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+            is_name.then(|| format!("{operand}.map(x, x.{name})"))?
+        }
         ("default" | "d", _) if is_literal => format!("{operand} ?? {argument}"),
         _ => return None,
     })

@@ -27,7 +27,9 @@ pub(crate) fn check(
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
     let of_loops = steps.iter().filter(|step| step.has("for_each"));
-    let named = of_loops.clone().filter_map(|step| step.get("as")?.as_text());
+    let named = of_loops
+        .clone()
+        .filter_map(|step| step.get("as")?.as_text());
     let items = of_loops
         .take(1)
         .flat_map(|_| ["item", "index"])
@@ -339,8 +341,9 @@ impl ReferenceNames<'_> {
                     });
                     let escaped = self.literal_marker(written);
                     if marker.is_partial {
-                        let message =
-                            format!("`{written}` is an expression in other systems, and only text here");
+                        let message = format!(
+                            "`{written}` is an expression in other systems, and only text here"
+                        );
                         let help = format!(
                             "write it as an expression of this dialect, with `{}` for the reference in it, between `${{` and `}}`",
                             marker.meaning

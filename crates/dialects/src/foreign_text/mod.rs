@@ -63,13 +63,7 @@ pub(crate) fn of_typographic_quotes(text: &str) -> Option<Diagnostics> {
     let value = formats::with_straight_quotes(fenced(text).unwrap_or(text))?;
     let message = "the text has typographic quotes, and JSON has straight ones";
     Some(match translated(&value) {
-        Some(found) => advice(
-            Code::NotJson,
-            message,
-            &found.plan,
-            found.is_complete,
-            text,
-        ),
+        Some(found) => advice(Code::NotJson, message, &found.plan, found.is_complete, text),
         None => advice(Code::NotJson, message, &value, true, text),
     })
 }

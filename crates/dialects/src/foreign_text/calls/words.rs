@@ -347,6 +347,13 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         if matches!(&*lower, "after" | "needs") {
             for name in rest {
                 let name = name.trim_matches([',', '(', ')', '[', ']']);
+                if matches!(name, "step" | "steps" | "Step" | "and") {
+                    continue;
+                }
+                if is_number(name) {
+                    found.waits_for.push(format!("#{name}"));
+                    continue;
+                }
                 if !ids.contains(name) {
                     return None;
                 }

@@ -7,9 +7,11 @@ use super::diagrams::with_names;
 
 /// The plan in a table whose first row has the titles of its columns.
 pub(super) fn plan(text: &str) -> Option<Value> {
-    let separator = [',', ';', '\t']
-        .into_iter()
-        .find(|separator| text.lines().next().is_some_and(|line| line.contains(*separator)))?;
+    let separator = [',', ';', '\t'].into_iter().find(|separator| {
+        text.lines()
+            .next()
+            .is_some_and(|line| line.contains(*separator))
+    })?;
     let rows = rows(text, separator)?;
     let (titles, rows) = rows.split_first()?;
     let plan = table::of_rows(titles, rows)?;

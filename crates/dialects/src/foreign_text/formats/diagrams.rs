@@ -21,8 +21,17 @@ pub(super) fn flowchart(text: &str) -> Option<Value> {
     let mut graph = Graph::default();
     for line in lines {
         let word = line.split([' ', ';']).next().unwrap_or_default();
-        if ["style", "classDef", "class", "linkStyle", "click", "subgraph", "end", "direction"]
-            .contains(&word)
+        if [
+            "style",
+            "classDef",
+            "class",
+            "linkStyle",
+            "click",
+            "subgraph",
+            "end",
+            "direction",
+        ]
+        .contains(&word)
         {
             continue;
         }
@@ -97,7 +106,9 @@ impl Graph {
         }
         for (from, _) in self.edges.iter().filter(|(_, to)| to == id) {
             let label = self.nodes.iter().find(|(known, _)| known == from);
-            let label = label.and_then(|(_, label)| label.as_deref()).unwrap_or(from);
+            let label = label
+                .and_then(|(_, label)| label.as_deref())
+                .unwrap_or(from);
             let more = match is_border(label) {
                 true => self.before(from, depth + 1),
                 false => vec![from.clone()],
@@ -114,7 +125,9 @@ impl Graph {
 
 /// Returns true for the marks of a start and an end.
 fn is_border(label: &str) -> bool {
-    let label = label.trim_matches(['(', ')', '*', '[', ']', ' ']).to_lowercase();
+    let label = label
+        .trim_matches(['(', ')', '*', '[', ']', ' '])
+        .to_lowercase();
     ["start", "end", "begin", "done", "finish", "stop"].contains(&&*label)
 }
 
@@ -193,7 +206,10 @@ fn behind_edge(rest: &str) -> Option<&str> {
             let lower = label.to_lowercase();
             let mut words = lower.split(|sign: char| !sign.is_alphanumeric());
             let is_harmless = words.all(|word| {
-                ["", "then", "next", "data", "result", "output", "text", "and"].contains(&word)
+                [
+                    "", "then", "next", "data", "result", "output", "text", "and",
+                ]
+                .contains(&word)
             });
             is_harmless.then(|| rest.trim_start())
         }
@@ -209,12 +225,23 @@ pub(super) fn sequence(text: &str) -> Option<Value> {
     let mut calls: Vec<(String, String, Option<String>)> = Vec::new();
     for line in lines {
         let word = line.split([' ', ':']).next().unwrap_or_default();
-        if ["participant", "actor", "autonumber", "Note", "note", "title", "activate", "deactivate"]
-            .contains(&word)
+        if [
+            "participant",
+            "actor",
+            "autonumber",
+            "Note",
+            "note",
+            "title",
+            "activate",
+            "deactivate",
+        ]
+        .contains(&word)
         {
             continue;
         }
-        let arrow = ["-->>", "->>", "-->", "->"].iter().find(|arrow| line.contains(**arrow))?;
+        let arrow = ["-->>", "->>", "-->", "->"]
+            .iter()
+            .find(|arrow| line.contains(**arrow))?;
         let (from, rest) = line.split_once(arrow)?;
         let (to, message) = rest.split_once(':')?;
         let (from, to) = (from.trim(), to.trim().trim_start_matches(['+', '-']));
@@ -303,7 +330,10 @@ pub(super) fn dot(text: &str) -> Option<Value> {
             continue;
         }
         // The label of an edge may be a condition.
-        if attributes.iter().any(|(key, _)| key == "label" || key == "condition") {
+        if attributes
+            .iter()
+            .any(|(key, _)| key == "label" || key == "condition")
+        {
             return None;
         }
         for pair in names.windows(2) {
@@ -338,7 +368,15 @@ fn draft(id: &str, attributes: Vec<(String, Value)>) -> Option<Draft> {
         });
     };
     let of_drawing = [
-        "label", "shape", "color", "style", "fillcolor", "tool", "call", "action", "fontsize",
+        "label",
+        "shape",
+        "color",
+        "style",
+        "fillcolor",
+        "tool",
+        "call",
+        "action",
+        "fontsize",
     ];
     let args = attributes
         .iter()
@@ -412,7 +450,10 @@ fn attributes(list: &str) -> Option<Vec<(String, Value)>> {
             }
         };
         found.push((key.trim().to_owned(), value));
-        rest = behind.trim_start().trim_start_matches([',', ';']).trim_start();
+        rest = behind
+            .trim_start()
+            .trim_start_matches([',', ';'])
+            .trim_start();
     }
     Some(found)
 }

@@ -31,10 +31,15 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             }
             return None;
         };
-        let inner = form.parts.last().map_or(usize::MAX, |part| part.indentation);
+        let inner = form
+            .parts
+            .last()
+            .map_or(usize::MAX, |part| part.indentation);
         let part = named(&plain);
         match part {
-            Some((name, value)) if indentation <= inner || known(name).is_some() && indentation <= inner => {
+            Some((name, value))
+                if indentation <= inner || known(name).is_some() && indentation <= inner =>
+            {
                 form.parts.push(Part {
                     indentation,
                     field: known(name)?,
@@ -84,7 +89,9 @@ impl Form {
     }
 
     fn id(&self) -> String {
-        let name = self.part(Field::Id).map(|part| part.value.trim_matches(['`', '"', '$', '{', '}']));
+        let name = self
+            .part(Field::Id)
+            .map(|part| part.value.trim_matches(['`', '"', '$', '{', '}']));
         let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
         match name.filter(|name| !name.is_empty() && name.chars().all(is_part)) {
             Some(name) => name.to_owned(),
@@ -137,10 +144,15 @@ fn arguments(part: &Part) -> Option<Value> {
     let text = all.collect::<Vec<_>>().join("\n");
     let text = text.trim().trim_matches('`').trim();
     if text.starts_with('{') {
-        return Value::from_json(text).ok().filter(|value| value.as_object().is_some());
+        return Value::from_json(text)
+            .ok()
+            .filter(|value| value.as_object().is_some());
     }
     if !part.value.is_empty() {
-        return part.inner.is_empty().then(|| table::arguments(&part.value))?;
+        return part
+            .inner
+            .is_empty()
+            .then(|| table::arguments(&part.value))?;
     }
     let fields = part.inner.iter().map(|line| {
         let (name, value) = named(line)?;
@@ -165,12 +177,17 @@ fn plain(line: &str) -> String {
 /// The number or the name in the heading of a step, `STEP 1: Fetch`; `None` if `line` is none.
 fn heading(line: &str) -> Option<String> {
     let (word, rest) = line.split_once(' ')?;
-    ["step", "task", "action"].contains(&&*word.to_lowercase()).then_some(())?;
+    ["step", "task", "action"]
+        .contains(&&*word.to_lowercase())
+        .then_some(())?;
     let end = rest
         .find(|sign: char| !(sign.is_alphanumeric() || sign == '_'))
         .unwrap_or(rest.len());
     let (number, behind) = rest.split_at(end);
-    let ends = behind.is_empty() || behind.trim_start().starts_with([':', '.', ')', '-', '–', '—']);
+    let ends = behind.is_empty()
+        || behind
+            .trim_start()
+            .starts_with([':', '.', ')', '-', '–', '—']);
     (ends && !number.is_empty()).then(|| number.to_owned())
 }
 
@@ -192,10 +209,10 @@ fn known(name: &str) -> Option<Field> {
         "args" | "arguments" | "parameters" | "params" | "input" | "inputs" | "with"
         | "tool input" | "action input" => Field::Args,
         "output" | "save as" | "store as" | "result" | "as" | "name" | "id" | "returns"
-        | "save result as" | "output variable" | "result name" | "store result as"
-        | "variable" | "outputs" => Field::Id,
-        "depends on" | "after" | "needs" | "dependencies" | "requires" | "wait for"
-        | "depends" | "waits for" => Field::After,
+        | "save result as" | "output variable" | "result name" | "store result as" | "variable"
+        | "outputs" => Field::Id,
+        "depends on" | "after" | "needs" | "dependencies" | "requires" | "wait for" | "depends"
+        | "waits for" => Field::After,
         "description" | "purpose" | "why" | "note" | "notes" | "goal" | "reason" | "thought"
         | "title" | "reasoning" | "explanation" | "rationale" | "objective" => Field::ForPeople,
         _ => return None,

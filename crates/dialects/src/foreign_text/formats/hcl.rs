@@ -67,7 +67,9 @@ pub(super) fn plan(text: &str) -> Option<Value> {
     {
         let value = Value::from_json(value).ok()?;
         let text = value.as_text().filter(|text| !text.contains("${"))?;
-        roots.constants.insert(format!("local.{name}"), text.to_string());
+        roots
+            .constants
+            .insert(format!("local.{name}"), text.to_string());
     }
     let mut steps = Vec::new();
     let mut output: Vec<(Arc<str>, Value)> = Vec::new();
@@ -108,7 +110,8 @@ impl Roots {
     fn add(&mut self, written: &str, path: String) {
         self.paths.push((written.to_owned(), path));
         // The longest one is tried first.
-        self.paths.sort_by_key(|(written, _)| std::cmp::Reverse(written.len()));
+        self.paths
+            .sort_by_key(|(written, _)| std::cmp::Reverse(written.len()));
     }
 
     /// The path of a name such as `step.a.result[0].b`; `None` if it is not one.
@@ -146,7 +149,10 @@ impl Roots {
                         let id = id.trim_matches('"');
                         Some(Value::text(id.rsplit('.').next()?))
                     });
-                    fields.push(("after".into(), Value::list(ids.collect::<Option<Vec<_>>>()?)));
+                    fields.push((
+                        "after".into(),
+                        Value::list(ids.collect::<Option<Vec<_>>>()?),
+                    ));
                 }
                 "for_each" | "count" => return None,
                 // The tool of a block with one label stands in it.
@@ -174,14 +180,23 @@ impl Roots {
         if let Some(constant) = self.constants.get(written) {
             return Some(Value::text(constant.as_str()));
         }
-        if let Some(inside) = written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        if let Some(inside) = written
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
             let items = super::super::calls::values::split(inside)?;
             let items = items.into_iter().map(|item| self.value(item, depth + 1));
             return Some(Value::list(items.collect::<Option<Vec<_>>>()?));
         }
-        if let Some(inside) = written.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        if let Some(inside) = written
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+        {
             let fields = fields(inside)?.into_iter().map(|(key, value)| {
-                Some((Arc::from(key.trim_matches('"')), self.value(value, depth + 1)?))
+                Some((
+                    Arc::from(key.trim_matches('"')),
+                    self.value(value, depth + 1)?,
+                ))
             });
             return Some(Value::object(fields.collect::<Option<Vec<_>>>()?));
         }
@@ -224,7 +239,8 @@ fn blocks(text: &str) -> Option<Vec<Block<'_>>> {
             .collect();
         let labels = labels.filter(|labels| labels.len() <= 2)?;
         let is_word = |sign: char| sign.is_alphanumeric() || sign == '_';
-        let is_block = kind.chars().all(is_word) && (!labels.is_empty() || kind == "locals" || SETTINGS.contains(&kind));
+        let is_block = kind.chars().all(is_word)
+            && (!labels.is_empty() || kind == "locals" || SETTINGS.contains(&kind));
         is_block.then_some(())?;
         let length = super::super::calls::values::closing(&rest[open..])?;
         let inside = &rest[open + 1..open + length];
@@ -242,7 +258,10 @@ fn blocks(text: &str) -> Option<Vec<Block<'_>>> {
 fn skipped(text: &str) -> &str {
     let mut rest = text.trim_start();
     while rest.starts_with('#') || rest.starts_with("//") {
-        rest = rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+        rest = rest
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
     }
     rest
 }
@@ -269,7 +288,10 @@ fn fields(inside: &str) -> Option<Vec<(&str, &str)>> {
         found.push((key, value[..end].trim()));
         rest = skipped(value[end..].trim_start().trim_start_matches(','));
     }
-    found.iter().all(|(key, _)| !key.is_empty()).then_some(found)
+    found
+        .iter()
+        .all(|(key, _)| !key.is_empty())
+        .then_some(found)
 }
 
 /// The end of a value on one line, without the comment behind it.

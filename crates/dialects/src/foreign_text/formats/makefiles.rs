@@ -20,7 +20,9 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             target.commands.push(trimmed.trim_start_matches(['@', '-']));
             continue;
         }
-        let assignment = [":=", "?=", "="].iter().find_map(|sign| line.split_once(sign));
+        let assignment = [":=", "?=", "="]
+            .iter()
+            .find_map(|sign| line.split_once(sign));
         if let Some((name, value)) = assignment.filter(|(name, _)| is_name(name.trim())) {
             constants.insert(name.trim().to_owned(), value.trim().to_owned());
             continue;
@@ -82,6 +84,5 @@ fn before(targets: &[Target<'_>], target: &Target<'_>, depth: usize) -> Option<V
 
 fn is_name(text: &str) -> bool {
     let is_part = |sign: char| sign.is_alphanumeric() || "_-".contains(sign);
-    text.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
-        && text.chars().all(is_part)
+    text.starts_with(|sign: char| sign.is_alphabetic() || sign == '_') && text.chars().all(is_part)
 }

@@ -38,7 +38,9 @@ pub(super) fn plan(text: &str) -> Option<(&'static str, Value)> {
 
 /// The plan in JSON that has typographic quotes in place of straight ones.
 pub(super) fn with_straight_quotes(text: &str) -> Option<Value> {
-    let is_quoted = ['“', '”', '„', '‟'].iter().any(|quote| text.contains(*quote));
+    let is_quoted = ['“', '”', '„', '‟']
+        .iter()
+        .any(|quote| text.contains(*quote));
     if !is_quoted || text.len() > MAX_BYTES {
         return None;
     }
@@ -139,9 +141,7 @@ fn referenced(value: &Value, names: &HashMap<String, String>) -> Value {
         Value::List(items) => Value::list(items.iter().map(|item| referenced(item, names))),
         Value::Object(fields) => {
             let fields = fields.iter();
-            Value::object(
-                fields.map(|(key, field)| (Arc::clone(key), referenced(field, names))),
-            )
+            Value::object(fields.map(|(key, field)| (Arc::clone(key), referenced(field, names))))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }

@@ -44,14 +44,21 @@ pub(super) fn plan(text: &str) -> Option<Value> {
 
 /// The fields of the step that makes the call in `command`.
 pub(super) fn call(command: &str) -> Option<Vec<(Arc<str>, Value)>> {
-    let (tool, arguments) = Script::default().call(command)?;
+    let mut script = Script {
+        keeps_dollars: true,
+        ..Script::default()
+    };
+    let (tool, arguments) = script.call(command)?;
     let plain = arguments.into_iter().map(|(name, value)| match value {
         Expression::Literal(value) => Some((Arc::from(name.as_str()), value)),
         _ => None,
     });
     Some(vec![
         ("tool".into(), Value::text(tool)),
-        ("args".into(), Value::object(plain.collect::<Option<Vec<_>>>()?)),
+        (
+            "args".into(),
+            Value::object(plain.collect::<Option<Vec<_>>>()?),
+        ),
     ])
 }
 
@@ -63,6 +70,8 @@ struct Script {
     names: Vec<String>,
     /// True if the text has a form that only scripts have.
     is_script: bool,
+    /// True if references stay as they are written.
+    keeps_dollars: bool,
 }
 
 impl Script {
@@ -145,11 +154,14 @@ impl Script {
         if CLIENTS.contains(&client) {
             self.is_script = true;
             words = &words[1..];
-            if matches!(words.first()?.plain()?, "call" | "run" | "invoke" | "exec" | "tool") {
+            if matches!(
+                words.first()?.plain()?,
+                "call" | "run" | "invoke" | "exec" | "tool"
+            ) {
                 words = &words[1..];
             }
             let is_argument = |word: &Word| {
-                word.is_quoted || word.text.starts_with(['-', '{']) || word.text.contains('=')
+                word.begins_quoted || word.text.starts_with(['-', '{']) || word.text.contains('=')
             };
             let is_server = words.get(1).is_some_and(|word| !is_argument(word));
             if is_server {
@@ -171,7 +183,7 @@ impl Script {
         let mut arguments: Vec<(String, Expression)> = Vec::new();
         let mut words = words.iter().peekable();
         while let Some(word) = words.next() {
-            if let Some(json) = word.is_quoted.then_some(&word.text)
+            if let Some(json) = word.begins_quoted.then_some(&word.text)
                 && json.trim_start().starts_with('{')
             {
                 let Ok(Value::Object(fields)) = Value::from_json(json) else {
@@ -182,15 +194,20 @@ impl Script {
                 }
                 continue;
             }
-            let option = word.text.strip_prefix("--").filter(|_| !word.is_quoted);
+            let option = word.text.strip_prefix("--").filter(|_| !word.begins_quoted);
             if let Some(option) = option {
                 self.is_script = true;
                 let next = |words: &mut std::iter::Peekable<std::slice::Iter<'_, Word>>| {
-                    words.next_if(|next| next.is_quoted || !next.text.starts_with("--")).cloned()
+                    words
+                        .next_if(|next| next.begins_quoted || !next.text.starts_with("--"))
+                        .cloned()
                 };
                 match option.split_once('=') {
                     Some((name, value)) => {
-                        let value = Word { text: value.to_owned(), ..word.clone() };
+                        let value = Word {
+                            text: value.to_owned(),
+                            ..word.clone()
+                        };
                         arguments.push((name.replace('-', "_"), self.value(&value)?));
                     }
                     None => {
@@ -204,7 +221,10 @@ impl Script {
                 continue;
             }
             let (name, value) = word.text.split_once('=')?;
-            let value = Word { text: value.to_owned(), ..word.clone() };
+            let value = Word {
+                text: value.to_owned(),
+                ..word.clone()
+            };
             arguments.push((name.to_owned(), self.value(&value)?));
         }
         let mut names: Vec<&String> = arguments.iter().map(|(name, _)| name).collect();
@@ -225,7 +245,7 @@ impl Script {
     /// `value` with the names of results in its texts in place of `$NAME` and `$(cat file)`.
     fn inserted(&self, value: &Value, is_literal: bool) -> Option<Expression> {
         Some(match value {
-            Value::Text(text) if !is_literal && text.contains('$') => {
+            Value::Text(text) if !is_literal && !self.keeps_dollars && text.contains('$') => {
                 let mut parts = Vec::new();
                 let mut literal = String::new();
                 let mut rest = &**text;
@@ -253,9 +273,9 @@ impl Script {
                 Expression::List(items.collect::<Option<Vec<_>>>()?)
             }
             Value::Object(fields) => {
-                let fields = fields.iter().map(|(key, field)| {
-                    Some((key.to_string(), self.inserted(field, is_literal)?))
-                });
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| Some((key.to_string(), self.inserted(field, is_literal)?)));
                 Expression::Object(fields.collect::<Option<Vec<_>>>()?)
             }
             other => Expression::Literal(other.clone()),
@@ -264,7 +284,10 @@ impl Script {
 
     /// The name behind a dollar, and the rest of the text.
     fn name_at<'t>(&self, inside: &'t str) -> Option<(String, &'t str)> {
-        if let Some(rest) = inside.strip_prefix("(cat ").or_else(|| inside.strip_prefix("(< ")) {
+        if let Some(rest) = inside
+            .strip_prefix("(cat ")
+            .or_else(|| inside.strip_prefix("(< "))
+        {
             let (file, rest) = rest.split_once(')')?;
             return Some((self.files.get(file.trim())?.clone(), rest));
         }
@@ -276,15 +299,18 @@ impl Script {
                 inside.split_at(end)
             }
         };
-        self.names.iter().any(|known| known == name).then(|| (name.to_owned(), rest))
+        self.names
+            .iter()
+            .any(|known| known == name)
+            .then(|| (name.to_owned(), rest))
     }
 }
 
 /// Commands of a shell, which are no tools.
 const OF_SHELL: [&str; 34] = [
-    "cd", "ls", "cat", "grep", "sed", "awk", "curl", "wget", "git", "rm", "mv", "cp", "mkdir", "exit",
-    "export", "source", "read", "test", "if", "then", "else", "fi", "for", "do", "done", "while",
-    "case", "esac", "function", "local", "return", "sleep", "printf", "trap",
+    "cd", "ls", "cat", "grep", "sed", "awk", "curl", "wget", "git", "rm", "mv", "cp", "mkdir",
+    "exit", "export", "source", "read", "test", "if", "then", "else", "fi", "for", "do", "done",
+    "while", "case", "esac", "function", "local", "return", "sleep", "printf", "trap",
 ];
 
 /// The name and the value of an assignment.
@@ -304,7 +330,10 @@ fn assigned(written: &str) -> Option<(&str, &str)> {
 #[derive(Clone, Debug)]
 struct Word {
     text: String,
+    /// True if a part of it is in quotes.
     is_quoted: bool,
+    /// True if it begins with a quote.
+    begins_quoted: bool,
     /// True if `$` has no meaning in it.
     is_literal: bool,
 }
@@ -330,6 +359,7 @@ fn words(written: &str) -> Option<Vec<Word>> {
         let current = word.get_or_insert(Word {
             text: String::new(),
             is_quoted: false,
+            begins_quoted: matches!(sign, '"' | '\''),
             is_literal: false,
         });
         match sign {

@@ -151,8 +151,11 @@ impl Builder {
         if self.is_known(first) && !self.tools.contains(*first) {
             return None;
         }
-        let is_caller = calls_tool(last) || matches!(*last, "call" | "invoke" | "execute" | "tool")
-            && arguments.first().is_some_and(|first| first.value.as_text().is_some());
+        let is_caller = calls_tool(last)
+            || matches!(*last, "call" | "invoke" | "execute" | "tool")
+                && arguments
+                    .first()
+                    .is_some_and(|first| first.value.as_text().is_some());
         if is_caller {
             let texts = arguments
                 .iter()
@@ -198,9 +201,7 @@ impl Builder {
                 (name, Expression::Object(given))
                     if arguments.len() == 1
                         && index == 0
-                        && name
-                            .as_deref()
-                            .is_none_or(|name| OF_ALL.contains(&name)) =>
+                        && name.as_deref().is_none_or(|name| OF_ALL.contains(&name)) =>
                 {
                     for (key, field) in given {
                         fields.push((key.as_str().into(), self.value(field)?));
@@ -235,7 +236,13 @@ impl Builder {
         if self.steps.len() >= MAX_STEPS {
             return None;
         }
-        let is_word = |name: &&str| !["item", "index", "inputs", "vars", "steps"].contains(name);
+        let is_word = |name: &&str| {
+            let others = [
+                "item", "index", "last", "new", "inputs", "vars", "steps", "results", "state",
+                "data", "env",
+            ];
+            !others.contains(name)
+        };
         let mut taken: HashSet<String> = self.steps.iter().map(|step| step.id.clone()).collect();
         // An id is no name of an item, which would hide it.
         taken.extend(self.items.iter().cloned());
@@ -324,10 +331,7 @@ impl Builder {
     }
 
     /// Runs `build`, whose steps are independent of each other.
-    pub(super) fn together<T>(
-        &mut self,
-        build: impl FnOnce(&mut Self) -> Option<T>,
-    ) -> Option<T> {
+    pub(super) fn together<T>(&mut self, build: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let outer = std::mem::replace(&mut self.is_parallel, true);
         let first = self.steps.len();
         let found = build(self);
@@ -492,7 +496,8 @@ impl Builder {
         let is_loop = step.fields.iter().any(|(key, _)| &**key == "for_each");
         let has_more = inner.output.is_some() || inner.captured != self.captured;
         // An item that is left out by a condition is none of the list.
-        let is_partial = !inner.added.is_empty() && step.fields.iter().any(|(key, _)| &**key == "when");
+        let is_partial =
+            !inner.added.is_empty() && step.fields.iter().any(|(key, _)| &**key == "when");
         let output = path_of(&step.id);
         (is_call && !is_loop && !has_more && !is_partial).then_some((inner, output))
     }
@@ -526,7 +531,10 @@ impl Builder {
         if self.is_ordered {
             fields.push(("on_failure".into(), Value::text("stop")));
         }
-        let steps = self.steps.iter().map(|step| Value::object(step.fields.clone()));
+        let steps = self
+            .steps
+            .iter()
+            .map(|step| Value::object(step.fields.clone()));
         fields.push(("steps".into(), Value::list(steps)));
         if let Some(output) = &self.output {
             fields.push(("output".into(), output.clone()));
@@ -536,20 +544,74 @@ impl Builder {
 }
 
 /// The names of arguments that are all arguments of a tool.
-const OF_ALL: [&str; 6] = ["arguments", "args", "input", "params", "parameters", "kwargs"];
+const OF_ALL: [&str; 6] = [
+    "arguments",
+    "args",
+    "input",
+    "params",
+    "parameters",
+    "kwargs",
+];
 
 /// The modules and objects of languages.
 const RESERVED: [&str; 21] = [
-    "json", "JSON", "os", "re", "math", "Math", "datetime", "time", "console", "asyncio", "Promise",
-    "Object", "Array", "sys", "random", "itertools", "functools", "logging", "process", "subprocess",
+    "json",
+    "JSON",
+    "os",
+    "re",
+    "math",
+    "Math",
+    "datetime",
+    "time",
+    "console",
+    "asyncio",
+    "Promise",
+    "Object",
+    "Array",
+    "sys",
+    "random",
+    "itertools",
+    "functools",
+    "logging",
+    "process",
+    "subprocess",
     "Date",
 ];
 
 /// The functions of languages, which are no tools.
 const FUNCTIONS: [&str; 33] = [
-    "open", "input", "range", "enumerate", "zip", "type", "isinstance", "getattr", "setattr",
-    "hasattr", "len", "str", "int", "float", "bool", "list", "dict", "set", "tuple", "sum", "min",
-    "max", "any", "all", "sorted", "reversed", "map", "filter", "eval", "exec", "round", "abs",
+    "open",
+    "input",
+    "range",
+    "enumerate",
+    "zip",
+    "type",
+    "isinstance",
+    "getattr",
+    "setattr",
+    "hasattr",
+    "len",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "list",
+    "dict",
+    "set",
+    "tuple",
+    "sum",
+    "min",
+    "max",
+    "any",
+    "all",
+    "sorted",
+    "reversed",
+    "map",
+    "filter",
+    "eval",
+    "exec",
+    "round",
+    "abs",
     "setTimeout",
 ];
 

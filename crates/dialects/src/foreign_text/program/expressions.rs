@@ -45,9 +45,7 @@ impl<'t> Parser<'t> {
 
     /// The next token; lines count only outside of brackets.
     pub(super) fn peek(&mut self) -> Option<&TokenKind<'t>> {
-        while self.brackets > 0
-            && matches!(self.tokens.get(self.at)?.kind, TokenKind::Line(_))
-        {
+        while self.brackets > 0 && matches!(self.tokens.get(self.at)?.kind, TokenKind::Line(_)) {
             self.at += 1;
         }
         Some(&self.tokens.get(self.at)?.kind)
@@ -220,6 +218,12 @@ impl<'t> Parser<'t> {
                     continue;
                 }
                 value = Expression::Field(value.into(), self.name()?);
+                // `include?(x)` of Ruby
+                let next = self.tokens.get(self.at + 1).map(|token| &token.kind);
+                let opens = next == Some(&TokenKind::Sign("("));
+                if opens && self.is_sign("?") {
+                    self.at += 1;
+                }
             } else if self.take_sign("[") {
                 let index = self.inside("]", Self::expression)?;
                 value = Expression::Index(value.into(), index.into());
@@ -440,9 +444,9 @@ impl<'t> Parser<'t> {
             TokenKind::Name(_) => end += 1,
             TokenKind::Sign("(") => {
                 let rest = self.tokens.iter().skip(end + 1).take(MAX_DEPTH * 4);
-                let close = rest.clone().position(|token| {
-                    matches!(token.kind, TokenKind::Sign("(" | ")"))
-                })?;
+                let close = rest
+                    .clone()
+                    .position(|token| matches!(token.kind, TokenKind::Sign("(" | ")")))?;
                 end += close + 2;
             }
             _ => return None,

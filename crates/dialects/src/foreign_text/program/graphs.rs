@@ -194,7 +194,9 @@ fn without_state(expression: &Expression, state: &str) -> Expression {
         Expression::Template(parts) => Expression::Template(parts.iter().map(inner).collect()),
         Expression::List(parts) => Expression::List(parts.iter().map(inner).collect()),
         Expression::Object(fields) => {
-            let fields = fields.iter().map(|(key, field)| (key.clone(), inner(field)));
+            let fields = fields
+                .iter()
+                .map(|(key, field)| (key.clone(), inner(field)));
             Expression::Object(fields.collect())
         }
         Expression::Field(of, key) => Expression::Field(boxed(of), key.clone()),
@@ -246,10 +248,18 @@ fn operators(statements: &[Statement]) -> Option<Value> {
             Statement::Run(Expression::Literal(_)) => {}
             _ => match method(statement)? {
                 (from, "set_downstream", [to]) => {
-                    edges.extend(names(&to.value)?.into_iter().map(|to| (from.to_owned(), to)));
+                    edges.extend(
+                        names(&to.value)?
+                            .into_iter()
+                            .map(|to| (from.to_owned(), to)),
+                    );
                 }
                 (to, "set_upstream", [from]) => {
-                    edges.extend(names(&from.value)?.into_iter().map(|from| (from, to.to_owned())));
+                    edges.extend(
+                        names(&from.value)?
+                            .into_iter()
+                            .map(|from| (from, to.to_owned())),
+                    );
                 }
                 _ => return None,
             },
@@ -260,7 +270,10 @@ fn operators(statements: &[Statement]) -> Option<Value> {
         .iter()
         .map(|(name, task)| {
             let id = task.get("id").cloned();
-            (name.clone(), id.unwrap_or_else(|| Value::text(name.as_str())))
+            (
+                name.clone(),
+                id.unwrap_or_else(|| Value::text(name.as_str())),
+            )
         })
         .collect();
     let steps = tasks.iter().map(|(name, task)| {
@@ -353,8 +366,14 @@ fn pulled(written: &str) -> Option<String> {
         .strip_prefix("ti.xcom_pull(")
         .or_else(|| written.strip_prefix("task_instance.xcom_pull("))?;
     let (inside, behind) = rest.split_once(')')?;
-    let id = inside.trim().strip_prefix("task_ids=").unwrap_or(inside.trim());
-    let id = id.split(',').next()?.trim_matches(['\'', '"', '[', ']', ' ']);
+    let id = inside
+        .trim()
+        .strip_prefix("task_ids=")
+        .unwrap_or(inside.trim());
+    let id = id
+        .split(',')
+        .next()?
+        .trim_matches(['\'', '"', '[', ']', ' ']);
     let behind = behind.trim().replace("['", ".").replace("']", "");
     let is_part = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
     let is_path = !id.is_empty() && behind.chars().all(is_part);
@@ -363,13 +382,28 @@ fn pulled(written: &str) -> Option<String> {
 
 /// Constructors of steps.
 const STEPS: [&str; 11] = [
-    "step", "task", "tool", "call", "node", "toolcall", "tool_call", "action", "toolstep",
-    "plan_step", "planstep",
+    "step",
+    "task",
+    "tool",
+    "call",
+    "node",
+    "toolcall",
+    "tool_call",
+    "action",
+    "toolstep",
+    "plan_step",
+    "planstep",
 ];
 
 /// Constructors of plans.
 const PLANS: [&str; 8] = [
-    "plan", "defineplan", "define_plan", "workflow", "defineworkflow", "createplan", "create_plan",
+    "plan",
+    "defineplan",
+    "define_plan",
+    "workflow",
+    "defineworkflow",
+    "createplan",
+    "create_plan",
     "pipeline",
 ];
 
@@ -412,7 +446,10 @@ fn declared(statements: &[Statement]) -> Option<Value> {
         .iter()
         .map(|(key, field)| (Arc::clone(key), field.clone()))
         .collect();
-    fields.iter().all(|(key, _)| &**key != "steps").then_some(())?;
+    fields
+        .iter()
+        .all(|(key, _)| &**key != "steps")
+        .then_some(())?;
     fields.push(("steps".into(), Value::list(steps)));
     Some(Value::object(fields))
 }
@@ -424,7 +461,9 @@ fn is_use(value: &Expression, name: &str) -> bool {
         Expression::Call(function, arguments) => {
             let of = function.dotted();
             of.first() == Some(&name)
-                || arguments.iter().any(|argument| is_use(&argument.value, name))
+                || arguments
+                    .iter()
+                    .any(|argument| is_use(&argument.value, name))
         }
         _ => false,
     }
@@ -481,8 +520,12 @@ fn constructed(value: &Expression) -> Option<Value> {
 /// The step that a constructor with `arguments` makes: its fields by name; or its id, its tool and its arguments.
 fn step(arguments: &[Argument]) -> Option<Value> {
     // `plan.add(Step(…))`
-    if let [Argument { name: None, value: value @ (Expression::Call(..) | Expression::Object(_)) }] =
-        arguments
+    if let [
+        Argument {
+            name: None,
+            value: value @ (Expression::Call(..) | Expression::Object(_)),
+        },
+    ] = arguments
     {
         return object(value);
     }
@@ -524,7 +567,9 @@ fn object(expression: &Expression) -> Option<Value> {
             Value::object(fields.collect::<Option<Vec<_>>>()?)
         }
         Expression::Template(parts) => {
-            let parts = parts.iter().map(|part| object(part)?.as_text().map(ToString::to_string));
+            let parts = parts
+                .iter()
+                .map(|part| object(part)?.as_text().map(ToString::to_string));
             Value::text(parts.collect::<Option<String>>()?)
         }
         Expression::Binary("+", left, right) => {
@@ -534,8 +579,15 @@ fn object(expression: &Expression) -> Option<Value> {
         Expression::Call(function, arguments) => {
             let name = function.dotted().last()?.to_lowercase();
             let is_reference = [
-                "ref", "reference", "output", "result", "outputof", "output_of", "from_step",
-                "fromstep", "step_output",
+                "ref",
+                "reference",
+                "output",
+                "result",
+                "outputof",
+                "output_of",
+                "from_step",
+                "fromstep",
+                "step_output",
             ]
             .contains(&&*name);
             if is_reference {

@@ -39,6 +39,13 @@ pub(crate) fn plan(text: &str) -> Option<Value> {
     (!builder.steps.is_empty()).then(|| builder.plan(name.as_deref()))
 }
 
+/// Returns true if `text` is a program that declares a graph or a plan, whose calls are no calls of tools.
+pub(super) fn is_declaration(text: &str) -> bool {
+    let statements = (text.len() <= MAX_BYTES).then(|| statements::program(text));
+    let statements = statements.flatten().map(flattened);
+    statements.is_some_and(|statements| graphs::plan(&statements).is_some())
+}
+
 /// The plan that does the same as `statements`.
 pub(super) fn of_statements(statements: &[Statement]) -> Option<Value> {
     let mut builder = Builder::default();
@@ -114,17 +121,42 @@ fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Optio
     let Some(at) = statements.iter().position(is_function) else {
         return Some(None);
     };
-    let Statement::Define(name, function) = statements.remove(at) else {
+    let Statement::Define(name, mut function) = statements.remove(at) else {
         return None;
     };
     // A second function would have to be put in the place of its calls.
     if statements.iter().any(is_function) {
         return None;
     }
+    // `main("/etc")` gives values to the parameters.
+    let call = statements.iter().find_map(|statement| match statement {
+        Statement::Run(Expression::Call(called, arguments))
+            if **called == Expression::Name(name.clone()) && !arguments.is_empty() =>
+        {
+            Some(arguments.clone())
+        }
+        _ => None,
+    });
+    for (index, argument) in call.into_iter().flatten().enumerate() {
+        matches!(argument.value, Expression::Literal(_)).then_some(())?;
+        let mut parameters = function.parameters.iter_mut();
+        let parameter = match &argument.name {
+            Some(name) => parameters.find(|parameter| parameter.name == *name)?,
+            None => parameters.nth(index)?,
+        };
+        parameter.default = Some(argument.value);
+    }
+    let is_call = |value: &Expression| match value {
+        Expression::Call(called, _) if **called == Expression::Name(name.clone()) => true,
+        other => is_call_of(other, &name),
+    };
+    let before = statements.len();
     statements.retain(|statement| match statement {
-        Statement::Run(value) => !is_call_of(value, &name),
+        Statement::Run(value) => !is_call(value),
         _ => true,
     });
+    // Several calls would run the function several times.
+    (before - statements.len() < 2).then_some(())?;
     parameters(&function, builder)?;
     statements.extend(flattened(function.body));
     let is_plain = ["main", "run", "plan", "execute", "workflow", "handler"].contains(&&*name);
@@ -190,7 +222,9 @@ fn parameters(function: &Function, builder: &mut Builder) -> Option<()> {
 fn called_names(statements: &[Statement], found: &mut HashSet<String>) {
     for statement in statements {
         match statement {
-            Statement::Assign(_, value) | Statement::Run(value) | Statement::Return(Some(value)) => {
+            Statement::Assign(_, value)
+            | Statement::Run(value)
+            | Statement::Return(Some(value)) => {
                 called_in(value, found);
             }
             Statement::If(value, body, other) => {
@@ -218,7 +252,8 @@ fn called_in(expression: &Expression, found: &mut HashSet<String>) {
         Expression::Call(function, arguments) => {
             // `query.strip()` calls a method of a value.
             let names = function.dotted();
-            let of_client = names.len() > 1 && arguments.iter().any(|argument| argument.name.is_some());
+            let of_client =
+                names.len() > 1 && arguments.iter().any(|argument| argument.name.is_some());
             if let [name] = names.as_slice() {
                 found.insert((*name).to_owned());
             } else if let Some(name) = names.first().filter(|_| {
@@ -334,12 +369,10 @@ impl Builder {
             Expression::Call(function, arguments) if self.calls_tool(value) => {
                 Meaning::Path(self.call_of_tool(function, arguments, Some(name))?)
             }
-            Expression::Name(_) | Expression::Field(..) | Expression::Index(..) => {
-                match value {
-                    Expression::Name(other) => self.resolve(other)?,
-                    _ => Meaning::Path(self.expression(value)?),
-                }
-            }
+            Expression::Name(_) | Expression::Field(..) | Expression::Index(..) => match value {
+                Expression::Name(other) => self.resolve(other)?,
+                _ => Meaning::Path(self.expression(value)?),
+            },
             other => {
                 let first = self.steps.len();
                 let value = self.value(other)?;
@@ -410,7 +443,7 @@ impl Builder {
         body: &[Statement],
         other: &[Statement],
     ) -> Option<()> {
-        if surrounds(condition) {
+        if surrounds(condition) && other.is_empty() {
             return self.statements(body);
         }
         let condition = self.condition(condition)?;
@@ -527,7 +560,10 @@ impl Builder {
         let then = std::mem::replace(&mut self.names, before.clone());
         let is_ignored = handler.iter().all(|statement| match statement {
             Statement::Run(Expression::Call(function, _)) => {
-                matches!(function.dotted().join(".").as_str(), "print" | "console.log" | "console.error")
+                matches!(
+                    function.dotted().join(".").as_str(),
+                    "print" | "console.log" | "console.error"
+                )
             }
             _ => false,
         });

@@ -12,8 +12,8 @@ const BEFORE_FUNCTIONS: [&str; 4] = ["export", "default", "async", "public"];
 
 /// Words that begin a statement without a counterpart.
 const OTHERS: [&str; 13] = [
-    "while", "switch", "match", "case", "raise", "throw", "global", "nonlocal", "del",
-    "assert", "yield", "break", "continue",
+    "while", "switch", "match", "case", "raise", "throw", "global", "nonlocal", "del", "assert",
+    "yield", "break", "continue",
 ];
 
 /// The statements of `text`; `None` if a part is not one.
@@ -254,7 +254,9 @@ impl<'t> Parser<'t> {
         let body = self.block(indentation)?;
         let line = usize::from(self.line() == Some(indentation));
         self.at += line;
-        let is_handler = ["except", "catch", "rescue"].iter().any(|word| self.take_word(word));
+        let is_handler = ["except", "catch", "rescue"]
+            .iter()
+            .any(|word| self.take_word(word));
         is_handler.then_some(())?;
         // The kind of the failure and its name.
         while !self.is_sign(":") && !self.is_sign("{") {
@@ -268,7 +270,9 @@ impl<'t> Parser<'t> {
         let next = self.tokens.get(self.at + line).map(|token| &token.kind);
         let continues = matches!(
             next,
-            Some(TokenKind::Name("except" | "catch" | "finally" | "rescue" | "ensure"))
+            Some(TokenKind::Name(
+                "except" | "catch" | "finally" | "rescue" | "ensure"
+            ))
         ) || (matches!(next, Some(TokenKind::Name("else"))) && line == 1);
         (!continues).then_some(Statement::Try(body, handler))
     }
@@ -411,7 +415,9 @@ impl<'t> Parser<'t> {
                 .map(Statement::Run);
         }
         // `f(x) -> name`
-        let is_named = ["->", "=>", "→", "⇒"].iter().any(|sign| self.take_sign(sign));
+        let is_named = ["->", "=>", "→", "⇒"]
+            .iter()
+            .any(|sign| self.take_sign(sign));
         if is_named {
             return Some(Statement::Assign(vec![self.name()?], value));
         }

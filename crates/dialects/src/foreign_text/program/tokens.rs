@@ -61,11 +61,13 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
         }
         if let Some(length) = comment(rest, starts_line) {
             // Behind a value, `//` divides in Python.
-            let follows_value = found.last().is_some_and(|token: &Token<'_>| match &token.kind {
-                TokenKind::Sign(sign) => matches!(*sign, ")" | "]"),
-                TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Text(_) => true,
-                TokenKind::Line(_) => false,
-            });
+            let follows_value = found
+                .last()
+                .is_some_and(|token: &Token<'_>| match &token.kind {
+                    TokenKind::Sign(sign) => matches!(*sign, ")" | "]"),
+                    TokenKind::Name(_) | TokenKind::Number(_) | TokenKind::Text(_) => true,
+                    TokenKind::Line(_) => false,
+                });
             if rest.starts_with("//") && follows_value && !starts_line {
                 return None;
             }

@@ -166,11 +166,13 @@ impl Builder {
             expression,
             Expression::Binary(..) | Expression::Choice(..) | Expression::Template(_)
         );
-        Some(if is_compound && !written.ends_with(')') || written.contains(" ?? ") {
-            format!("({written})")
-        } else {
-            written
-        })
+        Some(
+            if is_compound && !written.ends_with(')') || written.contains(" ?? ") {
+                format!("({written})")
+            } else {
+                written
+            },
+        )
     }
 
     /// `left in right`, which is a search in a text if `right` is one.
@@ -367,7 +369,7 @@ impl Builder {
             ("includes" | "contains", [value]) if matches!(of, Expression::List(_)) => {
                 return Some(format!("{} in {}", self.operand(value)?, self.operand(of)?));
             }
-            ("includes" | "contains" | "include?", [value]) => {
+            ("includes" | "contains" | "include", [value]) => {
                 format!("contains({})", self.expression(value)?)
             }
             ("startsWith" | "startswith", [value]) => {
@@ -380,7 +382,11 @@ impl Builder {
             ("lower" | "toLowerCase", []) => "lowerAscii()".to_owned(),
             ("upper" | "toUpperCase", []) => "upperAscii()".to_owned(),
             ("replace" | "replaceAll", [from, to]) if name == "replaceAll" || is_text(from) => {
-                format!("replace({}, {})", self.expression(from)?, self.expression(to)?)
+                format!(
+                    "replace({}, {})",
+                    self.expression(from)?,
+                    self.expression(to)?
+                )
             }
             ("flat", []) => "flatten()".to_owned(),
             ("keys" | "values", []) => {
@@ -394,6 +400,13 @@ impl Builder {
 
 /// A text that is one reference.
 pub(super) fn reference(path: &str) -> Value {
+    // `(a ?? b)` needs no brackets alone.
+    let inside = path
+        .strip_prefix('(')
+        .and_then(|path| path.strip_suffix(')'));
+    let path = inside
+        .filter(|path| !path.contains(['(', ')']))
+        .unwrap_or(path);
     Value::text(format!("${{{path}}}"))
 }
 

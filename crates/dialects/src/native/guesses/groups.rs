@@ -1,6 +1,6 @@
 //! Steps that hold other steps: groups, branches and bodies of loops.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
@@ -111,16 +111,13 @@ fn fixed_field(
     let steps = steps?;
     let says_nothing = |entry: &ItemEntry| {
         let is_mark = matches!(&*entry.key, "type" | "kind")
-            && entry
-                .item
-                .as_text()
-                .is_some_and(|word| {
-                    let of_branches = ["condition", "conditional", "branch", "if", "switch"];
-                    let of_loops = ["loop", "for_each", "foreach", "forEach", "map"];
-                    let is_other = of_branches.iter().chain(&of_loops);
-                    is_other.into_iter().any(|mark| **word == **mark)
-                        || (&**word == "parallel" && !matches!(group, "sequence" | "sequential"))
-                });
+            && entry.item.as_text().is_some_and(|word| {
+                let of_branches = ["condition", "conditional", "branch", "if", "switch"];
+                let of_loops = ["loop", "for_each", "foreach", "forEach", "map"];
+                let is_other = of_branches.iter().chain(&of_loops);
+                is_other.into_iter().any(|mark| **word == **mark)
+                    || (&**word == "parallel" && !matches!(group, "sequence" | "sequential"))
+            });
         matches!(&*entry.key, "title" | "note" | "name")
             || meaning_of(entry) == Some("id")
             || is_mark
@@ -219,26 +216,35 @@ fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
 
 /// Makes the steps at the ends of `edges` wait for those at their starts; a name is the id of a step, or its title.
 pub(super) fn add_edges(items: &mut [Item], edges: &[(Arc<str>, Arc<str>)]) {
-    let words = ["id", "step_id", "stepId", "taskId", "task_id", "name", "title"];
-    let names_of = |item: &Item| -> Vec<String> {
-        let found = words.iter().filter_map(|word| item.get(word));
-        found.map(|name| name.to_value().to_inserted_text()).collect()
-    };
-    let ids: Vec<(Vec<String>, Option<Item>)> = items
-        .iter()
-        .map(|item| {
-            let id = words.iter().find_map(|word| item.get(word)).cloned();
-            (names_of(item), id)
-        })
-        .collect();
-    let position = |name: &str| ids.iter().position(|(names, _)| names.iter().any(|own| own == name));
+    let words = [
+        "id", "step_id", "stepId", "taskId", "task_id", "name", "title",
+    ];
+    if edges.is_empty() {
+        return;
+    }
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut ids: Vec<Option<Item>> = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        for name in words.iter().filter_map(|word| item.get(word)) {
+            positions
+                .entry(name.to_value().to_inserted_text())
+                .or_insert(at);
+        }
+        ids.push(words.iter().find_map(|word| item.get(word)).cloned());
+    }
+    let mut before: HashMap<usize, Vec<Item>> = HashMap::new();
     for (from, to) in edges {
-        let (Some(from), Some(to)) = (position(from), position(to)) else {
-            continue;
-        };
-        let id = ids.get(from).and_then(|(_, id)| id.clone());
-        if let (Some(id), Some(item)) = (id, items.get_mut(to)) {
-            let _ = add_after(item, &[id]);
+        if let (Some(from), Some(to)) = (positions.get(&**from), positions.get(&**to)) {
+            before
+                .entry(*to)
+                .or_default()
+                .extend(ids.get(*from).cloned().flatten());
+        }
+    }
+    for (at, ids) in before {
+        if let Some(item) = items.get_mut(at) {
+            // A step whose own `after` is unreadable is reported for that.
+            let _ = add_after(item, &ids);
         }
     }
 }

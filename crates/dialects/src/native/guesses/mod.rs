@@ -19,7 +19,7 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::{DollarName, Names};
 pub(super) use self::texts::is_own_expression;
-pub(crate) use self::texts::{expression_in, free_id, path_of};
+pub(crate) use self::texts::{expression_in, free_id, path_of, without_output_fields};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
@@ -88,15 +88,29 @@ pub(crate) fn resembles_step(root: &Item) -> bool {
 /// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
 pub(crate) fn has_named_steps(root: &Item) -> bool {
     let words = [
-        "id", "name", "step", "step_id", "stepId", "key", "label", "save_as", "saveAs", "store_as",
-        "storeAs", "output_as", "assign_to", "register",
+        "id",
+        "name",
+        "step",
+        "step_id",
+        "stepId",
+        "key",
+        "label",
+        "save_as",
+        "saveAs",
+        "store_as",
+        "storeAs",
+        "output_as",
+        "assign_to",
+        "register",
     ];
     let is_named = |step: &Item| words.iter().any(|word| step.has(word)) && is_step(step);
     let steps = steps_of(root).and_then(Item::as_list);
-    // The output of the last step needs no name.
+    // Where outputs have names, that of the last step needs none.
+    let saves = |step: &Item| words[7..].iter().any(|word| step.has(word));
     let steps = steps.and_then(|steps| steps.split_last());
     steps.is_some_and(|(last, before)| {
-        before.iter().all(is_named) && (is_named(last) || (!before.is_empty() && is_step(last)))
+        before.iter().all(is_named)
+            && (is_named(last) || (before.iter().any(saves) && is_step(last)))
     })
 }
 
@@ -335,8 +349,7 @@ impl Guesses<'_> {
             let diagnostic = diagnostic.help(format!("write `\"id\": \"{bare}\"`"));
             let value = crate::document::edits::json(&bare);
             let edits = field_edits(self.source, entry, "id", Some(value));
-            self.sink
-                .push_at_key(entry, diagnostic.fixes(edits));
+            self.sink.push_at_key(entry, diagnostic.fixes(edits));
             entry.key = name.into();
             entry.item.kind = ItemKind::Text(bare.into());
             return;

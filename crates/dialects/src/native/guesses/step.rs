@@ -55,7 +55,14 @@ impl Guesses<'_> {
                 continue;
             };
             let call = |entry: &ItemEntry| {
-                let words = ["fallback", "on_error", "on_failure", "onError", "catch", "otherwise"];
+                let words = [
+                    "fallback",
+                    "on_error",
+                    "on_failure",
+                    "onError",
+                    "catch",
+                    "otherwise",
+                ];
                 if !words.contains(&&*entry.key) {
                     return None;
                 }
@@ -83,11 +90,17 @@ impl Guesses<'_> {
                 fields.push(field("when", ItemKind::Text(when.into()), place));
             }
             let shown = fallback.to_value().to_json();
-            let shown = quote(&shown);
+            let shown = match shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
+                true => format!("`{shown}`"),
+                false => quote(&shown),
+            };
             let help = format!(
                 "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
             );
-            let message = format!("a step has no call for a failure, as in {}", quote(&entry.key));
+            let message = format!(
+                "a step has no call for a failure, as in {}",
+                quote(&entry.key)
+            );
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             self.sink.push_at_key(&entry, diagnostic.help(help));
             let is_free = !entries.iter().any(|entry| &*entry.key == "on_error");

@@ -48,8 +48,17 @@ pub(super) fn ids_in(item: &Item, depth: usize) -> HashSet<Arc<str>> {
                     ItemKind::Text(text) => {
                         let is_id = matches!(
                             &*entry.key,
-                            "id" | "name" | "step" | "step_id" | "stepId" | "taskId" | "task_id"
-                                | "key" | "label" | "save_as" | "saveAs" | "node_id"
+                            "id" | "name"
+                                | "step"
+                                | "step_id"
+                                | "stepId"
+                                | "taskId"
+                                | "task_id"
+                                | "key"
+                                | "label"
+                                | "save_as"
+                                | "saveAs"
+                                | "node_id"
                         );
                         found.extend(is_id.then(|| Arc::clone(text)));
                     }
@@ -70,7 +79,7 @@ pub(super) fn ids_in(item: &Item, depth: usize) -> HashSet<Arc<str>> {
 }
 
 /// `expression` without the fields that other systems put behind the ids in `ids`: `a.result` and `steps.a.outputs` as `a`.
-pub(super) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -> String {
+pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -> String {
     const FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
     let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
     let mut written = String::with_capacity(expression.len());
@@ -177,7 +186,9 @@ pub(super) fn bare_name(text: &str) -> Option<String> {
 
 /// The path of the output of the step `id`.
 pub(crate) fn path_of(id: &str) -> String {
-    if bare_name(id).as_deref() == Some(id) {
+    // These have a meaning of their own in references.
+    let is_other = matches!(id, "item" | "index" | "last");
+    if !is_other && bare_name(id).as_deref() == Some(id) {
         return id.to_owned();
     }
     // Single quotes need no escape in the JSON of a plan.

@@ -253,7 +253,9 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
             ))
         }
         (word, _, _) if APPROVALS.contains(&word) => {
-            let asks = ["required", "require", "always", "yes", "manual", "human", "ask"];
+            let asks = [
+                "required", "require", "always", "yes", "manual", "human", "ask",
+            ];
             let text = entry.item.as_text()?.to_lowercase();
             asks.contains(&&*text)
                 .then(|| Replacement::Write("approval", ItemKind::Bool(true), "true".to_owned()))

@@ -611,6 +611,14 @@ pub(super) const OUTPUT_NAMES: &[&str] = &[
     "variable",
     "bind",
     "out",
+    "observation_name",
+    "result_key",
+    "resultKey",
+    "outputKey",
+    "outputName",
+    "save_output_as",
+    "save_result_as",
+    "saveResultAs",
 ];
 
 /// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
