@@ -139,13 +139,26 @@ fn read_plan(
         }
     };
     if may_be_calls
+        && dialect == Some("rewoo")
+        && source.contains("[{")
+        && let Some(found) = foreign_text::of_evidence(&source)
+    {
+        return ParseResult {
+            plan: None,
+            dialect,
+            diagnostics: bounded(found, options.limits.diagnostics),
+            source,
+        };
+    }
+    if may_be_calls
         && matches!(dialect, None | Some("lines"))
         && diagnostics.has_errors()
         && !diagnostics
             .iter()
             .any(|found| found.code == Code::AmbiguousDialect)
-        && let Some(found) =
-            foreign_text::calls::diagnostics(&source).or_else(|| foreign_text::of_markup(&source))
+        && let Some(found) = foreign_text::calls::diagnostics(&source)
+            .or_else(|| foreign_text::of_markup(&source))
+            .or_else(|| foreign_text::of_program(&source))
     {
         return ParseResult {
             plan: None,
@@ -267,9 +280,18 @@ fn explain_text(text: &[u8], diagnostics: &mut Diagnostics) {
     let is_json = |text: &str| {
         text.trim_start().starts_with(['{', '[']) && !foreign_text::only_looks_like_json(text)
     };
-    let known = std::str::from_utf8(text).ok().filter(|text| !is_json(text));
-    let known = known.filter(|text| enclosed_parts(text).is_empty());
-    if let Some(found) = known.and_then(foreign_text::calls::diagnostics) {
+    let written = std::str::from_utf8(text).ok();
+    if let Some(found) = written.and_then(foreign_text::of_typographic_quotes) {
+        *diagnostics = found;
+        return;
+    }
+    let code = written.filter(|text| !is_json(text));
+    let known = code.filter(|text| enclosed_parts(text).is_empty());
+    if let Some(found) = known
+        .and_then(foreign_text::calls::diagnostics)
+        .or_else(|| code.and_then(foreign_text::of_program))
+        .or_else(|| code.and_then(foreign_text::calls::diagnostics))
+    {
         *diagnostics = found;
         return;
     }

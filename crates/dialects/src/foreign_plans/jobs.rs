@@ -2,6 +2,7 @@
 
 use planwright_core::Value;
 
+use super::texts::{constant, replaced, with_paths};
 use super::{Translation, objects};
 use crate::native::free_id;
 
@@ -21,9 +22,23 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             "runs-on",
             "runs_on",
             "timeout-minutes",
+            "env",
         ];
         let fields = job.as_object()?;
         is_complete &= fields.keys().all(|key| known.contains(&&**key));
+        let env = [value.get("env"), job.get("env")];
+        let mut constants: Vec<(String, String)> = Vec::new();
+        for (name, value) in env
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object)
+            .flatten()
+        {
+            match constant(value) {
+                Some(value) => constants.push((format!("env.{name}"), value)),
+                None => is_complete = false,
+            }
+        }
         let needs = match job.get("needs") {
             None => Vec::new(),
             Some(Value::List(items)) => items.to_vec(),
@@ -52,7 +67,20 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             ];
             let others = step.as_object()?.iter();
             let others = others.filter(|(key, _)| !["id", "uses", "tool"].contains(&&***key));
-            fields.extend(others.map(|(key, field)| (key.clone(), field.clone())));
+            fields.extend(others.map(|(key, field)| {
+                let key = match &**key {
+                    "with" => "args".into(),
+                    "name" => "title".into(),
+                    _ => key.clone(),
+                };
+                let field = replaced(field, &|text: &str| {
+                    with_paths(text, |path| {
+                        let found = constants.iter().rev().find(|(name, _)| name == path)?;
+                        Some(found.1.replace("${", "$${"))
+                    })
+                });
+                (key, field)
+            }));
             if !before.is_empty() {
                 fields.push(("after".into(), Value::list(std::mem::take(&mut before))));
             }

@@ -5,8 +5,11 @@
 mod escape;
 mod jobs;
 mod messages;
+mod playbook;
 mod sentences;
+mod stages;
 mod state_machine;
+mod texts;
 mod workflows;
 
 use planwright_core::Value;
@@ -47,6 +50,8 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
     state_machine::translation(value)
         .or_else(|| jobs::translation(value))
         .or_else(|| workflows::translation(value))
+        .or_else(|| stages::translation(value))
+        .or_else(|| playbook::translation(value))
         .or_else(|| messages::requests(value))
         .or_else(|| messages::conversation(value))
         .or_else(|| sentences::translation(value))

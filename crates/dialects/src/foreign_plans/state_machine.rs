@@ -17,6 +17,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut machine = Machine {
         steps: Vec::new(),
         paths: vec![(String::new(), Some("inputs".to_owned()))],
+        conditions: Vec::new(),
     };
     if machine.states(value, Vec::new()).is_some() {
         return Translation::complete(FORM, machine.steps);
@@ -26,6 +27,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         Machine {
             steps: Vec::new(),
             paths: vec![(String::new(), Some("inputs".to_owned()))],
+            conditions: Vec::new(),
         }
         .task(name, state, &[])
     })?;
@@ -37,16 +39,33 @@ struct Machine {
     steps: Vec<Value>,
     /// The outputs of states by the paths at which they are put, the newest last; `None` if no reference reads it.
     paths: Vec<(String, Option<String>)>,
+    /// The conditions of the open branches.
+    conditions: Vec<String>,
 }
+
+/// The maximum number of choices, one in the branches of another.
+const MAX_CHOICES: usize = 8;
 
 impl Machine {
     /// Adds the states of `machine`, which wait for the steps `before`. Returns the ids of the last steps.
-    fn states(&mut self, machine: &Value, mut before: Vec<Value>) -> Option<Vec<Value>> {
+    fn states(&mut self, machine: &Value, before: Vec<Value>) -> Option<Vec<Value>> {
+        self.states_from(machine, machine.get("StartAt")?.as_text()?, before)
+    }
+
+    /// Adds the states of `machine` from `name` on.
+    fn states_from<'m>(
+        &mut self,
+        machine: &'m Value,
+        mut name: &'m str,
+        mut before: Vec<Value>,
+    ) -> Option<Vec<Value>> {
         let states = machine.get("States")?.as_object()?;
-        let mut name = machine.get("StartAt")?.as_text()?;
         // A state that is visited twice belongs to a loop.
         for _ in 0..states.len() {
             let state = states.get(name)?;
+            if state.get("Type").and_then(Value::as_text) == Some("Choice") {
+                return self.choice(machine, state, before);
+            }
             before = self.state(name, state, before)?;
             match state.get("Next") {
                 Some(next) => name = next.as_text()?,
@@ -54,6 +73,90 @@ impl Machine {
             }
         }
         None
+    }
+
+    /// Adds the states of all branches of a choice, each under its condition. A state of two branches has no counterpart.
+    fn choice<'m>(
+        &mut self,
+        machine: &'m Value,
+        state: &'m Value,
+        before: Vec<Value>,
+    ) -> Option<Vec<Value>> {
+        (self.conditions.len() < MAX_CHOICES).then_some(())?;
+        let mut last = Vec::new();
+        let mut earlier: Vec<String> = Vec::new();
+        let mut branches: Vec<(String, &'m Value)> = Vec::new();
+        for choice in state.get("Choices")?.as_list()? {
+            let condition = self.rule(choice, 0)?;
+            let mut all: Vec<String> = earlier.iter().map(|one| format!("!({one})")).collect();
+            earlier.push(condition.clone());
+            all.push(if all.is_empty() {
+                condition
+            } else {
+                format!("({condition})")
+            });
+            branches.push((all.join(" && "), choice.get("Next")?));
+        }
+        if let Some(default) = state.get("Default") {
+            let all: Vec<String> = earlier.iter().map(|one| format!("!({one})")).collect();
+            branches.push((all.join(" && "), default));
+        }
+        for (condition, next) in branches {
+            let paths = self.paths.clone();
+            self.conditions.push(condition);
+            let steps = self.states_from(machine, next.as_text()?, before.clone());
+            self.conditions.pop();
+            self.paths = paths;
+            last.extend(steps?);
+        }
+        let mut ids: Vec<&str> = self
+            .steps
+            .iter()
+            .filter_map(|step| step.get("id")?.as_text())
+            .collect();
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        (ids.len() == count).then_some(last)
+    }
+
+    /// The condition of a rule such as `{"Variable": "$.a", "NumericGreaterThan": 0}`.
+    fn rule(&self, rule: &Value, depth: usize) -> Option<String> {
+        (depth < MAX_CHOICES).then_some(())?;
+        for (word, sign) in [("And", " && "), ("Or", " || ")] {
+            if let Some(rules) = rule.get(word) {
+                let rules = rules
+                    .as_list()?
+                    .iter()
+                    .map(|rule| Some(format!("({})", self.rule(rule, depth + 1)?)));
+                return Some(rules.collect::<Option<Vec<_>>>()?.join(sign));
+            }
+        }
+        if let Some(inner) = rule.get("Not") {
+            return Some(format!("!({})", self.rule(inner, depth + 1)?));
+        }
+        let path = self.path(rule.get("Variable")?.as_text()?)?;
+        rule.as_object()?.iter().find_map(|(key, value)| {
+            let end = ["Numeric", "String", "Boolean"]
+                .iter()
+                .find_map(|kind| key.strip_prefix(kind))?;
+            let sign = match end {
+                "Equals" => "==",
+                "GreaterThan" => ">",
+                "GreaterThanEquals" => ">=",
+                "LessThan" => "<",
+                "LessThanEquals" => "<=",
+                _ => return None,
+            };
+            let value = match value {
+                Value::Text(text) if !text.contains(['\'', '\\', '{', '}', '\n']) => {
+                    format!("'{text}'")
+                }
+                Value::Number(_) | Value::Bool(_) => value.to_json(),
+                _ => return None,
+            };
+            Some(format!("{path} {sign} {value}"))
+        })
     }
 
     /// Adds the steps of `state`. Returns the ids for which the next state waits.
@@ -103,6 +206,7 @@ impl Machine {
                 let items = Self {
                     steps: Vec::new(),
                     paths: vec![(String::new(), Some("item".to_owned()))],
+                    conditions: self.conditions.clone(),
                 };
                 let task = items.task(name, only, &before)?;
                 let fields = task.as_object()?.iter();
@@ -148,6 +252,15 @@ impl Machine {
             Value::from_json(&attempts.checked_add(1)?.to_string()).ok()
         });
         let title = state.get("Comment").cloned();
+        let when = match self.conditions.as_slice() {
+            [] => None,
+            [only] => Some(format!("${{{only}}}")),
+            several => {
+                let all: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
+                Some(format!("${{{}}}", all.join(" && ")))
+            }
+        };
+        let when = when.map(Value::text);
         Some(step([
             ("id", Some(Value::text(name))),
             ("title", title),
@@ -157,6 +270,7 @@ impl Machine {
                 "after",
                 (!before.is_empty()).then(|| Value::list(before.to_vec())),
             ),
+            ("when", when),
             (
                 "timeout",
                 timeout.map(|seconds| Value::text(format!("{seconds}s"))),

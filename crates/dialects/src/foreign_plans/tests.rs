@@ -37,7 +37,7 @@ fn plans_of_other_systems_have_the_same_steps() {
         r#"{"on": "push", "jobs": {"a": {"runs-on": "x", "steps": [{"uses": "s/f@v1", "with": {"n": 1}}, {"id": "k", "uses": "s/g"}]}, "b": {"needs": "a", "steps": [{"uses": "s/f"}]}}}"#,
         Some((
             "a workflow with jobs",
-            r#"{"steps":[{"id":"f","tool":"s.f","with":{"n":1}},{"id":"k","tool":"s.g","after":["f"]},{"id":"f_2","tool":"s.f","after":["k"]}]}"#,
+            r#"{"steps":[{"id":"f","tool":"s.f","args":{"n":1}},{"id":"k","tool":"s.g","after":["f"]},{"id":"f_2","tool":"s.f","after":["k"]}]}"#,
         )),
     );
     check(

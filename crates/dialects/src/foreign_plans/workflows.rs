@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
+use super::texts::{constant, replaced, with_paths};
 use super::{Translation, objects, step};
 
 /// The translation of a workflow.
@@ -132,24 +133,64 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
     )?;
     let mut steps = Vec::new();
     let mut before: Option<Value> = None;
+    let mut constants: Vec<(String, String)> = Vec::new();
+    let mut output = None;
     for item in items {
         let mut fields = item.as_object()?.iter();
         let ((name, call), None) = (fields.next()?, fields.next()) else {
             return None;
         };
+        // A return ends the workflow.
+        output.is_none().then_some(())?;
+        if let Some(returned) = call.get("return") {
+            output = Some(with_constants(returned, &constants));
+            continue;
+        }
+        if let Some(assigned) = call.get("assign").filter(|_| call.get("call").is_none()) {
+            for (name, value) in objects(assigned)?
+                .iter()
+                .filter_map(Value::as_object)
+                .flatten()
+            {
+                constants.push((name.to_string(), constant(value)?));
+            }
+            continue;
+        }
         let tool = call.get("call")?;
         tool.as_text()?;
-        let id = Value::text(&**name);
+        let id = call
+            .get("result")
+            .cloned()
+            .unwrap_or_else(|| Value::text(&**name));
+        id.as_text()?;
         let mut fields = vec![("id".into(), id.clone()), ("tool".into(), tool.clone())];
         let others = call
             .as_object()?
             .iter()
-            .filter(|(key, _)| &***key != "call");
-        fields.extend(others.map(|(key, field)| (key.clone(), field.clone())));
+            .filter(|(key, _)| !matches!(&***key, "call" | "result"));
+        fields.extend(others.map(|(key, field)| (key.clone(), with_constants(field, &constants))));
         if let Some(before) = before.replace(id) {
             fields.push(("after".into(), Value::list([before])));
         }
         steps.push(Value::object(fields));
     }
-    Translation::complete("a workflow of calls by name", steps)
+    let translation = Translation::complete("a workflow of calls by name", steps)?;
+    let Some(output) = output else {
+        return Some(translation);
+    };
+    let steps = translation.plan.get("steps")?.clone();
+    Some(Translation {
+        plan: Value::object([("steps", steps), ("output", output)]),
+        ..translation
+    })
+}
+
+/// `value` with constants in place of their names in its references.
+fn with_constants(value: &Value, constants: &[(String, String)]) -> Value {
+    replaced(value, &|text: &str| {
+        with_paths(text, |path| {
+            let found = constants.iter().rev().find(|(name, _)| name == path)?;
+            Some(found.1.replace("${", "$${"))
+        })
+    })
 }

@@ -10,7 +10,7 @@ use planwright_core::{Plan, Value};
 
 use super::phrases::phrase;
 use crate::document::template::{self, QUOTES};
-use crate::native::path_of;
+use crate::native::{Language, expression_in, path_of};
 
 /// The words that other systems put before the id of a step, in any case.
 const PREFIXES: [&str; 13] = [
@@ -19,7 +19,8 @@ const PREFIXES: [&str; 13] = [
 ];
 
 /// The words that other systems put before the name of an input, in any case.
-const INPUT_PREFIXES: [&str; 9] = [
+const INPUT_PREFIXES: [&str; 10] = [
+    "env.",
     "workflow.parameters.",
     "inputs.parameters.",
     "inputs.",
@@ -32,8 +33,9 @@ const INPUT_PREFIXES: [&str; 9] = [
 ];
 
 /// The delimiters of expressions in other systems. Longer ones precede their own prefixes.
-const EXPRESSION_DELIMITERS: [(&str, &str); 5] = [
+const EXPRESSION_DELIMITERS: [(&str, &str); 6] = [
     ("{{", "}}"),
+    ("<<", ">>"),
     ("<%", "%>"),
     ("@{", "}"),
     ("#{", "}"),
@@ -82,7 +84,7 @@ const OUTPUT_FIELDS: [&str; 6] = [
 ];
 
 /// The members of [`OUTPUT_FIELDS`] that are hardly fields of an answer: they may follow an id without a prefix.
-const PLAIN_OUTPUT_FIELDS: [&str; 2] = [".outputs", ".output"];
+const PLAIN_OUTPUT_FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
 
 /// The roots that other systems have for the output of the step before, in any case.
 const PREVIOUS_ROOTS: [&str; 7] = [
@@ -166,6 +168,15 @@ impl<'a> ReferenceNames<'a> {
     /// The names of the steps `order` and of `inputs`; and those of a loop, if a step `loops`.
     pub(super) fn native(order: Vec<&'a str>, inputs: &'a [Input], loops: bool) -> Self {
         let names_of_loop = ["item", "index"].into_iter().filter(|_| loops);
+        Self::with_items(order, inputs, names_of_loop)
+    }
+
+    /// The names of the steps `order`, of `inputs`, and of the items of loops.
+    pub(super) fn with_items(
+        order: Vec<&'a str>,
+        inputs: &'a [Input],
+        names_of_loop: impl Iterator<Item = &'a str>,
+    ) -> Self {
         let names_of_loop = names_of_loop.map(|name| (name, name.to_owned()));
         Self {
             steps: order.iter().map(|id| (*id, path_of(id).into())).collect(),
@@ -358,11 +369,12 @@ impl<'a> ReferenceNames<'a> {
                 let named = if is_dollar_form && content.contains(':') {
                     None
                 } else if is_dollar_form {
-                    self.path(content).map(|meaning| (meaning, true))
+                    self.path(content)
+                        .map(|meaning| (meaning, Certainty::Certain))
                 } else {
                     self.expression(content)
                 };
-                if let Some((meaning, is_certain)) = named {
+                if let Some((meaning, certainty)) = named {
                     let mut end = inside + length + close.len();
                     // `{{{x}}}`
                     if text[end..].starts_with('}') && text[inside..].starts_with('{') {
@@ -372,7 +384,10 @@ impl<'a> ReferenceNames<'a> {
                     let is_marked = is_dollar_form || &text[..start] == "=";
                     let range = start - usize::from(is_marked)..end;
                     if is_foreign(&range) {
-                        return Some(Marker::new(range, meaning, is_certain));
+                        let is_certain = certainty != Certainty::Doubtful;
+                        let mut marker = Marker::new(range, meaning, is_certain);
+                        marker.is_partial = certainty == Certainty::Partial;
+                        return Some(marker);
                     }
                 }
             }
@@ -406,7 +421,13 @@ impl<'a> ReferenceNames<'a> {
                 let end = inside + length + close.len();
                 let path = text[inside..inside + length].trim_matches(['(', ')', ' ']);
                 let is_whole = start == 0 && end == text.len();
-                let is_certain = is_whole || path.contains(['.', '[']);
+                // An id such as `S1` or `read_file` is no word of a sentence.
+                let is_of_id = |sign: char| sign.is_ascii_digit() || sign == '_';
+                let is_id = open == "{"
+                    && path.starts_with(char::is_alphabetic)
+                    && path.contains(is_of_id)
+                    && self.steps.contains_key(path);
+                let is_certain = is_whole || is_id || path.contains(['.', '[']);
                 if (is_certain || !(open == "<" && HTML_ELEMENTS.contains(&path)))
                     && !path.contains(char::is_whitespace)
                     && let Some(meaning) = self.path(path)
@@ -480,7 +501,12 @@ impl<'a> ReferenceNames<'a> {
             // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
             let path = rest[..length].trim_end_matches(['.', '-', '*', '\'', '"']);
             let is_whole = start == 0 && length == rest.len();
-            let is_certain = (is_whole || path.contains(['.', '['])) && !is_json_path
+            // The name of a step is hardly that of a shell variable as well.
+            let is_step = self.is_native
+                && path.len() > 1
+                && path.starts_with(char::is_lowercase)
+                && self.steps.contains_key(path);
+            let is_certain = (is_whole || is_step || path.contains(['.', '['])) && !is_json_path
                 || is_json_path && is_whole && path.contains("[*]");
             if let Some(meaning) = self.path(path) {
                 let range = start..inside + path.len();
@@ -492,9 +518,8 @@ impl<'a> ReferenceNames<'a> {
         None
     }
 
-    /// The path in this dialect of an expression in another system, if it names a step or an input, and whether that is
-    /// certain.
-    fn expression(&self, written: &str) -> Option<(String, bool)> {
+    /// The expression in this dialect of one in another system, if it names a step or an input, and how certain that is.
+    fn expression(&self, written: &str) -> Option<(String, Certainty)> {
         let signs = |c: char| c.is_whitespace() || "-~#{}.=$@(!".contains(c);
         // `body('a')?['field']` of Logic Apps
         let called = OUTPUT_CALLS
@@ -502,28 +527,106 @@ impl<'a> ReferenceNames<'a> {
             .find_map(|call| written.trim().strip_prefix(call)?.split_once("')"));
         let called = called.map(|(name, rest)| format!("{name}{}", rest.replace('?', "")));
         if let Some(meaning) = called.and_then(|path| self.path(&path)) {
-            return Some((meaning, true));
+            return Some((meaning, Certainty::Certain));
         }
-        if let Some(meaning) = self.path(written.trim_matches(signs)) {
-            return Some((meaning, true));
+        let trimmed = written.trim_matches(signs);
+        if !has_operator(trimmed)
+            && let Some(meaning) = self.path(trimmed)
+        {
+            return Some((meaning, Certainty::Certain));
         }
+        if let Some(meaning) = self.operation(written) {
+            return Some((meaning, Certainty::Certain));
+        }
+        let mut found = self.paths(written, true).next();
+        if found.is_none() {
+            found = self.paths(written, false).next();
+        }
+        let (_, path, meaning) = found?;
+        let certainty = if has_operator(trimmed) {
+            Certainty::Partial
+        } else if path.contains(['.', '[']) {
+            Certainty::Certain
+        } else {
+            Certainty::Doubtful
+        };
+        Some((meaning, certainty))
+    }
+
+    /// The paths in an expression of another system, with the bytes at which they begin and their meanings; without those in texts
+    /// if it `skips_texts`.
+    fn paths<'w>(
+        &self,
+        written: &'w str,
+        skips_texts: bool,
+    ) -> impl Iterator<Item = (usize, &'w str, String)> {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
         let mut before = ' ';
-        for (at, sign) in written.char_indices() {
+        let mut end = 0;
+        let mut quote = None;
+        written.char_indices().filter_map(move |(at, sign)| {
             let begins = is_of_name(sign) && !is_of_name(before) && !".-".contains(before);
             before = sign;
-            if !begins {
-                continue;
+            if at < end {
+                return None;
+            }
+            match quote {
+                Some(open) if sign == open => quote = None,
+                None if matches!(sign, '"' | '\'') => quote = Some(sign),
+                Some(_) | None => {}
+            }
+            if !begins || (skips_texts && quote.is_some()) {
+                return None;
             }
             let rest = &written[at..];
             let is_of_path = |c: char| is_of_name(c) || "-.[]'\"".contains(c);
             let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
-            let path = rest[..length].trim_end_matches(['.', '-', '\'', '"', ']']);
-            if let Some(meaning) = self.path(path) {
-                return Some((meaning, path.contains(['.', '['])));
+            let path = rest[..length].trim_end_matches(['.', '-', '\'', '"']);
+            let path = match path.matches('[').count() < path.matches(']').count() {
+                true => path.trim_end_matches(']'),
+                false => path,
+            };
+            let meaning = self.path(path)?;
+            end = at + path.len();
+            Some((at, path, meaning))
+        })
+    }
+
+    /// The expression in this dialect of one with operators or filters, `a.x != b.y` or `a | join(', ')`; `None` if a part of it has
+    /// no counterpart.
+    fn operation(&self, written: &str) -> Option<String> {
+        let (first, filters) = split_filters(written.trim())
+            .split_first()
+            .map(|(first, filters)| (*first, filters.to_vec()))?;
+        let expression = |is_quoted: bool| {
+            let mut expression = String::new();
+            let mut rest = 0;
+            for (at, path, meaning) in self.paths(first, true) {
+                expression.push_str(first.get(rest..at)?);
+                // An id such as `new` is a word of the language.
+                let (name, behind) = split_name(&meaning);
+                match is_quoted && self.steps.contains_key(name) && !name.contains('\'') {
+                    true => expression.extend(["steps['", name, "']", behind]),
+                    false => expression.push_str(&meaning),
+                }
+                rest = at + path.len();
             }
-        }
-        None
+            expression.push_str(first.get(rest..)?);
+            for (index, filter) in filters.iter().enumerate() {
+                let (filter, rest) = filter_head(filter.trim())?;
+                expression = filtered(&expression, filter)?;
+                // `x | length > 0`
+                if !rest.is_empty() {
+                    (index + 1 == filters.len()).then_some(())?;
+                    expression.extend([" ", rest]);
+                }
+            }
+            expression_in(&expression, Language::Value)
+                .or_else(|| expression_in(&expression, Language::Condition))
+                .or_else(|| expression_in(&expression, Language::Own))
+        };
+        self.paths(first, true).next()?;
+        expression(false).or_else(|| expression(true))
     }
 
     /// The path in this dialect of a path in another system, if it names a step or an input.
@@ -554,7 +657,13 @@ impl<'a> ReferenceNames<'a> {
             .iter()
             .find_map(|word| strip_prefix_any_case(written, word));
         if let Some((index, rest)) = indexed.and_then(|step| step.split_once(']')) {
-            let name = self.order.get(index.parse::<usize>().ok()?)?;
+            // Of steps with numbers as ids, `steps[1]` is the one with that id.
+            let is_number = |id: &&str| id.bytes().all(|byte| byte.is_ascii_digit());
+            let are_numbers = self.order.iter().all(is_number);
+            let name = match self.order.iter().find(|id| are_numbers && **id == index) {
+                Some(id) => id,
+                None => self.order.get(index.parse::<usize>().ok()?)?,
+            };
             return self.step(&format!("{name}{rest}"), true);
         }
         if let Some(meaning) = self.previous_output(written) {
@@ -630,7 +739,7 @@ impl<'a> ReferenceNames<'a> {
         // `outputs.result` is the whole output, as well.
         let is_whole = rest == ".result" && path.contains(".outputs.");
         let rest = if is_whole { "" } else { rest };
-        Some(format!("{output}{rest}"))
+        Some(format!("{output}{}", with_positions(rest)))
     }
 
     fn input(&self, path: &str) -> Option<String> {
@@ -664,6 +773,18 @@ pub(super) struct Marker {
     pub(super) meaning: String,
     /// True if it can hardly be anything else. Otherwise it is only a warning.
     pub(super) is_certain: bool,
+    /// True if the marker is more than its `meaning`, which has no counterpart for the rest.
+    pub(super) is_partial: bool,
+}
+
+/// How certain the meaning of a marker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    Certain,
+    /// The marker has a reference and more, which has no counterpart.
+    Partial,
+    /// The marker may be plain text.
+    Doubtful,
 }
 
 impl Marker {
@@ -672,8 +793,121 @@ impl Marker {
             range,
             meaning,
             is_certain,
+            is_partial: false,
         }
     }
+}
+
+/// Returns true if an expression of another system is more than a path.
+fn has_operator(written: &str) -> bool {
+    let mut quote = None;
+    let mut before = ' ';
+    for sign in written.trim().chars() {
+        match quote {
+            Some(open) if sign == open => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            None if matches!(
+                sign,
+                '=' | '<' | '>' | '!' | '+' | '*' | '/' | '&' | '|' | '~' | '?'
+            ) =>
+            {
+                return true;
+            }
+            None if sign == ' ' && before != ' ' => return true,
+            Some(_) | None => {}
+        }
+        before = sign;
+    }
+    false
+}
+
+/// The parts of an expression between the signs of filters, `|`, which are no part of `||` or of a text.
+fn split_filters(written: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut quote = None;
+    let mut start = 0;
+    let bytes = written.as_bytes();
+    for (at, sign) in written.char_indices() {
+        match quote {
+            Some(open) if sign == open => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            None if sign == '|' => {
+                let is_or = bytes.get(at + 1) == Some(&b'|')
+                    || at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'|');
+                if !is_or {
+                    parts.push(&written[start..at]);
+                    start = at + 1;
+                }
+            }
+            Some(_) | None => {}
+        }
+    }
+    parts.push(&written[start..]);
+    parts
+}
+
+/// The name and the arguments of a filter, and what is behind them; `None` if its bracket does not end.
+fn filter_head(filter: &str) -> Option<(&str, &str)> {
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let end = filter.find(|sign| !is_part(sign)).unwrap_or(filter.len());
+    let end = match filter[end..].starts_with('(') {
+        true => end + filter[end..].find(')')? + 1,
+        false => end,
+    };
+    let (head, rest) = filter.split_at(end);
+    Some((head, rest.trim()))
+}
+
+/// `expression` with the filter of a template behind it; `None` if it has no counterpart.
+fn filtered(expression: &str, filter: &str) -> Option<String> {
+    let expression = expression.trim();
+    let (name, argument) = match filter.split_once('(') {
+        Some((name, rest)) => (name.trim(), rest.strip_suffix(')')?.trim()),
+        None => (filter, ""),
+    };
+    let is_path = expression.ends_with(')')
+        || expression
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || "_.[]'\"()".contains(sign));
+    let operand = match is_path {
+        true => expression.to_owned(),
+        false => format!("({expression})"),
+    };
+    let is_literal = argument.len() > 1
+        && ['"', '\''].iter().any(|quote| {
+            argument.starts_with(*quote)
+                && argument.ends_with(*quote)
+                && argument.matches(*quote).count() == 2
+        });
+    Some(match (name, argument) {
+        ("length" | "count" | "size", "") => format!("size({operand})"),
+        ("tojson" | "to_json" | "json" | "string" | "toJson", "") => format!("string({operand})"),
+        ("from_json" | "fromjson" | "fromJson", "") => format!("json({operand})"),
+        ("int", "") => format!("int({operand})"),
+        ("float", "") => format!("double({operand})"),
+        ("join", _) if is_literal => format!("{operand}.join({argument})"),
+        ("join", "") => format!("{operand}.join('')"),
+        ("first", "") => format!("{operand}[0]"),
+        ("last", "") => format!("{operand}[-1]"),
+        ("trim" | "strip", "") => format!("{operand}.trim()"),
+        ("lower" | "downcase" | "lowercase", "") => format!("{operand}.lowerAscii()"),
+        ("upper" | "upcase" | "uppercase", "") => format!("{operand}.upperAscii()"),
+        ("unique" | "uniq", "") => format!("{operand}.distinct()"),
+        ("sort", "") => format!("{operand}.sort()"),
+        ("reverse", "") => format!("{operand}.reverse()"),
+        ("sum", "") => format!("sum({operand})"),
+        ("min" | "max", "") => format!("{name}({operand})"),
+        ("map", _) if argument.starts_with("attribute=") => {
+            let name = argument["attribute=".len()..].trim_matches(['"', '\'']);
+            let is_name = !name.is_empty()
+                && name
+                    .chars()
+                    .all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+            is_name.then(|| format!("{operand}.map(x, x.{name})"))?
+        }
+        ("default" | "d", _) if is_literal => format!("{operand} ?? {argument}"),
+        _ => return None,
+    })
 }
 
 /// `text` as a reference to a literal.
@@ -763,6 +997,25 @@ fn ascii_characters(text: &str) -> u128 {
 /// Returns false if a text with these `characters` certainly does not contain `part`, which is ASCII.
 fn may_contain(characters: u128, part: &str) -> bool {
     ascii_characters(part) & !characters == 0
+}
+
+/// The path `rest` with brackets around the positions in it: `.0.name` as `[0].name`.
+fn with_positions(rest: &str) -> Cow<'_, str> {
+    let is_position =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !rest.split('.').skip(1).any(is_position) {
+        return rest.into();
+    }
+    let mut parts = rest.split('.');
+    let mut written = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        if is_position(part) {
+            written.extend(["[", part, "]"]);
+        } else {
+            written.extend([".", part]);
+        }
+    }
+    written.into()
 }
 
 /// The name at the start of a path, and the rest.

@@ -26,8 +26,15 @@ pub(crate) fn check(
     let ids = steps
         .iter()
         .filter_map(|step| field(step, "id")?.as_text().map(|id| &**id));
-    let loops = steps.iter().any(|step| step.has("for_each"));
-    let mut names = ReferenceNames::native(ids.collect(), inputs, loops);
+    let of_loops = steps.iter().filter(|step| step.has("for_each"));
+    let named = of_loops
+        .clone()
+        .filter_map(|step| step.get("as")?.as_text());
+    let items = of_loops
+        .take(1)
+        .flat_map(|_| ["item", "index"])
+        .chain(named.map(|name| &**name));
+    let mut names = ReferenceNames::with_items(ids.collect(), inputs, items);
     let before = sink.count();
     for (index, step) in steps.iter().enumerate() {
         names.search_step(index);
@@ -333,13 +340,25 @@ impl ReferenceNames<'_> {
                         format!(", or `${{{long}}}` if the answer has such a field")
                     });
                     let escaped = self.literal_marker(written);
-                    report(
-                        item,
-                        (written, escaped.as_deref()),
-                        (&marker.meaning, &also),
-                        marker.is_certain,
-                        sink,
-                    );
+                    if marker.is_partial {
+                        let message = format!(
+                            "`{written}` is an expression in other systems, and only text here"
+                        );
+                        let help = format!(
+                            "write it as an expression of this dialect, with `{}` for the reference in it, between `${{` and `}}`",
+                            marker.meaning
+                        );
+                        let diagnostic = Diagnostic::error(Code::MalformedReference, message);
+                        sink.push(item.place, diagnostic.help(help));
+                    } else {
+                        report(
+                            item,
+                            (written, escaped.as_deref()),
+                            (&marker.meaning, &also),
+                            marker.is_certain,
+                            sink,
+                        );
+                    }
                     let Some(escaped) = escaped else {
                         break;
                     };

@@ -1,5 +1,8 @@
 //! Advice with a whole plan in JSON, in the native dialect.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use crate::dialect::Dialect;
@@ -23,6 +26,7 @@ pub(crate) fn advice(
     is_complete: bool,
     text: &str,
 ) -> Diagnostics {
+    let value = &without_output_fields(value);
     let (json, open) = native_json(value);
     let start = text.len() - text.trim_start().len();
     let end = text[start..]
@@ -52,6 +56,51 @@ pub(crate) fn advice(
     diagnostics
 }
 
+/// `plan` without the fields that other systems put behind the ids of steps, `${a.output}`.
+fn without_output_fields(plan: &Value) -> Value {
+    let steps = ["steps", "tasks", "nodes", "plan"]
+        .iter()
+        .find_map(|key| plan.get(key)?.as_list());
+    let Some(steps) = steps.or_else(|| plan.as_list()) else {
+        return plan.clone();
+    };
+    let ids = steps
+        .iter()
+        .filter_map(|step| step.get("id").or_else(|| step.get("name"))?.as_text())
+        .map(Arc::from);
+    shortened(plan, &ids.collect())
+}
+
+fn shortened(value: &Value, ids: &HashSet<Arc<str>>) -> Value {
+    match value {
+        Value::Text(text) if text.contains("${") => {
+            let mut written = String::new();
+            let mut rest = &**text;
+            while let Some(at) = rest.find("${") {
+                let (before, inside) = (&rest[..at], &rest[at + 2..]);
+                let is_escaped = before.ends_with('$');
+                let end = inside.find('}').unwrap_or(inside.len());
+                written.extend([before, "${"]);
+                match is_escaped || inside.starts_with('{') {
+                    true => written.push_str(&inside[..end]),
+                    false => {
+                        written.push_str(&crate::native::without_output_fields(&inside[..end], ids))
+                    }
+                }
+                rest = &inside[end..];
+            }
+            written.push_str(rest);
+            Value::text(written)
+        }
+        Value::List(items) => Value::list(items.iter().map(|item| shortened(item, ids))),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            Value::object(fields.map(|(key, field)| (Arc::clone(key), shortened(field, ids))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => value.clone(),
+    }
+}
+
 /// The plan in `json`, in any dialect.
 pub(super) fn read(json: &str) -> ParseResult {
     parse(json.as_bytes(), &ReadOptions::new("plan"))
@@ -70,7 +119,8 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
             || help.starts_with("arguments stand in `args`: write `\"")
             || !found.fixes.is_empty()
             || found.fix.is_some()
-            || (found.code == Code::MalformedReference && found.message.contains("other systems"))
+            || (found.code == Code::MalformedReference
+                && found.message.contains("is a reference in other systems"))
     };
     if !found.diagnostics.has_errors() {
         return (json, Diagnostics::new());

@@ -3,6 +3,8 @@
 
 pub(crate) mod advice;
 pub(crate) mod calls;
+mod formats;
+mod program;
 mod table;
 mod toml_plans;
 mod values;
@@ -45,6 +47,37 @@ pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     Some(advice(Code::NotJson, &message, &plan, true, text))
+}
+
+/// The diagnostics about `text`, if it is a program that calls tools, or a format for other programs.
+pub(crate) fn of_program(text: &str) -> Option<Diagnostics> {
+    let code = fenced(text).unwrap_or(text);
+    let program = program::plan(code).map(|plan| ("a program", plan));
+    let (kind, plan) = program.or_else(|| formats::plan(code))?;
+    let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
+    Some(advice(Code::NotJson, &message, &plan, true, text))
+}
+
+/// The diagnostics about JSON with typographic quotes in place of straight ones.
+pub(crate) fn of_typographic_quotes(text: &str) -> Option<Diagnostics> {
+    let value = formats::with_straight_quotes(fenced(text).unwrap_or(text))?;
+    let message = "the text has typographic quotes, and JSON has straight ones";
+    Some(match translated(&value) {
+        Some(found) => advice(Code::NotJson, message, &found.plan, found.is_complete, text),
+        None => advice(Code::NotJson, message, &value, true, text),
+    })
+}
+
+/// The diagnostics about a plan of ReWOO whose inputs are objects of JSON, which ReWOO does not have.
+pub(crate) fn of_evidence(text: &str) -> Option<Diagnostics> {
+    let plan = formats::evidence(text)?;
+    let message = "the inputs of ReWOO are texts, and these are objects";
+    Some(advice(Code::NotJson, message, &plan, true, text))
+}
+
+/// The condition `written` in the style of Python or Jinja, whose names are those of steps; `None` if it has no counterpart.
+pub(crate) fn program_condition(written: &str, names: &[String]) -> Option<String> {
+    program::condition(written, names)
 }
 
 /// The plan in `code` with the name of its syntax, if that is not JSON.

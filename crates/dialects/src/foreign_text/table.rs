@@ -12,25 +12,63 @@ pub(super) fn plan(text: &str) -> Option<Value> {
         .lines()
         .map(str::trim)
         .filter(|line| line.starts_with('|'));
-    let fields: Vec<Option<&str>> = cells(lines.next()?).map(field).collect();
+    let titles: Vec<String> = cells(lines.next()?).map(str::to_owned).collect();
     let rule = lines.next()?;
     let is_rule = rule.chars().all(|sign| "|-: ".contains(sign));
-    if !is_rule || !fields.contains(&Some("tool")) {
+    is_rule.then_some(())?;
+    let rows: Vec<Vec<String>> = lines
+        .map(|line| cells(line).map(str::to_owned).collect())
+        .collect();
+    of_rows(&titles, &rows)
+}
+
+/// The plan in `rows` below `titles`; `None` if a column has no meaning.
+pub(super) fn of_rows(titles: &[String], rows: &[Vec<String>]) -> Option<Value> {
+    let fields: Vec<Option<&str>> = titles.iter().map(|title| field(title)).collect();
+    if !fields.contains(&Some("tool")) {
         return None;
     }
-    let steps = lines.map(|line| {
-        let cells = fields.iter().zip(cells(line));
+    let columns = |name: &str| fields.iter().position(|field| *field == Some(name));
+    // The name of a result is the id, and a number beside it only that of the row.
+    let names: Vec<Option<(&str, &str)>> = rows
+        .iter()
+        .map(|row| {
+            let name = row.get(columns("name")?)?.trim().trim_matches(['`', '$']);
+            let number = columns("id").and_then(|column| row.get(column));
+            let is_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+            let is_id = !name.is_empty() && name.chars().all(is_name);
+            is_id.then(|| (number.map_or("", |number| number.trim()), name))
+        })
+        .collect();
+    let id_of = |number: &str| -> Value {
+        let mut known = names.iter().flatten();
+        let found = known.find(|(known, _)| *known == number);
+        Value::text(found.map_or(number, |(_, name)| *name))
+    };
+    let steps = rows.iter().zip(&names).map(|(row, name)| {
+        let cells = fields.iter().zip(row);
+        let cells = cells.map(|(field, cell)| (field, cell.trim()));
         let entries = cells.filter(|(_, cell)| !matches!(*cell, "" | "-" | "–" | "—" | "none"));
-        let entries = entries.map(|(field, cell)| {
-            let field = (*field)?;
-            let value = match field {
-                "args" => arguments(cell)?,
-                "after" => Value::list(split(cell)?.into_iter().map(Value::text)),
-                _ => Value::text(cell),
-            };
-            Some((Arc::from(field), value))
-        });
-        Some(Value::object(entries.collect::<Option<Vec<_>>>()?))
+        let mut entries: Vec<(Arc<str>, Value)> = entries
+            .map(|(field, cell)| {
+                let field = (*field)?;
+                let value = match field {
+                    "args" => arguments(cell)?,
+                    "after" => {
+                        let ids = split(cell)?.into_iter();
+                        Value::list(ids.map(id_of))
+                    }
+                    _ => Value::text(cell),
+                };
+                Some((Arc::from(field), value))
+            })
+            .collect::<Option<_>>()?;
+        entries.retain(|(field, _)| &**field != "name");
+        if let Some((_, name)) = name {
+            entries.retain(|(field, _)| &**field != "id");
+            entries.insert(0, ("id".into(), Value::text(*name)));
+        }
+        Some(Value::object(entries))
     });
     let steps: Vec<Value> = steps.collect::<Option<_>>()?;
     (!steps.is_empty()).then(|| Value::object([("steps", Value::list(steps))]))
@@ -71,12 +109,16 @@ fn field(title: &str) -> Option<&'static str> {
         ("#", "id"),
         ("no", "id"),
     ];
+    let of_results = ["result", "output", "save", "store", "variable"];
+    if of_results.iter().any(|word| title.contains(word)) {
+        return Some("name");
+    }
     let found = words.iter().find(|(word, _)| title.contains(word));
     found.map(|(_, field)| *field)
 }
 
 /// The arguments in a cell: JSON, or `name=value, name: value`.
-fn arguments(cell: &str) -> Option<Value> {
+pub(super) fn arguments(cell: &str) -> Option<Value> {
     if let Some(found) = Value::from_json(cell)
         .ok()
         .filter(|value| value.as_object().is_some())

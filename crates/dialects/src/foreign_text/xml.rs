@@ -264,7 +264,15 @@ fn step(element: &Element) -> Option<Value> {
     }
     for child in &element.children {
         let lower = child.name.to_lowercase();
-        if let Some(name) = child.attribute(&["name", "key"]) {
+        let is_tool = names_tool && ["tool", "function", "call", "action"].contains(&&*lower);
+        if is_tool
+            && child.is_leaf()
+            && let Some(name) = child.attribute(&["name", "id", "ref"])
+        {
+            let server = child.attribute(&["server"]);
+            let server = server.map_or_else(String::new, |server| format!("{server}."));
+            fields.push(("tool".into(), Value::text(format!("{server}{name}"))));
+        } else if let Some(name) = child.attribute(&["name", "key"]) {
             let written = child.attribute(&["value"]);
             args.push((
                 Arc::from(name),

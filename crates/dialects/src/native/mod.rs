@@ -47,7 +47,7 @@ mod schema;
 
 pub(crate) use guesses::{
     Language, expression_in, free_id, has_named_steps, is_for_people, path_of, quoted_length,
-    resembles_plan, resembles_step, resembles_steps,
+    resembles_plan, resembles_step, resembles_steps, without_output_fields,
 };
 pub use parse::Native;
 pub use schema::schema;

@@ -9,6 +9,8 @@ mod statement;
 pub(super) mod values;
 mod words;
 
+pub(super) use self::words::{calls_tool, without_client};
+
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -37,6 +39,9 @@ struct Rewrite {
 /// Diagnostics, one for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
 /// lines of a plan already.
 pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
+    if super::program::is_declaration(text) {
+        return None;
+    }
     let rewrites = rewrites(text)?;
     let found = rewrites.into_iter().map(|rewrite| {
         let written = text[rewrite.range.clone()].trim();
@@ -112,6 +117,8 @@ fn is_plan(text: &str) -> bool {
 struct Rewriter<'a> {
     text: &'a str,
     ids: HashSet<String>,
+    /// The ids of the steps in their order.
+    order: Vec<String>,
     blocks: Blocks,
     found: Vec<Rewrite>,
     /// The tool of an `Action:` whose input follows, and the start of its line.
@@ -132,6 +139,7 @@ impl<'a> Rewriter<'a> {
         Self {
             text,
             ids: HashSet::new(),
+            order: Vec::new(),
             blocks: Blocks::default(),
             found: Vec::new(),
             action: None,
@@ -197,6 +205,7 @@ impl<'a> Rewriter<'a> {
             && indentation == 0
             && let Some(id) = id_of_line(inside)
         {
+            self.order.push(id.clone());
             self.ids.insert(id);
             return Some(());
         }
@@ -250,10 +259,13 @@ impl<'a> Rewriter<'a> {
 
     /// Adds the lines of `statement`; `None` if it assigns a name again, which no plan can.
     fn push(&mut self, range: Range<usize>, statement: &Statement) -> Option<()> {
+        let mut statement = statement.clone();
+        statement.resolve_positions(&self.order)?;
         let (lines, ids) = statement.lines(&self.ids);
         if ids.iter().any(|id| self.ids.contains(id)) {
             return None;
         }
+        self.order.extend(ids.iter().cloned());
         self.ids.extend(ids);
         if lines != [&self.text[range.clone()]] {
             self.found.push(Rewrite { range, lines });

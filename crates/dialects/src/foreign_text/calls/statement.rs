@@ -214,6 +214,26 @@ impl Statement {
         Some(statement)
     }
 
+    /// Writes ids in place of the positions in `after`, `#1` for the first step; `None` if there is no such step.
+    pub(super) fn resolve_positions(&mut self, order: &[String]) -> Option<()> {
+        for field in &mut self.fields {
+            let Some(list) = field.strip_prefix("\"after\": [") else {
+                continue;
+            };
+            let ids = list.trim_end_matches(']').split(", ").map(|id| {
+                let Some(position) = id.strip_prefix("\"#").and_then(|id| id.strip_suffix('"'))
+                else {
+                    return Some(id.to_owned());
+                };
+                let index = position.parse::<usize>().ok()?.checked_sub(1)?;
+                Some(format!("\"{}\"", order.get(index)?))
+            });
+            let ids = ids.collect::<Option<Vec<_>>>()?.join(", ");
+            *field = format!("\"after\": [{ids}]");
+        }
+        Some(())
+    }
+
     /// Returns true if it makes exactly one call and gives nothing back.
     pub(super) fn is_single_call(&self) -> bool {
         self.calls.len() == 1 && self.returns.is_none()
@@ -384,6 +404,8 @@ fn without_marks(written: &str) -> &str {
     for mark in ["- ", "* ", "+ ", "• "] {
         rest = rest.strip_prefix(mark).unwrap_or(rest).trim_start();
     }
+    // An item that is not done yet.
+    rest = rest.strip_prefix("[ ]").unwrap_or(rest).trim_start();
     let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     if digits.len() < rest.len() && digits.starts_with(['.', ')']) {
         rest = digits[1..].trim_start();

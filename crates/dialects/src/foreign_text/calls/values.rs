@@ -189,7 +189,8 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
         content.push(sign);
     }
     let Some(opening) = opening else {
-        return Some(Value::text(with_references(&content, ids)).to_json());
+        let content = with_dollar_names(&with_references(&content, ids), ids);
+        return Some(Value::text(content).to_json());
     };
     let mut formatted = String::new();
     let mut rest = &*content;
@@ -216,6 +217,30 @@ fn text(written: &str, opening: Option<&str>, ids: &HashSet<String>) -> Option<S
     Some(Value::text(formatted).to_json())
 }
 
+/// `text` with references in place of names in `ids` with a dollar before them, `$a.b`.
+fn with_dollar_names(text: &str, ids: &HashSet<String>) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let inside = &rest[at + 1..];
+        let is_part = |c: char| c.is_alphanumeric() || "_.[]".contains(c);
+        let end = inside.find(|c| !is_part(c)).unwrap_or(inside.len());
+        let path = inside[..end].trim_end_matches('.');
+        let name = &path[..path.find(['.', '[']).unwrap_or(path.len())];
+        let is_escaped = rest[..at].ends_with('$');
+        written.push_str(&rest[..at]);
+        if ids.contains(name) && !is_escaped {
+            written.extend(["${", path, "}"]);
+            rest = &inside[path.len()..];
+        } else {
+            written.push('$');
+            rest = inside;
+        }
+    }
+    written.push_str(rest);
+    written
+}
+
 /// `text` with references in place of templates such as `{a.b}` and `{{a.b}}` whose root is in `ids`.
 fn with_references(text: &str, ids: &HashSet<String>) -> String {
     let mut written = String::new();
@@ -227,8 +252,14 @@ fn with_references(text: &str, ids: &HashSet<String>) -> String {
         let braces = rest.len() - open - inside.len();
         let signs = "}".repeat(braces);
         let path = inside.find(&signs).map(|end| &inside[..end]);
+        // An id such as `CONFIG` or `step_1` is no word of a sentence.
+        let is_id = |path: &str| {
+            let is_of_id = |c: char| c.is_uppercase() || c.is_ascii_digit() || c == '_';
+            path.starts_with(char::is_alphabetic) && path.chars().all(is_of_id)
+                || path.contains('_') && ids.contains(path)
+        };
         let is_path = |path: &&str| {
-            (path.contains('.') || has_path)
+            (path.contains('.') || has_path || is_id(path))
                 && path
                     .trim()
                     .chars()

@@ -221,7 +221,7 @@ const CLIENTS: [&str; 12] = [
 ];
 
 /// `tool` without the object of a program before it, `activities.f`.
-pub(super) fn without_client(tool: &str) -> &str {
+pub(in crate::foreign_text) fn without_client(tool: &str) -> &str {
     match tool.split_once('.') {
         Some((client, name)) if CLIENTS.contains(&client) => without_client(name),
         Some(_) | None => tool,
@@ -229,7 +229,7 @@ pub(super) fn without_client(tool: &str) -> &str {
 }
 
 /// Returns true if `tool` is a function that calls the tool that its first argument names.
-pub(super) fn calls_tool(tool: &str) -> bool {
+pub(in crate::foreign_text) fn calls_tool(tool: &str) -> bool {
     let functions = [
         "call_tool",
         "callTool",
@@ -314,6 +314,14 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         return None;
     }
     let words = words.trim_start_matches([',', ';', '.']).trim();
+    // `*(after step 3)*`
+    let words = words
+        .strip_prefix('(')
+        .and_then(|words| words.strip_suffix(')'))
+        .map_or(words, str::trim)
+        .trim_start_matches('*')
+        .trim_start_matches('(')
+        .trim_end_matches(')');
     let mut found = After::default();
     if words.is_empty() {
         return Some(found);
@@ -339,6 +347,13 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         if matches!(&*lower, "after" | "needs") {
             for name in rest {
                 let name = name.trim_matches([',', '(', ')', '[', ']']);
+                if matches!(name, "step" | "steps" | "Step" | "and") {
+                    continue;
+                }
+                if is_number(name) {
+                    found.waits_for.push(format!("#{name}"));
+                    continue;
+                }
                 if !ids.contains(name) {
                     return None;
                 }
@@ -359,7 +374,10 @@ pub(super) fn after(words: &str, ids: &HashSet<String>) -> Option<After> {
         } else if is_in(word, &PARTS) {
             return None;
         } else if is_harmless(word) {
-            names_follow |= matches!(&*lower, "as" | "in" | "into" | "to" | "named");
+            names_follow |= matches!(
+                &*lower,
+                "as" | "in" | "into" | "to" | "named" | "call" | "name" | "label"
+            );
         } else if names_follow && found.id.is_none() {
             found.id = Some(id(word.trim_matches(['.', ',', '`', '"', '\'', '*']))?);
         } else {

@@ -1,11 +1,12 @@
 //! Steps that hold other steps: groups, branches and bodies of loops.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use super::names::Names;
-use super::texts::{bare_name, expression_of};
+use super::texts::{bare_name, expression_of, without_output_fields};
 use super::words::{
     GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_switch, negates,
 };
@@ -36,7 +37,10 @@ impl Guesses<'_> {
             let loop_at = entries.iter().position(is_loop);
             let (mut steps, otherwise) = match (&*group.key, loop_at) {
                 ("cases", _) => (cases(&group, &mut entries), ARE_UNCERTAIN),
-                ("then", _) => (branches(&group, &mut entries), ARE_UNCERTAIN),
+                ("then", _) => {
+                    let steps = branches(&group, &mut entries, &self.ids);
+                    (steps, ARE_UNCERTAIN)
+                }
                 (_, Some(at)) => {
                     let over = entries.remove(at);
                     let steps = loop_of(&group, &mut entries, &over, items);
@@ -107,11 +111,13 @@ fn fixed_field(
     let steps = steps?;
     let says_nothing = |entry: &ItemEntry| {
         let is_mark = matches!(&*entry.key, "type" | "kind")
-            && entry
-                .item
-                .as_text()
-                .is_some_and(|word| &**word == "parallel")
-            && !matches!(group, "sequence" | "sequential");
+            && entry.item.as_text().is_some_and(|word| {
+                let of_branches = ["condition", "conditional", "branch", "if", "switch"];
+                let of_loops = ["loop", "for_each", "foreach", "forEach", "map"];
+                let is_other = of_branches.iter().chain(&of_loops);
+                is_other.into_iter().any(|mark| **word == **mark)
+                    || (&**word == "parallel" && !matches!(group, "sequence" | "sequential"))
+            });
         matches!(&*entry.key, "title" | "note" | "name")
             || meaning_of(entry) == Some("id")
             || is_mark
@@ -208,6 +214,41 @@ fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
     Some(())
 }
 
+/// Makes the steps at the ends of `edges` wait for those at their starts; a name is the id of a step, or its title.
+pub(super) fn add_edges(items: &mut [Item], edges: &[(Arc<str>, Arc<str>)]) {
+    let words = [
+        "id", "step_id", "stepId", "taskId", "task_id", "name", "title",
+    ];
+    if edges.is_empty() {
+        return;
+    }
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut ids: Vec<Option<Item>> = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        for name in words.iter().filter_map(|word| item.get(word)) {
+            positions
+                .entry(name.to_value().to_inserted_text())
+                .or_insert(at);
+        }
+        ids.push(words.iter().find_map(|word| item.get(word)).cloned());
+    }
+    let mut before: HashMap<usize, Vec<Item>> = HashMap::new();
+    for (from, to) in edges {
+        if let (Some(from), Some(to)) = (positions.get(&**from), positions.get(&**to)) {
+            before
+                .entry(*to)
+                .or_default()
+                .extend(ids.get(*from).cloned().flatten());
+        }
+    }
+    for (at, ids) in before {
+        if let Some(item) = items.get_mut(at) {
+            // A step whose own `after` is unreadable is reported for that.
+            let _ = add_after(item, &ids);
+        }
+    }
+}
+
 /// Returns true if the text at `place` may have a comment, which a replacement would lose.
 fn has_comment(source: &SourceText, place: Place) -> bool {
     let span = source.span(place).unwrap_or_default();
@@ -225,13 +266,17 @@ fn steps_in(item: &Item) -> Vec<Item> {
 }
 
 /// The steps of `then` and of `else`, each under its condition, which is taken from `entries`; `None` if it is not an expression.
-fn branches(then: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
+fn branches(
+    then: &ItemEntry,
+    entries: &mut Vec<ItemEntry>,
+    ids: &HashSet<Arc<str>>,
+) -> Option<Vec<Item>> {
     let at = ["if", "condition", "when"].iter().find_map(|word| {
         let is_condition =
             |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
         entries.iter().position(is_condition)
     });
-    let condition = condition_of(&entries.remove(at?))?;
+    let condition = without_output_fields(&condition_of(&entries.remove(at?))?, ids);
     let negated = format!("!({condition})");
     let other = entries
         .iter()

@@ -12,13 +12,14 @@ mod translation;
 mod units;
 mod words;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::{DollarName, Names};
 pub(super) use self::texts::is_own_expression;
-pub(crate) use self::texts::{expression_in, free_id, path_of};
+pub(crate) use self::texts::{expression_in, free_id, path_of, without_output_fields};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
@@ -35,6 +36,8 @@ pub(super) struct Guesses<'a> {
     first_ignored: Option<Place>,
     /// The edits that write them as fields of this dialect, or remove marks of other formats.
     ignored_edits: Vec<TextEdit>,
+    /// The ids of the steps.
+    ids: HashSet<Arc<str>>,
 }
 
 /// Replaces the guesses in the plan `root` by the fields that they stand for, and reports each.
@@ -51,6 +54,7 @@ pub(super) fn rewrite(
         ignored: Vec::new(),
         first_ignored: None,
         ignored_edits: Vec::new(),
+        ids: HashSet::new(),
     };
     guesses.plan(root);
     guesses.report_ignored();
@@ -83,10 +87,31 @@ pub(crate) fn resembles_step(root: &Item) -> bool {
 
 /// Returns true if each step of the list in `root` has an id, or a word for it, besides its call.
 pub(crate) fn has_named_steps(root: &Item) -> bool {
-    let words = ["id", "name", "step", "step_id", "stepId", "key", "label"];
+    let words = [
+        "id",
+        "name",
+        "step",
+        "step_id",
+        "stepId",
+        "key",
+        "label",
+        "save_as",
+        "saveAs",
+        "store_as",
+        "storeAs",
+        "output_as",
+        "assign_to",
+        "register",
+    ];
     let is_named = |step: &Item| words.iter().any(|word| step.has(word)) && is_step(step);
     let steps = steps_of(root).and_then(Item::as_list);
-    steps.is_some_and(|steps| steps.iter().all(is_named))
+    // Where outputs have names, that of the last step needs none.
+    let saves = |step: &Item| words[7..].iter().any(|word| step.has(word));
+    let steps = steps.and_then(|steps| steps.split_last());
+    steps.is_some_and(|(last, before)| {
+        before.iter().all(is_named)
+            && (is_named(last) || (before.iter().any(saves) && is_step(last)))
+    })
 }
 
 /// Returns true if the field `key` says something to people or about the format only.
@@ -99,10 +124,12 @@ impl Guesses<'_> {
         let ItemKind::Object(entries) = &mut root.kind else {
             return;
         };
+        let mut edges = Vec::new();
         if !entries.iter().all(|entry| is_plan_field(&entry.key)) {
             self.people(entries, "description", is_plan_field);
-            self.remove_edges(entries);
+            edges = self.remove_edges(entries);
             self.remove_triggers(entries);
+            self.remove_limits(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
         }
         if let Some(inputs) = get_mut(entries, "inputs") {
@@ -110,8 +137,10 @@ impl Guesses<'_> {
         }
         let mut names = Names::default();
         if let Some(steps) = get_mut(entries, "steps") {
+            self.ids.extend(texts::ids_in(steps, 0));
             self.list_of(steps);
             if let ItemKind::List(items) = &mut steps.kind {
+                groups::add_edges(items, &edges);
                 self.steps(items, &mut names);
             }
         }
@@ -185,18 +214,35 @@ impl Guesses<'_> {
         steps.kind = ItemKind::List(items.collect());
     }
 
-    /// Removes lists of edges, which other systems need beside the steps.
-    fn remove_edges(&mut self, entries: &mut Vec<ItemEntry>) {
+    /// Removes lists of edges, which other systems have beside the steps. Returns those whose meaning is known, with the names of
+    /// the steps at both ends.
+    fn remove_edges(&mut self, entries: &mut Vec<ItemEntry>) -> Vec<(Arc<str>, Arc<str>)> {
+        let mut found = Vec::new();
         for word in ["connections", "edges", "links"] {
             let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
                 continue;
             };
             let entry = entries.remove(at);
+            let edges = edges(&entry.item);
             let message = format!("the plan has an unknown field `{word}`");
-            let help = "leave it out: a step waits for the steps that it refers to, and for those in its `after`";
+            let help = match edges.as_deref() {
+                Some(edges @ [_, ..]) => {
+                    let shown = edges.iter().take(MAX_SHOWN_EDGES);
+                    let shown =
+                        shown.map(|(from, to)| format!("{} in {}", quote(from), quote(to)));
+                    let shown: Vec<String> = shown.collect();
+                    format!(
+                        "leave it out, and write the id of the first step into the `after` of the second: {}",
+                        shown.join(", ")
+                    )
+                }
+                _ => "leave it out: a step waits for the steps that it refers to, and for those in its `after`".to_owned(),
+            };
+            found.extend(edges.into_iter().flatten());
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             self.sink.push_at_key(&entry, diagnostic.help(help));
         }
+        found
     }
 
     /// Removes the fields that say when a plan starts, which is not its own affair.
@@ -216,6 +262,35 @@ impl Guesses<'_> {
             let entry = entries.remove(at);
             let message = format!("the plan has an unknown field `{word}`");
             let help = "leave it out: a plan does not say when it runs, `planwright run` does";
+            let edit = removal(self.source, &entry);
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink
+                .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+        }
+    }
+
+    /// Removes the fields that limit a run, whose command has options for that.
+    fn remove_limits(&mut self, entries: &mut Vec<ItemEntry>) {
+        let limits = [
+            ("max_parallel", "--max-parallel"),
+            ("maxParallel", "--max-parallel"),
+            ("max_concurrency", "--max-parallel"),
+            ("maxConcurrency", "--max-parallel"),
+            ("concurrency", "--max-parallel"),
+            ("parallelism", "--max-parallel"),
+            ("timeout", "--max-time"),
+            ("timeout_seconds", "--max-time"),
+            ("max_time", "--max-time"),
+        ];
+        for (word, option) in limits {
+            let Some(at) = entries.iter().position(|entry| &*entry.key == word) else {
+                continue;
+            };
+            let entry = entries.remove(at);
+            let value = entry.item.to_value().to_inserted_text();
+            let message = format!("the plan has an unknown field `{word}`");
+            let help =
+                format!("leave it out, and run the plan with `planwright run {option}`: {value}");
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
             self.sink.push_at_key(&entry, diagnostic.help(help));
         }
@@ -264,6 +339,21 @@ impl Guesses<'_> {
     }
 
     fn rename_entry(&mut self, entry: &mut ItemEntry, owner: &str, name: &'static str) {
+        // A label such as `$var1` is the name with the sign of its references.
+        if name == "id"
+            && let Some(text) = entry.item.as_text().filter(|text| text.starts_with('$'))
+            && let Some(bare) = self::texts::bare_name(text)
+        {
+            let message = format!("{owner} has an unknown field {}", quote(&entry.key));
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let diagnostic = diagnostic.help(format!("write `\"id\": \"{bare}\"`"));
+            let value = crate::document::edits::json(&bare);
+            let edits = field_edits(self.source, entry, "id", Some(value));
+            self.sink.push_at_key(entry, diagnostic.fixes(edits));
+            entry.key = name.into();
+            entry.item.kind = ItemKind::Text(bare.into());
+            return;
+        }
         let message = format!("{owner} has an unknown field {}", quote(&entry.key));
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
         let diagnostic = diagnostic.help(format!("did you mean `{name}`?"));
@@ -320,6 +410,54 @@ impl Guesses<'_> {
             note.help("a plan has `description`, a step `title` and `note` for that")
                 .fixes(std::mem::take(&mut self.ignored_edits)),
         );
+    }
+}
+
+/// The maximum number of edges in advice.
+const MAX_SHOWN_EDGES: usize = 12;
+
+/// The names at both ends of the edges in `item`: a list of objects or of pairs, or the connections of n8n by name. `None` if one may be
+/// a condition.
+fn edges(item: &Item) -> Option<Vec<(Arc<str>, Arc<str>)>> {
+    let name = |item: &Item| match &item.kind {
+        ItemKind::Text(text) => Some(Arc::clone(text)),
+        ItemKind::Number(number) => Some(Arc::from(number.to_string())),
+        _ => None,
+    };
+    match &item.kind {
+        ItemKind::List(items) => items
+            .iter()
+            .map(|edge| {
+                if let Some([from, to]) = edge.as_list() {
+                    return Some((name(from)?, name(to)?));
+                }
+                let end = |words: &[&str]| words.iter().find_map(|word| edge.get(word));
+                let is_known = |entry: &ItemEntry| {
+                    let words = [
+                        "id", "from", "to", "source", "target", "src", "dst", "start", "end",
+                    ];
+                    words.contains(&&*entry.key)
+                };
+                edge.as_object()?.iter().all(is_known).then_some(())?;
+                let from = end(&["from", "source", "src", "start"])?;
+                let to = end(&["to", "target", "dst", "end"])?;
+                Some((name(from)?, name(to)?))
+            })
+            .collect(),
+        ItemKind::Object(nodes) => {
+            let mut found = Vec::new();
+            for node in nodes {
+                // The second list of a node is that of its other branch.
+                let [outputs] = node.item.get("main")?.as_list()? else {
+                    return None;
+                };
+                for target in outputs.as_list()? {
+                    found.push((Arc::clone(&node.key), name(target.get("node")?)?));
+                }
+            }
+            Some(found)
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => None,
     }
 }
 

@@ -8,9 +8,9 @@ use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::{condition_of, group_of};
 use super::names::Names;
-use super::texts::{bare_name, expression_of, free_id, path_of};
+use super::texts::{bare_name, expression_of, free_id, path_of, without_output_fields};
 use super::words::{
-    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name,
+    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name, is_step,
     is_step_field, negates,
 };
 use super::{Guesses, field, get, get_mut, has};
@@ -36,11 +36,80 @@ impl Guesses<'_> {
         if items.iter().any(|item| group_of(item).is_some()) {
             self.flatten(items);
         }
+        self.fallback_calls(items);
         for item in items.iter_mut() {
             self.step(item, names);
         }
         self.add_ids(items);
         self.positions(items);
+    }
+
+    /// Reads a call that is made if the one of its step fails, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`: it is a step of
+    /// its own.
+    fn fallback_calls(&mut self, items: &mut Vec<Item>) {
+        for mut item in std::mem::take(items) {
+            let place = item.place;
+            let id = item.get("id").and_then(Item::as_text).cloned();
+            let ItemKind::Object(entries) = &mut item.kind else {
+                items.push(item);
+                continue;
+            };
+            let call = |entry: &ItemEntry| {
+                let words = [
+                    "fallback",
+                    "on_error",
+                    "on_failure",
+                    "onError",
+                    "catch",
+                    "otherwise",
+                ];
+                if !words.contains(&&*entry.key) {
+                    return None;
+                }
+                let inner = ["fallback", "call", "step", "then"];
+                let nested = inner.iter().find_map(|word| entry.item.get(word));
+                let call = nested.unwrap_or(&entry.item);
+                is_step(call).then(|| call.clone())
+            };
+            let found = entries
+                .iter()
+                .enumerate()
+                .find_map(|(at, entry)| Some((at, call(entry)?)));
+            let Some((at, mut fallback)) = found else {
+                items.push(item);
+                continue;
+            };
+            let entry = entries.remove(at);
+            let id = id.filter(|id| bare_name(id).as_deref() == Some(&**id));
+            let id = id.as_deref().unwrap_or("ID");
+            let other = format!("{id}_fallback");
+            let when = format!("${{!results.{id}.success}}");
+            if let ItemKind::Object(fields) = &mut fallback.kind {
+                fields.retain(|field| &*field.key != "id");
+                fields.insert(0, field("id", ItemKind::Text(other.as_str().into()), place));
+                fields.push(field("when", ItemKind::Text(when.into()), place));
+            }
+            let shown = fallback.to_value().to_json();
+            let shown = match shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
+                true => format!("`{shown}`"),
+                false => quote(&shown),
+            };
+            let help = format!(
+                "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
+            );
+            let message = format!(
+                "a step has no call for a failure, as in {}",
+                quote(&entry.key)
+            );
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink.push_at_key(&entry, diagnostic.help(help));
+            let is_free = !entries.iter().any(|entry| &*entry.key == "on_error");
+            if is_free {
+                entries.push(field("on_error", ItemKind::Text("continue".into()), place));
+            }
+            items.push(item);
+            items.push(fallback);
+        }
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -264,6 +333,7 @@ impl Guesses<'_> {
             let Some(expression) = inside.and_then(expression_of) else {
                 continue;
             };
+            let expression = without_output_fields(&expression, &self.ids);
             let expression = if negates {
                 format!("!({expression})")
             } else {

@@ -1,8 +1,10 @@
 //! Texts that stand for expressions, names and ids.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::translation::{Language, translated};
+use crate::document::{Item, ItemKind};
 
 /// The expression that a text without `${…}` is meant as; `None` if it is none.
 pub(crate) fn expression_of(text: &str) -> Option<String> {
@@ -25,6 +27,98 @@ pub(crate) fn expression_in(text: &str, language: Language) -> Option<String> {
         crate::native::reference::is_expression(&translated).then_some(translated)
     };
     translate(text).or_else(|| translate(&with_methods(text)?))
+}
+
+/// The maximum depth of groups of steps in which ids are searched.
+const MAX_GROUPS: usize = 8;
+
+/// The ids of the steps in `item`, under any name.
+pub(super) fn ids_in(item: &Item, depth: usize) -> HashSet<Arc<str>> {
+    let mut found = HashSet::new();
+    if depth > MAX_GROUPS {
+        return found;
+    }
+    match &item.kind {
+        ItemKind::List(items) => {
+            found.extend(items.iter().flat_map(|item| ids_in(item, depth + 1)));
+        }
+        ItemKind::Object(entries) => {
+            for entry in entries {
+                match &entry.item.kind {
+                    ItemKind::Text(text) => {
+                        let is_id = matches!(
+                            &*entry.key,
+                            "id" | "name"
+                                | "step"
+                                | "step_id"
+                                | "stepId"
+                                | "taskId"
+                                | "task_id"
+                                | "key"
+                                | "label"
+                                | "save_as"
+                                | "saveAs"
+                                | "node_id"
+                        );
+                        found.extend(is_id.then(|| Arc::clone(text)));
+                    }
+                    ItemKind::Object(_) if depth == 0 => {
+                        found.insert(Arc::clone(&entry.key));
+                    }
+                    ItemKind::List(_) => found.extend(ids_in(&entry.item, depth + 1)),
+                    ItemKind::Object(_)
+                    | ItemKind::Null
+                    | ItemKind::Bool(_)
+                    | ItemKind::Number(_) => {}
+                }
+            }
+        }
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {}
+    }
+    found
+}
+
+/// `expression` without the fields that other systems put behind the ids in `ids`: `a.result` and `steps.a.outputs` as `a`.
+pub(crate) fn without_output_fields(expression: &str, ids: &HashSet<Arc<str>>) -> String {
+    const FIELDS: [&str; 4] = [".outputs", ".output", ".results", ".result"];
+    let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut written = String::with_capacity(expression.len());
+    let mut rest = expression;
+    let mut before = ' ';
+    let mut quote = None;
+    while let Some(sign) = rest.chars().next() {
+        let begins = quote.is_none() && is_part(sign) && !is_part(before) && before != '.';
+        match quote {
+            Some(open) if sign == open => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            Some(_) | None => {}
+        }
+        if !begins {
+            written.push(sign);
+            before = sign;
+            rest = &rest[sign.len_utf8()..];
+            continue;
+        }
+        // `steps.a` is `a` in other systems.
+        let root = ["steps.", "tasks.", "nodes.", "outputs."]
+            .iter()
+            .find(|root| rest.starts_with(**root));
+        let named = &rest[root.map_or(0, |root| root.len())..];
+        let end = named.find(|sign| !is_part(sign)).unwrap_or(named.len());
+        let (name, after) = named.split_at(end);
+        let mut fields = FIELDS.iter().filter_map(|field| after.strip_prefix(field));
+        let shorter = fields.find(|after| !after.starts_with(|sign| is_part(sign) || sign == '('));
+        if ids.contains(name) {
+            written.push_str(name);
+            rest = shorter.unwrap_or(after);
+        } else {
+            let end = rest.find(|sign| !is_part(sign)).unwrap_or(rest.len());
+            written.push_str(&rest[..end]);
+            rest = &rest[end..];
+        }
+        before = 'a';
+    }
+    written
 }
 
 /// Returns true if `text` is an expression of this dialect as it stands, by what is readable and by what it can mean.
@@ -92,7 +186,9 @@ pub(super) fn bare_name(text: &str) -> Option<String> {
 
 /// The path of the output of the step `id`.
 pub(crate) fn path_of(id: &str) -> String {
-    if bare_name(id).as_deref() == Some(id) {
+    // These have a meaning of their own in references.
+    let is_other = matches!(id, "item" | "index" | "last");
+    if !is_other && bare_name(id).as_deref() == Some(id) {
         return id.to_owned();
     }
     // Single quotes need no escape in the JSON of a plan.

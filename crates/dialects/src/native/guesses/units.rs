@@ -140,6 +140,18 @@ fn is_time(entry: &ItemEntry) -> bool {
     text.is_some_and(|text| text.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
+/// Fields of other systems that say whether a person is asked.
+const APPROVALS: [&str; 8] = [
+    "human_approval",
+    "humanApproval",
+    "requires_approval",
+    "requiresApproval",
+    "needs_approval",
+    "approval_required",
+    "confirmation",
+    "human_in_the_loop",
+];
+
 /// The value of `on_error` that `word` of another system stands for.
 pub(in crate::native) fn on_error_word(word: &str) -> Option<&'static str> {
     match &*word.to_lowercase() {
@@ -239,6 +251,14 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
             Some(Replacement::LeaveOut(
                 "`retry` waits longer before each further attempt, from its `delay` on, `{\"attempts\": 3, \"delay\": \"1s\"}`",
             ))
+        }
+        (word, _, _) if APPROVALS.contains(&word) => {
+            let asks = [
+                "required", "require", "always", "yes", "manual", "human", "ask",
+            ];
+            let text = entry.item.as_text()?.to_lowercase();
+            asks.contains(&&*text)
+                .then(|| Replacement::Write("approval", ItemKind::Bool(true), "true".to_owned()))
         }
         (word, _, Some(value)) if PARALLEL.contains(&word) => {
             let reason = "steps run in parallel unless one needs the other";

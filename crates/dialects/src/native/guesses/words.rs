@@ -207,6 +207,9 @@ pub(super) const ARGS: &[&str] = &[
     "input_parameters",
     "config",
     "op_kwargs",
+    "tool_kwargs",
+    "input_args",
+    "inputArgs",
     "action_params",
     "action_args",
     "toolParameters",
@@ -247,6 +250,10 @@ pub(super) const TOOL: &[&str] = &[
     "action_name",
     "actionName",
     "task",
+    "fn",
+    "func",
+    "tool_ref",
+    "toolRef",
 ];
 
 /// Words for a list of steps inside of a step.
@@ -295,6 +302,12 @@ pub(super) const PLAN: &[Synonyms] = &[
             "workflow_steps",
             "commands",
             "execution_plan",
+            "step",
+            "task",
+            "toolCalls",
+            "instructions",
+            "todo",
+            "todos",
         ],
         fits: are_steps,
     },
@@ -315,6 +328,12 @@ pub(super) const PLAN: &[Synonyms] = &[
             "response",
             "output_steps",
             "return_value",
+            "answer_from",
+            "answerFrom",
+            "final_step",
+            "finalStep",
+            "output_from",
+            "outputFrom",
         ],
         fits: is_any,
     },
@@ -473,6 +492,13 @@ pub(super) const STEP: &[Synonyms] = &[
             "confirm",
             "ask",
             "human_approval",
+            "humanApproval",
+            "approval_required",
+            "approvalRequired",
+            "requires_confirmation",
+            "requiresConfirmation",
+            "needs_confirmation",
+            "human_in_the_loop",
         ],
         fits: is_bool,
     },
@@ -585,6 +611,14 @@ pub(super) const OUTPUT_NAMES: &[&str] = &[
     "variable",
     "bind",
     "out",
+    "observation_name",
+    "result_key",
+    "resultKey",
+    "outputKey",
+    "outputName",
+    "save_output_as",
+    "save_result_as",
+    "saveResultAs",
 ];
 
 /// Words for what a step or a plan says to people. They change nothing in a run, so they are read with a note.
@@ -616,6 +650,10 @@ pub(super) const FOR_PEOPLE: &[&str] = &[
     "expected_result",
     "agent",
     "role",
+    "approval_message",
+    "approvalMessage",
+    "confirmation_message",
+    "confirm_message",
 ];
 
 /// Returns true if the field `key` is a mark of other formats that says nothing about a run: `"type": "tool"`.
@@ -657,6 +695,11 @@ pub(super) fn is_format_mark(key: &str, item: &Item) -> bool {
                 | "plan"
                 | "workflow"
                 | "dag"
+                | "subplan"
+                | "sub_plan"
+                | "subworkflow"
+                | "sub_workflow"
+                | "nested_plan"
         ),
         "status" => matches!(&**text, "pending" | "todo" | "not_started" | "planned"),
         _ => false,

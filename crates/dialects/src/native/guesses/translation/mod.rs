@@ -257,6 +257,12 @@ impl<'t> Translator<'t> {
     fn name(&mut self, at: usize) -> Option<()> {
         let name = self.text(at);
         let is_call = self.text(at + 1) == "(";
+        // `len(x)` of Python
+        let name = if is_call && name == "len" && !self.is_field(at) {
+            "size"
+        } else {
+            name
+        };
         if is_call && self.language != Language::Own && !FUNCTIONS.contains(&name) {
             return None;
         }

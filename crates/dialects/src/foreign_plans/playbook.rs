@@ -1,0 +1,119 @@
+//! Playbooks of Ansible: the tasks of a play run one after the other.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use super::{Translation, objects};
+use crate::foreign_text::program_condition;
+use crate::native::{free_id, path_of};
+
+/// The fields of a task beside its module.
+const FIELDS: [&str; 11] = [
+    "name",
+    "register",
+    "when",
+    "loop",
+    "with_items",
+    "ignore_errors",
+    "tags",
+    "retries",
+    "delay",
+    "until",
+    "vars",
+];
+
+/// The translation of `[{"hosts": …, "tasks": […]}]`.
+pub(super) fn translation(value: &Value) -> Option<Translation> {
+    let form = "a playbook of Ansible";
+    let plays = objects(value)?;
+    let is_play = |play: &Value| play.get("tasks").is_some() && play.get("hosts").is_some();
+    plays.iter().all(is_play).then_some(())?;
+    let mut vars: Vec<(Arc<str>, Value)> = Vec::new();
+    let mut steps: Vec<Value> = Vec::new();
+    let mut ids = std::collections::HashSet::new();
+    let mut before: Option<String> = None;
+    for play in plays {
+        if let Some(given) = play.get("vars") {
+            let given = given.as_object()?.iter();
+            vars.extend(given.map(|(key, field)| (Arc::clone(key), field.clone())));
+        }
+        for task in objects(play.get("tasks")?)? {
+            let is_module = |key: &Arc<str>| !FIELDS.contains(&&**key);
+            let mut modules = task.as_object()?.iter().filter(|(key, _)| is_module(key));
+            let ((tool, args), None) = (modules.next()?, modules.next()) else {
+                return None;
+            };
+            let name = task.get("register").and_then(Value::as_text);
+            let id = match name {
+                Some(name) => name.to_string(),
+                None => free_id(tool, &ids),
+            };
+            ids.insert(id.clone()).then_some(())?;
+            let mut fields: Vec<(Arc<str>, Value)> = vec![("id".into(), Value::text(id.as_str()))];
+            if let Some(title) = task.get("name") {
+                fields.push(("title".into(), title.clone()));
+            }
+            fields.push(("tool".into(), Value::text(tool.replace('/', "."))));
+            match args {
+                Value::Null => {}
+                Value::Object(_) => fields.push(("args".into(), args.clone())),
+                _ => return None,
+            }
+            if let Some(when) = task.get("when") {
+                let names: Vec<String> = ids.iter().cloned().collect();
+                let conditions = match when {
+                    Value::List(items) => items.to_vec(),
+                    other => vec![other.clone()],
+                };
+                let conditions = conditions.iter().map(|condition| {
+                    let condition = program_condition(condition.as_text()?, &names)?;
+                    Some(format!("({condition})"))
+                });
+                let conditions = conditions.collect::<Option<Vec<_>>>()?;
+                let joined = match conditions.as_slice() {
+                    [only] => only[1..only.len() - 1].to_owned(),
+                    several => several.join(" && "),
+                };
+                fields.push(("when".into(), Value::text(format!("${{{joined}}}"))));
+            }
+            for key in ["loop", "with_items"] {
+                if let Some(list) = task.get(key) {
+                    fields.push(("for_each".into(), list.clone()));
+                }
+            }
+            if task.get("ignore_errors").and_then(Value::as_bool) == Some(true) {
+                fields.push(("on_error".into(), Value::text("continue")));
+            }
+            if ["retries", "until", "vars"]
+                .iter()
+                .any(|key| task.get(key).is_some())
+            {
+                return None;
+            }
+            if let Some(before) = before.replace(id) {
+                fields.push(("after".into(), Value::list([Value::text(before)])));
+            }
+            steps.push(Value::object(fields));
+        }
+    }
+    let translation = Translation::complete(form, steps)?;
+    if vars.is_empty() {
+        return Some(translation);
+    }
+    let names: Vec<Arc<str>> = vars.iter().map(|(name, _)| Arc::clone(name)).collect();
+    let steps = translation.plan.get("steps")?;
+    let steps = super::texts::replaced(steps, &|text: &str| {
+        super::texts::with_paths(text, |path| {
+            let name = names
+                .iter()
+                .find(|name| super::texts::below(path, name).is_some())?;
+            let rest = super::texts::below(path, name)?;
+            Some(format!("${{vars.{}{rest}}}", path_of(name)))
+        })
+    });
+    Some(Translation {
+        plan: Value::object([("vars", Value::object(vars)), ("steps", steps)]),
+        ..translation
+    })
+}

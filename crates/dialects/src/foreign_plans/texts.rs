@@ -1,0 +1,59 @@
+//! Names in the texts of other systems, and what they stand for here.
+
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+/// `value` with the texts that `replace` gives in place of its own.
+pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::Text(text) => Value::text(replace(text)),
+        Value::List(items) => Value::list(items.iter().map(|item| replaced(item, replace))),
+        Value::Object(fields) => {
+            let fields = fields.iter();
+            Value::object(fields.map(|(key, field)| (Arc::clone(key), replaced(field, replace))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// The references in `text`, `${…}`, `{{ … }}` and `${{ … }}`, with the path that `meaning` gives for theirs.
+pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        let found = [("${{", "}}"), ("{{", "}}"), ("${", "}")]
+            .iter()
+            .find_map(|(open, close)| {
+                let inside = rest.strip_prefix(*open)?;
+                let (path, behind) = inside.split_once(*close)?;
+                Some((meaning(path.trim())?, behind))
+            });
+        match found {
+            Some((path, behind)) => {
+                written.push_str(&path);
+                rest = behind;
+            }
+            None => {
+                written.push(sign);
+                rest = &rest[sign.len_utf8()..];
+            }
+        }
+    }
+    written
+}
+
+/// The rest of `path` behind `root`, which ends there or goes on with a field or an item.
+pub(super) fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
+    let rest = path.strip_prefix(root)?;
+    (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+}
+
+/// The text that `value` stands for in a longer one, if it is a literal.
+pub(super) fn constant(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) if !text.contains("${") && !text.contains("{{") => Some(text.to_string()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_json()),
+        Value::Text(_) | Value::Null | Value::List(_) | Value::Object(_) => None,
+    }
+}

@@ -1,0 +1,437 @@
+//! Scripts of a shell: a command is a call, its words are the arguments.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use super::super::program::{Expression, Statement, of_statements};
+use super::diagrams::with_names;
+
+/// Programs that call a tool of a server.
+const CLIENTS: [&str; 6] = ["mcp", "mcp-cli", "mcpcli", "mcptools", "planwright", "tool"];
+
+/// The plan in a script.
+pub(super) fn plan(text: &str) -> Option<Value> {
+    let mut script = Script::default();
+    let joined = text.replace("\\\n", " ");
+    let mut parallel: Vec<Statement> = Vec::new();
+    let mut statements = Vec::new();
+    for line in joined.lines() {
+        let line = line.trim();
+        let is_setting = line.starts_with("set -") || line.starts_with("set +");
+        if line.is_empty() || line.starts_with('#') || is_setting {
+            continue;
+        }
+        for command in separated(line, &["&&", ";"])? {
+            if command.is_empty() {
+                continue;
+            }
+            if command == "wait" {
+                statements.push(Statement::Parallel(std::mem::take(&mut parallel)));
+                continue;
+            }
+            match command.strip_suffix('&') {
+                Some(command) => parallel.push(script.command(command.trim())?),
+                None => statements.push(script.command(command)?),
+            }
+        }
+    }
+    // A command in the background that is not waited for has no counterpart.
+    (parallel.is_empty() && script.is_script).then_some(())?;
+    with_names(&of_statements(&statements)?)
+}
+
+/// The fields of the step that makes the call in `command`.
+pub(super) fn call(command: &str) -> Option<Vec<(Arc<str>, Value)>> {
+    let mut script = Script {
+        keeps_dollars: true,
+        ..Script::default()
+    };
+    let (tool, arguments) = script.call(command)?;
+    let plain = arguments.into_iter().map(|(name, value)| match value {
+        Expression::Literal(value) => Some((Arc::from(name.as_str()), value)),
+        _ => None,
+    });
+    Some(vec![
+        ("tool".into(), Value::text(tool)),
+        (
+            "args".into(),
+            Value::object(plain.collect::<Option<Vec<_>>>()?),
+        ),
+    ])
+}
+
+/// The names that a script has assigned so far.
+#[derive(Default)]
+struct Script {
+    /// The names of the results in files.
+    files: HashMap<String, String>,
+    names: Vec<String>,
+    /// True if the text has a form that only scripts have.
+    is_script: bool,
+    /// True if references stay as they are written.
+    keeps_dollars: bool,
+}
+
+impl Script {
+    fn command(&mut self, written: &str) -> Option<Statement> {
+        // `a || b` makes the second call if the first one fails.
+        if let [first, second] = separated(written, &["||"])?.as_slice() {
+            let name = assigned(first).map(|(name, _)| name.to_owned());
+            let body = vec![self.command(first)?];
+            let other = match name {
+                Some(name) => {
+                    let (tool, arguments) = self.call(second)?;
+                    Statement::Assign(vec![name], Expression::call(&tool, arguments))
+                }
+                None => self.command(second)?,
+            };
+            return Some(Statement::Try(body, vec![other]));
+        }
+        if let Some((name, value)) = assigned(written) {
+            let inside = value
+                .strip_prefix("\"$(")
+                .and_then(|value| value.strip_suffix(")\""))
+                .or_else(|| value.strip_prefix("$(")?.strip_suffix(')'))
+                .or_else(|| value.strip_prefix('`')?.strip_suffix('`'));
+            let value = match inside {
+                Some(inside) => {
+                    self.is_script = true;
+                    let (tool, arguments) = self.call(inside)?;
+                    Expression::call(&tool, arguments)
+                }
+                None => {
+                    let words = words(value)?;
+                    let [word] = words.as_slice() else {
+                        return None;
+                    };
+                    self.value(word)?
+                }
+            };
+            self.names.push(name.to_owned());
+            return Some(Statement::Assign(vec![name.to_owned()], value));
+        }
+        if let Some(printed) = written.strip_prefix("echo ") {
+            let words = words(printed)?;
+            let [word] = words.as_slice() else {
+                return None;
+            };
+            let value = self.value(word)?;
+            let print = Expression::call("print", Vec::new());
+            let Expression::Call(function, _) = print else {
+                return None;
+            };
+            let arguments = vec![super::super::program::Argument { name: None, value }];
+            return Some(Statement::Run(Expression::Call(function, arguments)));
+        }
+        // `command > file`
+        let parts = separated(written, &[">"])?;
+        let (tool, arguments) = self.call(parts.first()?)?;
+        let call = Expression::call(&tool, arguments);
+        match parts.as_slice() {
+            [_] => Some(Statement::Run(call)),
+            [_, file] if !file.contains(' ') && !file.starts_with('>') => {
+                let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+                let name = file.rsplit('/').next()?.split('.').next()?;
+                let name: String = name.chars().filter(|sign| is_part(*sign)).collect();
+                (!name.is_empty()).then_some(())?;
+                self.is_script = true;
+                self.files.insert((*file).to_owned(), name.clone());
+                self.names.push(name.clone());
+                Some(Statement::Assign(vec![name], call))
+            }
+            _ => None,
+        }
+    }
+
+    /// The tool and the arguments of a call.
+    fn call(&mut self, written: &str) -> Option<(String, Vec<(String, Expression)>)> {
+        let words = words(written)?;
+        let mut words = words.as_slice();
+        let client = words.first()?.plain()?;
+        let mut server = None;
+        if CLIENTS.contains(&client) {
+            self.is_script = true;
+            words = &words[1..];
+            if matches!(
+                words.first()?.plain()?,
+                "call" | "run" | "invoke" | "exec" | "tool"
+            ) {
+                words = &words[1..];
+            }
+            let is_argument = |word: &Word| {
+                word.begins_quoted || word.text.starts_with(['-', '{']) || word.text.contains('=')
+            };
+            let is_server = words.get(1).is_some_and(|word| !is_argument(word));
+            if is_server {
+                server = Some(words.first()?.plain()?.to_owned());
+                words = &words[1..];
+            }
+        }
+        let (tool, words) = words.split_first()?;
+        let tool = tool.plain()?;
+        let is_name = |sign: char| sign.is_alphanumeric() || "_-./".contains(sign);
+        let is_tool = tool.starts_with(|sign: char| sign.is_alphabetic())
+            && tool.chars().all(is_name)
+            && !OF_SHELL.contains(&tool);
+        is_tool.then_some(())?;
+        let tool = match server {
+            Some(server) => format!("{server}.{tool}"),
+            None => tool.replace('/', "."),
+        };
+        let mut arguments: Vec<(String, Expression)> = Vec::new();
+        let mut words = words.iter().peekable();
+        while let Some(word) = words.next() {
+            if let Some(json) = word.begins_quoted.then_some(&word.text)
+                && json.trim_start().starts_with('{')
+            {
+                let Ok(Value::Object(fields)) = Value::from_json(json) else {
+                    return None;
+                };
+                for (key, value) in fields.iter() {
+                    arguments.push((key.to_string(), self.inserted(value, word.is_literal)?));
+                }
+                continue;
+            }
+            let option = word.text.strip_prefix("--").filter(|_| !word.begins_quoted);
+            if let Some(option) = option {
+                self.is_script = true;
+                let next = |words: &mut std::iter::Peekable<std::slice::Iter<'_, Word>>| {
+                    words
+                        .next_if(|next| next.begins_quoted || !next.text.starts_with("--"))
+                        .cloned()
+                };
+                match option.split_once('=') {
+                    Some((name, value)) => {
+                        let value = Word {
+                            text: value.to_owned(),
+                            ..word.clone()
+                        };
+                        arguments.push((name.replace('-', "_"), self.value(&value)?));
+                    }
+                    None => {
+                        let value = match next(&mut words) {
+                            Some(value) => self.value(&value)?,
+                            None => Expression::Literal(Value::Bool(true)),
+                        };
+                        arguments.push((option.replace('-', "_"), value));
+                    }
+                }
+                continue;
+            }
+            let (name, value) = word.text.split_once('=')?;
+            let value = Word {
+                text: value.to_owned(),
+                ..word.clone()
+            };
+            arguments.push((name.to_owned(), self.value(&value)?));
+        }
+        let mut names: Vec<&String> = arguments.iter().map(|(name, _)| name).collect();
+        names.sort();
+        names.dedup();
+        (names.len() == arguments.len()).then_some((tool, arguments))
+    }
+
+    /// The value of a word, which is a number only without quotes.
+    fn value(&self, word: &Word) -> Option<Expression> {
+        if word.is_quoted {
+            return self.inserted(&Value::text(word.text.as_str()), word.is_literal);
+        }
+        let value = Value::from_json(&word.text).unwrap_or_else(|_| Value::text(&*word.text));
+        self.inserted(&value, word.is_literal)
+    }
+
+    /// `value` with the names of results in its texts in place of `$NAME` and `$(cat file)`.
+    fn inserted(&self, value: &Value, is_literal: bool) -> Option<Expression> {
+        Some(match value {
+            Value::Text(text) if !is_literal && !self.keeps_dollars && text.contains('$') => {
+                let mut parts = Vec::new();
+                let mut literal = String::new();
+                let mut rest = &**text;
+                while let Some(at) = rest.find('$') {
+                    literal.push_str(&rest[..at]);
+                    let inside = &rest[at + 1..];
+                    let (name, behind) = self.name_at(inside)?;
+                    if !literal.is_empty() {
+                        parts.push(Expression::text(std::mem::take(&mut literal)));
+                    }
+                    parts.push(Expression::Name(name));
+                    rest = behind;
+                }
+                literal.push_str(rest);
+                if !literal.is_empty() {
+                    parts.push(Expression::text(literal));
+                }
+                match <[Expression; 1]>::try_from(parts) {
+                    Ok([only]) => only,
+                    Err(parts) => Expression::Template(parts),
+                }
+            }
+            Value::List(items) => {
+                let items = items.iter().map(|item| self.inserted(item, is_literal));
+                Expression::List(items.collect::<Option<Vec<_>>>()?)
+            }
+            Value::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| Some((key.to_string(), self.inserted(field, is_literal)?)));
+                Expression::Object(fields.collect::<Option<Vec<_>>>()?)
+            }
+            other => Expression::Literal(other.clone()),
+        })
+    }
+
+    /// The name behind a dollar, and the rest of the text.
+    fn name_at<'t>(&self, inside: &'t str) -> Option<(String, &'t str)> {
+        if let Some(rest) = inside
+            .strip_prefix("(cat ")
+            .or_else(|| inside.strip_prefix("(< "))
+        {
+            let (file, rest) = rest.split_once(')')?;
+            return Some((self.files.get(file.trim())?.clone(), rest));
+        }
+        let (name, rest) = match inside.strip_prefix('{') {
+            Some(inside) => inside.split_once('}')?,
+            None => {
+                let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+                let end = inside.find(|sign| !is_part(sign)).unwrap_or(inside.len());
+                inside.split_at(end)
+            }
+        };
+        self.names
+            .iter()
+            .any(|known| known == name)
+            .then(|| (name.to_owned(), rest))
+    }
+}
+
+/// Commands of a shell, which are no tools.
+const OF_SHELL: [&str; 34] = [
+    "cd", "ls", "cat", "grep", "sed", "awk", "curl", "wget", "git", "rm", "mv", "cp", "mkdir",
+    "exit", "export", "source", "read", "test", "if", "then", "else", "fi", "for", "do", "done",
+    "while", "case", "esac", "function", "local", "return", "sleep", "printf", "trap",
+];
+
+/// The name and the value of an assignment.
+fn assigned(written: &str) -> Option<(&str, &str)> {
+    let written = written
+        .strip_prefix("export ")
+        .or_else(|| written.strip_prefix("local "))
+        .unwrap_or(written);
+    let (name, value) = written.split_once('=')?;
+    let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let is_name = name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_')
+        && name.chars().all(is_part);
+    (is_name && !value.starts_with(' ')).then_some((name, value))
+}
+
+/// A word of a command.
+#[derive(Clone, Debug)]
+struct Word {
+    text: String,
+    /// True if a part of it is in quotes.
+    is_quoted: bool,
+    /// True if it begins with a quote.
+    begins_quoted: bool,
+    /// True if `$` has no meaning in it.
+    is_literal: bool,
+}
+
+impl Word {
+    /// The text of a word without quotes and references.
+    fn plain(&self) -> Option<&str> {
+        (!self.is_quoted && !self.text.contains('$')).then_some(&self.text)
+    }
+}
+
+/// The words of a command; `None` if a text in quotes does not end.
+fn words(written: &str) -> Option<Vec<Word>> {
+    let mut found = Vec::new();
+    let mut word: Option<Word> = None;
+    let mut signs = written.chars().peekable();
+    let mut depth = 0_usize;
+    while let Some(sign) = signs.next() {
+        if sign.is_whitespace() && depth == 0 {
+            found.extend(word.take());
+            continue;
+        }
+        let current = word.get_or_insert(Word {
+            text: String::new(),
+            is_quoted: false,
+            begins_quoted: matches!(sign, '"' | '\''),
+            is_literal: false,
+        });
+        match sign {
+            '\'' => {
+                current.is_quoted = true;
+                current.is_literal = true;
+                loop {
+                    match signs.next()? {
+                        '\'' => break,
+                        other => current.text.push(other),
+                    }
+                }
+            }
+            '"' => {
+                current.is_quoted = true;
+                loop {
+                    match signs.next()? {
+                        '"' => break,
+                        '\\' => match signs.next()? {
+                            escaped @ ('"' | '\\' | '`') => current.text.push(escaped),
+                            '$' => return None,
+                            other => current.text.extend(['\\', other]),
+                        },
+                        other => current.text.push(other),
+                    }
+                }
+            }
+            '\\' => current.text.push(signs.next()?),
+            '(' => {
+                depth += 1;
+                current.text.push(sign);
+            }
+            ')' => {
+                depth = depth.checked_sub(1)?;
+                current.text.push(sign);
+            }
+            '|' | '<' | '&' => return None,
+            other => current.text.push(other),
+        }
+    }
+    found.extend(word);
+    (depth == 0).then_some(found)
+}
+
+/// The parts of `line` between `separators` that are in no quotes and no brackets.
+fn separated<'t>(line: &'t str, separators: &[&str]) -> Option<Vec<&'t str>> {
+    let mut found = Vec::new();
+    let (mut start, mut depth, mut quote, mut is_escaped) = (0, 0_usize, None, false);
+    let mut skip = 0;
+    for (at, sign) in line.char_indices() {
+        if at < skip {
+            continue;
+        }
+        match (quote, sign) {
+            _ if is_escaped => is_escaped = false,
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(sign),
+            (_, '(') => depth += 1,
+            (_, ')') => depth = depth.checked_sub(1)?,
+            (None, _) if depth == 0 => {
+                let rest = &line[at..];
+                if let Some(separator) = separators.iter().find(|found| rest.starts_with(**found)) {
+                    found.push(line[start..at].trim());
+                    start = at + separator.len();
+                    skip = start;
+                }
+            }
+            _ => {}
+        }
+    }
+    found.push(line[start..].trim());
+    quote.is_none().then_some(found)
+}

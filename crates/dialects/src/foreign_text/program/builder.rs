@@ -1,0 +1,658 @@
+//! The steps of a program in the order in which they run, and the meaning of its names.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use super::syntax::{Argument, Expression, Statement};
+use super::values::reference;
+use crate::foreign_text::calls::{calls_tool, without_client};
+use crate::native::{free_id, path_of};
+
+/// The maximum number of steps in advice.
+const MAX_STEPS: usize = 100;
+
+/// The maximum depth of loops in loops.
+const MAX_LOOPS: usize = 3;
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Meaning {
+    Constant(Value),
+    /// An expression of the plan: a step, an input, the item of a loop.
+    Path(String),
+    /// A list to which a loop adds items.
+    Items,
+}
+
+/// A step of the plan.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) id: String,
+    pub(super) fields: Vec<(Arc<str>, Value)>,
+    /// The steps that it waits for, through data or `after`.
+    before: HashSet<String>,
+    /// True if its tool only reads, by its name.
+    only_reads: bool,
+}
+
+/// The result of a loop.
+pub(super) struct Loop {
+    /// The list of its outputs.
+    pub(super) output: String,
+    /// The names of lists to which it adds, with their values.
+    pub(super) lists: Vec<(String, String)>,
+}
+
+/// The state of building a plan.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Builder {
+    pub(super) steps: Vec<Step>,
+    pub(super) names: HashMap<String, Meaning>,
+    /// Names that are functions or tools, and no data.
+    pub(super) tools: HashSet<String>,
+    /// The parameters of the program, with their schemas.
+    pub(super) inputs: Vec<(String, Value)>,
+    pub(super) used_inputs: HashSet<String>,
+    pub(super) output: Option<Value>,
+    /// The conditions of the open blocks.
+    pub(super) conditions: Vec<String>,
+    /// The fields of steps in the open `try`.
+    pub(super) handler: Option<Value>,
+    /// The paths of the plan around this one that the steps read, by the names of the inputs that carry them.
+    captured: Option<Vec<(String, String)>>,
+    /// What the names of the plan around this one stand for.
+    outer: HashMap<String, Meaning>,
+    /// The items that a loop adds to lists.
+    pub(super) added: Vec<(String, String)>,
+    /// The steps that may write, which a later one waits for, and those that read since.
+    writers: Vec<String>,
+    readers: Vec<String>,
+    /// True while the steps are independent of each other.
+    is_parallel: bool,
+    /// True if steps wait for others without their data.
+    pub(super) is_ordered: bool,
+    loops: usize,
+    /// The items of the open loops.
+    items: Vec<String>,
+}
+
+impl Builder {
+    /// What `name` stands for; `None` if it is unknown.
+    pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
+        if let Some(found) = self.names.get(name) {
+            if let Meaning::Path(path) = found
+                && path.strip_prefix("inputs.") == Some(name)
+            {
+                self.used_inputs.insert(name.to_owned());
+            }
+            return Some(found.clone());
+        }
+        match self.outer.get(name)?.clone() {
+            Meaning::Path(path) => {
+                let captured = self.captured.as_mut()?;
+                if !captured.iter().any(|(known, _)| known == name) {
+                    captured.push((name.to_owned(), path));
+                }
+                Some(Meaning::Path(format!("inputs.{name}")))
+            }
+            other => Some(other),
+        }
+    }
+
+    pub(super) fn is_known(&self, name: &str) -> bool {
+        self.names.contains_key(name) || self.outer.contains_key(name)
+    }
+
+    /// Returns true if `path` is the whole output of a step.
+    pub(super) fn is_output(&self, path: &str) -> bool {
+        self.steps.iter().any(|step| step.id == path)
+    }
+
+    /// Returns true if `expression` is a value and no module, client or tool.
+    pub(super) fn is_data(&self, expression: &Expression) -> bool {
+        match expression {
+            Expression::Name(name) => self.is_known(name),
+            Expression::Field(of, _) | Expression::Index(of, _) => self.is_data(of),
+            Expression::Call(function, _) => match &**function {
+                Expression::Field(of, _) => self.is_data(of) || self.calls_tool(expression),
+                Expression::Name(_) => true,
+                _ => false,
+            },
+            Expression::Literal(_)
+            | Expression::Template(_)
+            | Expression::List(_)
+            | Expression::Object(_)
+            | Expression::Binary(..)
+            | Expression::Choice(..)
+            | Expression::Comprehension(_) => true,
+            Expression::Not(_) | Expression::Negative(_) | Expression::Function(_) => false,
+        }
+    }
+
+    /// Returns true if `expression` calls a tool.
+    pub(super) fn calls_tool(&self, expression: &Expression) -> bool {
+        let Expression::Call(function, arguments) = expression else {
+            return false;
+        };
+        let is_method = matches!(&**function, Expression::Field(of, _) if self.is_data(of));
+        !is_method && self.tool(function, arguments).is_some()
+    }
+
+    /// The tool that a call of `function` calls, and its other arguments.
+    fn tool<'e>(
+        &self,
+        function: &Expression,
+        arguments: &'e [Argument],
+    ) -> Option<(String, &'e [Argument])> {
+        let names = function.dotted();
+        let (first, last) = (names.first()?, names.last()?);
+        if self.is_known(first) && !self.tools.contains(*first) {
+            return None;
+        }
+        let is_caller = calls_tool(last)
+            || matches!(*last, "call" | "invoke" | "execute" | "tool")
+                && arguments
+                    .first()
+                    .is_some_and(|first| first.value.as_text().is_some());
+        if is_caller {
+            let texts = arguments
+                .iter()
+                .take_while(|argument| argument.value.as_text().is_some())
+                .filter(|argument| {
+                    let name = argument.name.as_deref();
+                    name.is_none_or(|name| matches!(name, "name" | "tool" | "tool_name" | "server"))
+                });
+            let texts: Vec<&str> = texts
+                .filter_map(|argument| argument.value.as_text())
+                .collect();
+            let tool = match texts.as_slice() {
+                [tool] => (*tool).to_owned(),
+                [server, tool] => format!("{server}.{tool}"),
+                _ => return None,
+            };
+            let is_name = |sign: char| sign.is_alphanumeric() || "_-./".contains(sign);
+            return tool
+                .chars()
+                .all(is_name)
+                .then(|| (tool.replace('/', "."), &arguments[texts.len()..]));
+        }
+        if RESERVED.contains(first) && names.len() > 1 || FUNCTIONS.contains(first) {
+            return None;
+        }
+        let written = names.join(".");
+        Some((without_client(&written).to_owned(), arguments))
+    }
+
+    /// The output of a call of a tool, whose step has the id `name` if that is free.
+    pub(super) fn call_of_tool(
+        &mut self,
+        function: &Expression,
+        arguments: &[Argument],
+        name: Option<&str>,
+    ) -> Option<String> {
+        let (tool, arguments) = self.tool(function, arguments)?;
+        let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
+        let mut positional = Vec::new();
+        for (index, argument) in arguments.iter().enumerate() {
+            match (&argument.name, &argument.value) {
+                // The object of all arguments.
+                (name, Expression::Object(given))
+                    if arguments.len() == 1
+                        && index == 0
+                        && name.as_deref().is_none_or(|name| OF_ALL.contains(&name)) =>
+                {
+                    for (key, field) in given {
+                        fields.push((key.as_str().into(), self.value(field)?));
+                    }
+                }
+                (Some(name), value) => {
+                    if fields.iter().any(|(known, _)| **known == **name) {
+                        return None;
+                    }
+                    fields.push((name.as_str().into(), self.value(value)?));
+                }
+                (None, value) => positional.push(self.value(value)?),
+            }
+        }
+        let mut step = vec![(Arc::from("tool"), Value::text(tool.as_str()))];
+        if !fields.is_empty() {
+            step.push(("args".into(), Value::object(fields)));
+        }
+        if !positional.is_empty() {
+            step.push(("positional".into(), Value::list(positional)));
+        }
+        self.push(name, &tool, step)
+    }
+
+    /// Adds a step with `fields`, and returns its path.
+    pub(super) fn push(
+        &mut self,
+        name: Option<&str>,
+        tool: &str,
+        mut fields: Vec<(Arc<str>, Value)>,
+    ) -> Option<String> {
+        if self.steps.len() >= MAX_STEPS {
+            return None;
+        }
+        let is_word = |name: &&str| {
+            let others = [
+                "item", "index", "last", "new", "inputs", "vars", "steps", "results", "state",
+                "data", "env",
+            ];
+            !others.contains(name)
+        };
+        let mut taken: HashSet<String> = self.steps.iter().map(|step| step.id.clone()).collect();
+        // An id is no name of an item, which would hide it.
+        taken.extend(self.items.iter().cloned());
+        let id = free_id(name.filter(is_word).unwrap_or(tool), &taken);
+        match self.conditions.as_slice() {
+            [] => {}
+            [only] => fields.push(("when".into(), reference(only))),
+            several => {
+                let all: Vec<String> = several.iter().map(|one| format!("({one})")).collect();
+                fields.push(("when".into(), reference(&all.join(" && "))));
+            }
+        }
+        if let Some(handler) = &self.handler {
+            fields.push(("on_error".into(), handler.clone()));
+        }
+        let only_reads = only_reads(tool);
+        let mut before = self.dependencies(&fields);
+        let waits: Vec<String> = self
+            .writers
+            .iter()
+            .chain(self.readers.iter().filter(|_| !only_reads))
+            .filter(|id| !before.contains(*id))
+            .cloned()
+            .collect();
+        if !waits.is_empty() {
+            // Those that a later one of them waits for are superfluous.
+            let last: Vec<&String> = waits
+                .iter()
+                .filter(|id| {
+                    let is_before = |other: &String| {
+                        let step = self.steps.iter().find(|step| step.id == *other);
+                        step.is_some_and(|step| step.before.contains(*id))
+                    };
+                    !waits.iter().any(is_before)
+                })
+                .collect();
+            let ids = last.iter().map(|id| Value::text(id.as_str()));
+            fields.push(("after".into(), Value::list(ids)));
+            self.is_ordered = true;
+            before.extend(waits.iter().cloned());
+        }
+        for id in waits {
+            let step = self.steps.iter().find(|step| step.id == id);
+            before.extend(step.into_iter().flat_map(|step| step.before.clone()));
+        }
+        fields.insert(0, ("id".into(), Value::text(id.as_str())));
+        self.steps.push(Step {
+            id: id.clone(),
+            fields,
+            before,
+            only_reads,
+        });
+        if !self.is_parallel {
+            self.has_run(&id);
+        }
+        Some(path_of(&id))
+    }
+
+    /// Lets later steps wait for the step `id`.
+    fn has_run(&mut self, id: &str) {
+        let Some(step) = self.steps.iter().find(|step| step.id == id) else {
+            return;
+        };
+        if step.only_reads {
+            self.readers.push(id.to_owned());
+        } else {
+            // The step waits for all before it.
+            self.readers.clear();
+            self.writers.clear();
+            self.writers.push(id.to_owned());
+        }
+    }
+
+    /// The steps that the references in `fields` wait for, directly or not.
+    fn dependencies(&self, fields: &[(Arc<str>, Value)]) -> HashSet<String> {
+        let written: String = fields.iter().map(|(_, field)| field.to_json()).collect();
+        let mut names = HashSet::new();
+        let is_part = |sign: char| sign.is_alphanumeric() || sign == '_';
+        for name in written.split(|sign| !is_part(sign)) {
+            names.insert(name);
+        }
+        let found = self.steps.iter().filter(|step| names.contains(&*step.id));
+        found
+            .flat_map(|step| step.before.iter().cloned().chain([step.id.clone()]))
+            .collect()
+    }
+
+    /// Runs `build`, whose steps are independent of each other.
+    pub(super) fn together<T>(&mut self, build: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let outer = std::mem::replace(&mut self.is_parallel, true);
+        let first = self.steps.len();
+        let found = build(self);
+        self.is_parallel = outer;
+        if !outer {
+            let ids: Vec<String> = self.steps[first.min(self.steps.len())..]
+                .iter()
+                .map(|step| step.id.clone())
+                .collect();
+            if self.steps[first.min(self.steps.len())..]
+                .iter()
+                .all(|step| step.only_reads)
+            {
+                self.readers.extend(ids);
+            } else {
+                // One that only reads has waited for the writers before, and not for those beside it.
+                self.readers.clear();
+                self.writers = ids;
+            }
+        }
+        found
+    }
+
+    /// Runs `build` with `name` as the item of a loop.
+    pub(super) fn inside<T>(
+        &mut self,
+        name: &str,
+        build: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        let before = self
+            .names
+            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+        self.items.push(name.to_owned());
+        let steps = self.steps.len();
+        let found = build(self);
+        self.items.pop();
+        match before {
+            Some(meaning) => self.names.insert(name.to_owned(), meaning),
+            None => self.names.remove(name),
+        };
+        // A step cannot run in an expression over items.
+        found.filter(|_| self.steps.len() == steps)
+    }
+
+    /// The loop over `list` that does `body` for each item: a step with `for_each`, or a plan of its own.
+    pub(super) fn loop_over(&mut self, name: &str, list: &str, body: &[Statement]) -> Option<Loop> {
+        if self.loops >= MAX_LOOPS {
+            return None;
+        }
+        let over = |fields: &mut Vec<(Arc<str>, Value)>| {
+            fields.push(("for_each".into(), reference(list)));
+            if name != "item" {
+                fields.push(("as".into(), Value::text(name)));
+            }
+        };
+        if let Some((mut inner, of_item)) = self.single(name, body) {
+            let step = inner.steps.pop()?;
+            let tool = step.fields.iter().find(|(key, _)| &**key == "tool")?;
+            let tool = tool.1.as_text()?.to_string();
+            let kept = ["id", "after", "when", "on_error"];
+            let mut fields: Vec<(Arc<str>, Value)> = step.fields.clone();
+            fields.retain(|(key, _)| !kept.contains(&&**key));
+            // A condition of the item is one of the loop's step.
+            let outer = std::mem::take(&mut self.conditions);
+            self.conditions = inner.conditions_of(&step);
+            over(&mut fields);
+            let output = self.push(Some(&step.id), &tool, fields);
+            self.conditions = outer;
+            let output = output?;
+            let lists = inner.added.into_iter().map(|(list, value)| {
+                let value = if value == of_item {
+                    output.clone()
+                } else {
+                    let rest = value.strip_prefix(&of_item)?;
+                    rest.starts_with(['.', '['])
+                        .then(|| format!("{output}.map({name}, {name}{rest})"))?
+                };
+                Some((list, value))
+            });
+            return Some(Loop {
+                lists: lists.collect::<Option<Vec<_>>>()?,
+                output,
+            });
+        }
+        let mut outer = self.outer.clone();
+        outer.extend(self.names.clone());
+        let mut inner = Self {
+            captured: Some(Vec::new()),
+            tools: self.tools.clone(),
+            loops: self.loops + 1,
+            ..Self::default()
+        };
+        inner.outer = outer;
+        inner
+            .outer
+            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+        inner.statements(body)?;
+        let (captured, [] | [_]) = (inner.captured.take()?, inner.added.as_slice()) else {
+            return None;
+        };
+        if inner.steps.is_empty() || inner.output.is_some() {
+            return None;
+        }
+        if let Some((_, value)) = inner.added.first() {
+            inner.output = Some(reference(value));
+        }
+        // The plan around must know what its own loops give.
+        let mut args = Vec::new();
+        for (input, path) in &captured {
+            let path = match self.resolve(input) {
+                Some(Meaning::Path(path)) if input != name => path,
+                _ => path.clone(),
+            };
+            args.push((Arc::from(input.as_str()), reference(&path)));
+        }
+        inner.inputs = captured
+            .iter()
+            .map(|(input, _)| (input.clone(), Value::empty_object()))
+            .collect();
+        inner.used_inputs = captured.into_iter().map(|(input, _)| input).collect();
+        let added = inner.added.clone();
+        let only_read = inner.steps.iter().all(|step| step.only_reads);
+        let mut fields = Vec::new();
+        over(&mut fields);
+        fields.push(("plan".into(), inner.plan(None)));
+        if !args.is_empty() {
+            fields.push(("args".into(), Value::object(args)));
+        }
+        let id = format!("each_{name}");
+        // Its name says whether it only reads.
+        let kind = if only_read { "read_each" } else { "each" };
+        let output = self.push(Some(&id), kind, fields)?;
+        Some(Loop {
+            lists: added
+                .into_iter()
+                .map(|(list, _)| (list, output.clone()))
+                .collect(),
+            output,
+        })
+    }
+
+    /// The state after `body` for one item, and the output of its step, if that is the only one and depends on nothing else in it.
+    fn single(&self, name: &str, body: &[Statement]) -> Option<(Self, String)> {
+        let mut inner = Self {
+            names: self.names.clone(),
+            outer: self.outer.clone(),
+            captured: self.captured.clone(),
+            tools: self.tools.clone(),
+            loops: self.loops + 1,
+            items: self.items.clone(),
+            ..Self::default()
+        };
+        inner
+            .names
+            .insert(name.to_owned(), Meaning::Path(name.to_owned()));
+        inner.items.push(name.to_owned());
+        inner.statements(body)?;
+        let [step] = inner.steps.as_slice() else {
+            return None;
+        };
+        let is_call = step.fields.iter().any(|(key, _)| &**key == "tool");
+        let is_loop = step.fields.iter().any(|(key, _)| &**key == "for_each");
+        let has_more = inner.output.is_some() || inner.captured != self.captured;
+        // An item that is left out by a condition is none of the list.
+        let is_partial =
+            !inner.added.is_empty() && step.fields.iter().any(|(key, _)| &**key == "when");
+        let output = path_of(&step.id);
+        (is_call && !is_loop && !has_more && !is_partial).then_some((inner, output))
+    }
+
+    /// The condition of `step`.
+    fn conditions_of(&self, step: &Step) -> Vec<String> {
+        let when = step.fields.iter().find(|(key, _)| &**key == "when");
+        let condition = when.and_then(|(_, when)| {
+            let text = when.as_text()?;
+            Some(text.strip_prefix("${")?.strip_suffix('}')?.to_owned())
+        });
+        condition.into_iter().collect()
+    }
+
+    /// The plan of all steps.
+    pub(super) fn plan(&self, name: Option<&str>) -> Value {
+        let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
+        if let Some(name) = name {
+            fields.push(("name".into(), Value::text(name)));
+        }
+        let inputs: Vec<(Arc<str>, Value)> = self
+            .inputs
+            .iter()
+            .filter(|(name, _)| self.used_inputs.contains(name))
+            .map(|(name, schema)| (Arc::from(name.as_str()), schema.clone()))
+            .collect();
+        if !inputs.is_empty() {
+            fields.push(("inputs".into(), Value::object(inputs)));
+        }
+        // A program ends with its first failure.
+        if self.is_ordered {
+            fields.push(("on_failure".into(), Value::text("stop")));
+        }
+        let steps = self
+            .steps
+            .iter()
+            .map(|step| Value::object(step.fields.clone()));
+        fields.push(("steps".into(), Value::list(steps)));
+        if let Some(output) = &self.output {
+            fields.push(("output".into(), output.clone()));
+        }
+        Value::object(fields)
+    }
+}
+
+/// The names of arguments that are all arguments of a tool.
+const OF_ALL: [&str; 6] = [
+    "arguments",
+    "args",
+    "input",
+    "params",
+    "parameters",
+    "kwargs",
+];
+
+/// The modules and objects of languages.
+const RESERVED: [&str; 21] = [
+    "json",
+    "JSON",
+    "os",
+    "re",
+    "math",
+    "Math",
+    "datetime",
+    "time",
+    "console",
+    "asyncio",
+    "Promise",
+    "Object",
+    "Array",
+    "sys",
+    "random",
+    "itertools",
+    "functools",
+    "logging",
+    "process",
+    "subprocess",
+    "Date",
+];
+
+/// The functions of languages, which are no tools.
+const FUNCTIONS: [&str; 33] = [
+    "open",
+    "input",
+    "range",
+    "enumerate",
+    "zip",
+    "type",
+    "isinstance",
+    "getattr",
+    "setattr",
+    "hasattr",
+    "len",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "list",
+    "dict",
+    "set",
+    "tuple",
+    "sum",
+    "min",
+    "max",
+    "any",
+    "all",
+    "sorted",
+    "reversed",
+    "map",
+    "filter",
+    "eval",
+    "exec",
+    "round",
+    "abs",
+    "setTimeout",
+];
+
+/// Returns true if the name of `tool` says that it only reads.
+fn only_reads(tool: &str) -> bool {
+    let name = tool.rsplit(['.', '/']).next().unwrap_or(tool);
+    let first = name
+        .split(|sign: char| sign == '_' || sign == '-' || sign.is_uppercase())
+        .next()
+        .unwrap_or(name);
+    [
+        "read", "get", "list", "search", "find", "fetch", "describe", "query", "show", "lookup",
+        "count", "head", "view",
+    ]
+    .contains(&first)
+}
+
+/// The steps that later ones wait for.
+pub(super) type Order = (Vec<String>, Vec<String>);
+
+impl Builder {
+    pub(super) fn outer_meaning(&self, name: &str) -> Option<&Meaning> {
+        self.outer.get(name)
+    }
+
+    pub(super) fn order(&self) -> Order {
+        (self.writers.clone(), self.readers.clone())
+    }
+
+    pub(super) fn set_order(&mut self, (writers, readers): Order) {
+        (self.writers, self.readers) = (writers, readers);
+    }
+
+    /// Lets later steps wait for those of `order` as well.
+    pub(super) fn add_order(&mut self, (writers, readers): Order) {
+        for (all, more) in [(&mut self.writers, writers), (&mut self.readers, readers)] {
+            for id in more {
+                if !all.contains(&id) {
+                    all.push(id);
+                }
+            }
+        }
+    }
+}

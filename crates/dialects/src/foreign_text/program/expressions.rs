@@ -1,0 +1,528 @@
+//! The parser of expressions.
+
+use planwright_core::Value;
+
+use super::syntax::{Argument, Comprehension, Expression, Function, Parameter, Statement};
+use super::tokens::{Piece, Token, TokenKind, tokens};
+
+/// The maximum depth of an expression, and of blocks in blocks.
+pub(super) const MAX_DEPTH: usize = 40;
+
+/// The state of parsing.
+pub(super) struct Parser<'t> {
+    pub(super) tokens: Vec<Token<'t>>,
+    pub(super) at: usize,
+    /// The number of open brackets, in which lines have no meaning.
+    pub(super) brackets: usize,
+    pub(super) depth: usize,
+}
+
+/// The operators by how they bind, the loosest first.
+const OPERATORS: [&[&str]; 7] = [
+    &["??"],
+    &["||", "or"],
+    &["&&", "and"],
+    &[
+        "==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "is", "not",
+    ],
+    &["|", "&", ">>", "<<"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
+
+/// The level of comparisons in [`OPERATORS`], before which `not` is read.
+const COMPARISONS: usize = 3;
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(text: &'t str, depth: usize) -> Option<Self> {
+        Some(Self {
+            tokens: tokens(text)?,
+            at: 0,
+            brackets: 0,
+            depth,
+        })
+    }
+
+    /// The next token; lines count only outside of brackets.
+    pub(super) fn peek(&mut self) -> Option<&TokenKind<'t>> {
+        while self.brackets > 0 && matches!(self.tokens.get(self.at)?.kind, TokenKind::Line(_)) {
+            self.at += 1;
+        }
+        Some(&self.tokens.get(self.at)?.kind)
+    }
+
+    pub(super) fn is_sign(&mut self, sign: &str) -> bool {
+        matches!(self.peek(), Some(TokenKind::Sign(found)) if *found == sign)
+    }
+
+    pub(super) fn take_sign(&mut self, sign: &str) -> bool {
+        let is_next = self.is_sign(sign);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    pub(super) fn word(&mut self) -> Option<&'t str> {
+        match self.peek() {
+            Some(TokenKind::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let is_next = self.word() == Some(word);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    pub(super) fn name(&mut self) -> Option<String> {
+        let name = self.word()?.trim_start_matches('$').to_owned();
+        self.at += 1;
+        (!name.is_empty()).then_some(name)
+    }
+
+    /// Reads what is between brackets, the first of which is taken.
+    pub(super) fn inside<T>(
+        &mut self,
+        close: &str,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        self.brackets += 1;
+        let found = read(self);
+        let is_closed = self.take_sign(close);
+        self.brackets -= 1;
+        found.filter(|_| is_closed)
+    }
+
+    pub(super) fn expression(&mut self) -> Option<Expression> {
+        self.depth += 1;
+        let found = (self.depth <= MAX_DEPTH).then(|| self.choice())?;
+        self.depth -= 1;
+        found
+    }
+
+    fn choice(&mut self) -> Option<Expression> {
+        let value = self.operation(0)?;
+        if self.take_sign("?") {
+            let then = self.expression()?;
+            self.take_sign(":").then_some(())?;
+            let other = self.expression()?;
+            return Some(Expression::Choice(value.into(), then.into(), other.into()));
+        }
+        // `a if condition else b`
+        if self.take_word("if") {
+            let condition = self.operation(0)?;
+            self.take_word("else").then_some(())?;
+            let other = self.expression()?;
+            return Some(Expression::Choice(
+                condition.into(),
+                value.into(),
+                other.into(),
+            ));
+        }
+        Some(value)
+    }
+
+    fn operation(&mut self, level: usize) -> Option<Expression> {
+        let Some(operators) = OPERATORS.get(level) else {
+            return self.unary();
+        };
+        if level == COMPARISONS && (self.take_word("not") || self.take_word("NOT")) {
+            return Some(Expression::Not(self.nested(level)?.into()));
+        }
+        let mut left = self.operation(level + 1)?;
+        let mut count = 0;
+        while let Some(operator) = self.operator(operators) {
+            count += 1;
+            // In Python, `a < b < c` are two comparisons.
+            if level == COMPARISONS && count > 1 {
+                return None;
+            }
+            self.at += 1;
+            let (operator, negates) = match operator {
+                "or" => ("||", false),
+                "and" => ("&&", false),
+                "===" => ("==", false),
+                "!==" => ("!=", false),
+                "is" if self.take_word("not") => ("!=", false),
+                "is" => ("==", false),
+                "not" => {
+                    self.take_word("in").then_some(())?;
+                    ("in", true)
+                }
+                other => (other, false),
+            };
+            let right = self.operation(level + 1)?;
+            left = Expression::Binary(operator, left.into(), right.into());
+            if negates {
+                left = Expression::Not(left.into());
+            }
+        }
+        Some(left)
+    }
+
+    fn nested(&mut self, level: usize) -> Option<Expression> {
+        self.depth += 1;
+        let found = (self.depth <= MAX_DEPTH).then(|| self.operation(level))?;
+        self.depth -= 1;
+        found
+    }
+
+    fn operator(&mut self, operators: &[&'static str]) -> Option<&'static str> {
+        let written = match self.peek()? {
+            TokenKind::Sign(sign) => *sign,
+            TokenKind::Name(name) => name,
+            _ => return None,
+        };
+        operators
+            .iter()
+            .find(|operator| operator.eq_ignore_ascii_case(written))
+            .copied()
+    }
+
+    fn unary(&mut self) -> Option<Expression> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        let found = if self.take_sign("!") {
+            Expression::Not(self.unary()?.into())
+        } else if self.take_sign("-") {
+            Expression::Negative(self.unary()?.into())
+        } else if self.take_word("await") || self.take_word("new") {
+            self.unary()?
+        } else {
+            self.path()?
+        };
+        self.depth -= 1;
+        Some(found)
+    }
+
+    /// A value with fields, items and calls behind it.
+    fn path(&mut self) -> Option<Expression> {
+        let mut value = self.primary()?;
+        loop {
+            // A method on the next line belongs to the value.
+            let line = usize::from(matches!(
+                self.tokens.get(self.at).map(|token| &token.kind),
+                Some(TokenKind::Line(_))
+            ));
+            let is_dot = matches!(
+                self.tokens.get(self.at + line).map(|token| &token.kind),
+                Some(TokenKind::Sign("." | "?."))
+            );
+            if is_dot {
+                self.at += line + 1;
+                if self.take_sign("[") {
+                    let index = self.inside("]", Self::expression)?;
+                    value = Expression::Index(value.into(), index.into());
+                    continue;
+                }
+                value = Expression::Field(value.into(), self.name()?);
+                // `include?(x)` of Ruby
+                let next = self.tokens.get(self.at + 1).map(|token| &token.kind);
+                let opens = next == Some(&TokenKind::Sign("("));
+                if opens && self.is_sign("?") {
+                    self.at += 1;
+                }
+            } else if self.take_sign("[") {
+                let index = self.inside("]", Self::expression)?;
+                value = Expression::Index(value.into(), index.into());
+            } else if self.take_sign("(") {
+                let arguments = self.inside(")", Self::arguments)?;
+                value = Expression::Call(value.into(), arguments);
+            } else {
+                return Some(value);
+            }
+        }
+    }
+
+    fn arguments(&mut self) -> Option<Vec<Argument>> {
+        let mut found = Vec::new();
+        while !self.is_sign(")") {
+            let before = self.at;
+            let name = self.name();
+            let is_named = name.is_some() && (self.take_sign("=") || self.take_sign(":"));
+            let name = name.filter(|_| is_named);
+            if !is_named {
+                self.at = before;
+            }
+            let value = self.expression()?;
+            let value = self.comprehension(value)?;
+            found.push(Argument { name, value });
+            if !self.take_sign(",") {
+                break;
+            }
+        }
+        Some(found)
+    }
+
+    /// `value` with the `for` of a comprehension behind it, if there is one.
+    fn comprehension(&mut self, value: Expression) -> Option<Expression> {
+        let _ = self.take_word("async");
+        if !self.take_word("for") {
+            return Some(value);
+        }
+        let name = self.name()?;
+        self.take_word("in").then_some(())?;
+        let list = self.operation(1)?;
+        let condition = match self.take_word("if") {
+            true => Some(self.operation(1)?),
+            false => None,
+        };
+        if self.word() == Some("for") || self.word() == Some("if") {
+            return None;
+        }
+        Some(Expression::Comprehension(Box::new(Comprehension {
+            value,
+            name,
+            list,
+            condition,
+        })))
+    }
+
+    fn primary(&mut self) -> Option<Expression> {
+        let kind = self.peek()?.clone();
+        match kind {
+            TokenKind::Number(written) => {
+                self.at += 1;
+                let value = Value::from_json(&written.replace('_', "")).ok()?;
+                value.as_f64().map(|_| Expression::Literal(value))
+            }
+            TokenKind::Text(pieces) => {
+                self.at += 1;
+                let mut found = Vec::new();
+                self.pieces(pieces, &mut found)?;
+                // Adjacent texts are one in Python.
+                while let Some(TokenKind::Text(more)) = self.peek().cloned() {
+                    self.at += 1;
+                    self.pieces(more, &mut found)?;
+                }
+                Some(match <[Expression; 1]>::try_from(found) {
+                    Ok([only @ Expression::Literal(_)]) => only,
+                    Ok(parts) => Expression::Template(parts.to_vec()),
+                    Err(parts) => Expression::Template(parts),
+                })
+            }
+            TokenKind::Sign("(") => {
+                if let Some(function) = self.arrow() {
+                    return Some(function);
+                }
+                self.at += 1;
+                let mut items = self.inside(")", |parser| {
+                    let mut items = Vec::new();
+                    while !parser.is_sign(")") {
+                        let value = parser.expression()?;
+                        items.push(parser.comprehension(value)?);
+                        if !parser.take_sign(",") {
+                            break;
+                        }
+                    }
+                    Some(items)
+                })?;
+                match items.len() {
+                    1 => items.pop(),
+                    _ => Some(Expression::List(items)),
+                }
+            }
+            TokenKind::Sign("[") => {
+                self.at += 1;
+                self.inside("]", |parser| {
+                    let mut items = Vec::new();
+                    while !parser.is_sign("]") {
+                        let value = parser.expression()?;
+                        if matches!(parser.word(), Some("for" | "async")) {
+                            return parser.comprehension(value);
+                        }
+                        items.push(value);
+                        if !parser.take_sign(",") {
+                            break;
+                        }
+                    }
+                    Some(Expression::List(items))
+                })
+            }
+            TokenKind::Sign("{") => {
+                self.at += 1;
+                self.inside("}", Self::object)
+            }
+            TokenKind::Name("lambda") => {
+                self.at += 1;
+                let mut parameters = Vec::new();
+                while !self.is_sign(":") {
+                    parameters.push(parameter(self.name()?));
+                    let _ = self.take_sign(",");
+                }
+                self.at += 1;
+                let body = vec![Statement::Return(Some(self.expression()?))];
+                Some(Expression::Function(Function { parameters, body }))
+            }
+            TokenKind::Name(_) => {
+                if let Some(function) = self.arrow() {
+                    return Some(function);
+                }
+                let name = self.name()?;
+                Some(match &*name {
+                    "True" | "true" => Expression::Literal(Value::Bool(true)),
+                    "False" | "false" => Expression::Literal(Value::Bool(false)),
+                    "None" | "null" | "undefined" | "nil" => Expression::Literal(Value::Null),
+                    _ => Expression::Name(name),
+                })
+            }
+            TokenKind::Sign(_) | TokenKind::Line(_) => None,
+        }
+    }
+
+    fn pieces(&mut self, pieces: Vec<Piece<'t>>, found: &mut Vec<Expression>) -> Option<()> {
+        for piece in pieces {
+            match piece {
+                Piece::Literal(text) => found.push(Expression::text(text)),
+                Piece::Code(code) => {
+                    let mut inner = Parser::new(code, self.depth + 1)?;
+                    inner.brackets = 1;
+                    let value = inner.expression()?;
+                    // `{x:.2f}` is a format.
+                    inner.peek().is_none().then_some(())?;
+                    found.push(value);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The fields of an object.
+    fn object(&mut self) -> Option<Expression> {
+        let mut fields: Vec<(String, Expression)> = Vec::new();
+        while !self.is_sign("}") {
+            let (key, is_name) = match self.peek()?.clone() {
+                TokenKind::Name(_) => (self.name()?, true),
+                TokenKind::Text(pieces) => {
+                    self.at += 1;
+                    let [Piece::Literal(key)] = &pieces[..] else {
+                        return None;
+                    };
+                    (key.clone(), false)
+                }
+                TokenKind::Number(written) => {
+                    self.at += 1;
+                    (written.to_owned(), false)
+                }
+                TokenKind::Sign(_) | TokenKind::Line(_) => return None,
+            };
+            let value = if self.take_sign(":") || self.take_sign("=") {
+                self.expression()?
+            } else if is_name {
+                Expression::Name(key.clone())
+            } else {
+                return None;
+            };
+            if fields.iter().any(|(known, _)| *known == key) {
+                return None;
+            }
+            fields.push((key, value));
+            if !self.take_sign(",") && !self.take_sign(";") {
+                break;
+            }
+        }
+        Some(Expression::Object(fields))
+    }
+
+    /// `x => value`, `async (x) => { … }`; the position is unchanged if there is none.
+    fn arrow(&mut self) -> Option<Expression> {
+        let before = (self.at, self.brackets, self.depth);
+        let found = self.try_arrow();
+        if found.is_none() {
+            (self.at, self.brackets, self.depth) = before;
+        }
+        found
+    }
+
+    fn try_arrow(&mut self) -> Option<Expression> {
+        // Only a head with an arrow behind is read, so that brackets in brackets take linear time.
+        let is_async = self.word() == Some("async");
+        let mut end = self.at + usize::from(is_async);
+        match self.tokens.get(end)?.kind {
+            TokenKind::Name(_) => end += 1,
+            TokenKind::Sign("(") => {
+                let rest = self.tokens.iter().skip(end + 1).take(MAX_DEPTH * 4);
+                let close = rest
+                    .clone()
+                    .position(|token| matches!(token.kind, TokenKind::Sign("(" | ")")))?;
+                end += close + 2;
+            }
+            _ => return None,
+        }
+        matches!(self.tokens.get(end)?.kind, TokenKind::Sign("=>")).then_some(())?;
+        self.at += usize::from(is_async);
+        let parameters = if self.take_sign("(") {
+            self.inside(")", Self::parameters)?
+        } else {
+            vec![parameter(self.name()?)]
+        };
+        self.take_sign("=>").then_some(())?;
+        let body = if self.is_sign("{") {
+            self.braces()?
+        } else {
+            vec![Statement::Return(Some(self.expression()?))]
+        };
+        Some(Expression::Function(Function { parameters, body }))
+    }
+
+    /// The parameters of a function up to the closing bracket.
+    pub(super) fn parameters(&mut self) -> Option<Vec<Parameter>> {
+        let mut found = Vec::new();
+        while !self.is_sign(")") {
+            let _ = self.take_sign("*");
+            // `{ a, b }` are the fields of one parameter.
+            if self.take_sign("{") {
+                let names = self.inside("}", |parser| {
+                    let mut names = Vec::new();
+                    while !parser.is_sign("}") {
+                        names.push(parser.parameter()?);
+                        if !parser.take_sign(",") {
+                            break;
+                        }
+                    }
+                    Some(names)
+                })?;
+                found.extend(names);
+                if self.take_sign(":") {
+                    self.expression()?;
+                }
+            } else if !self.is_sign(",") {
+                found.push(self.parameter()?);
+            }
+            if !self.take_sign(",") {
+                break;
+            }
+        }
+        Some(found)
+    }
+
+    fn parameter(&mut self) -> Option<Parameter> {
+        let mut found = parameter(self.name()?);
+        let _ = self.take_sign("?");
+        if self.take_sign(":") {
+            found.kind = self.path_of_type();
+        }
+        if self.take_sign("=") {
+            found.default = Some(self.expression()?);
+        }
+        Some(found)
+    }
+
+    /// The first name of a type, which is skipped.
+    fn path_of_type(&mut self) -> Option<String> {
+        match self.operation(COMPARISONS + 1)? {
+            Expression::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+fn parameter(name: String) -> Parameter {
+    Parameter {
+        name,
+        kind: None,
+        default: None,
+    }
+}

@@ -1,0 +1,591 @@
+//! Programs in the style of Python, JavaScript or pseudocode, and the plan that does the same.
+//!
+//! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
+
+mod builder;
+mod expressions;
+mod graphs;
+mod statements;
+mod syntax;
+mod tokens;
+mod values;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use self::builder::{Builder, Meaning};
+use self::syntax::Function;
+pub(super) use self::syntax::{Argument, Expression, Statement};
+use self::values::reference;
+
+/// The maximum length of a program, in bytes.
+const MAX_BYTES: usize = 10_000;
+
+/// The plan that does the same as the program `text`; `None` if a part of it has no meaning.
+pub(crate) fn plan(text: &str) -> Option<Value> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let statements = statements::program(text)?;
+    let mut builder = Builder::default();
+    let mut statements = flattened(statements);
+    if let Some(plan) = graphs::plan(&statements) {
+        return Some(plan);
+    }
+    let name = entry(&mut statements, &mut builder)?;
+    builder.statements(&statements)?;
+    (!builder.steps.is_empty()).then(|| builder.plan(name.as_deref()))
+}
+
+/// Returns true if `text` is a program that declares a graph or a plan, whose calls are no calls of tools.
+pub(super) fn is_declaration(text: &str) -> bool {
+    let statements = (text.len() <= MAX_BYTES).then(|| statements::program(text));
+    let statements = statements.flatten().map(flattened);
+    statements.is_some_and(|statements| graphs::plan(&statements).is_some())
+}
+
+/// The plan that does the same as `statements`.
+pub(super) fn of_statements(statements: &[Statement]) -> Option<Value> {
+    let mut builder = Builder::default();
+    builder.statements(statements)?;
+    (!builder.steps.is_empty()).then(|| builder.plan(None))
+}
+
+/// The plan of the call `written`, which may refer to the steps `names`.
+pub(super) fn call(written: &str, names: &[String]) -> Option<Value> {
+    let statements = statements::program(written)?;
+    let mut builder = Builder::default();
+    for name in names {
+        let path = crate::native::path_of(name);
+        builder.names.insert(name.clone(), Meaning::Path(path));
+    }
+    let [Statement::Run(call)] = statements.as_slice() else {
+        return None;
+    };
+    builder.calls_tool(call).then_some(())?;
+    builder.statements(&statements)?;
+    Some(builder.plan(None))
+}
+
+/// The condition `written`, which may refer to the steps `names`.
+pub(super) fn condition(written: &str, names: &[String]) -> Option<String> {
+    let statements = statements::program(written)?;
+    let [Statement::Run(condition)] = statements.as_slice() else {
+        return None;
+    };
+    let mut builder = Builder::default();
+    for name in names {
+        let path = crate::native::path_of(name);
+        builder.names.insert(name.clone(), Meaning::Path(path));
+    }
+    let found = builder.condition(condition)?;
+    builder.steps.is_empty().then_some(found)
+}
+
+/// `statements` with those of blocks that only surround them in their place.
+fn flattened(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut found = Vec::new();
+    for statement in statements {
+        match statement {
+            Statement::If(condition, body, other) if surrounds(&condition) && other.is_empty() => {
+                found.extend(flattened(body));
+            }
+            other => found.push(other),
+        }
+    }
+    found
+}
+
+/// Returns true for `with … as x:` and for `if __name__ == "__main__":`.
+fn surrounds(condition: &Expression) -> bool {
+    match condition {
+        Expression::Literal(value) => value.as_bool() == Some(true),
+        Expression::Binary("==", left, _) => **left == Expression::Name("__name__".to_owned()),
+        _ => false,
+    }
+}
+
+/// Replaces the function that is the program by its statements, and returns its name.
+fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Option<String>> {
+    for statement in statements.iter_mut() {
+        // `const main = async () => { … }`
+        if let Statement::Assign(names, Expression::Function(function)) = statement
+            && let [name] = names.as_slice()
+        {
+            *statement = Statement::Define(name.clone(), function.clone());
+        }
+    }
+    let is_function = |statement: &Statement| matches!(statement, Statement::Define(..));
+    let Some(at) = statements.iter().position(is_function) else {
+        return Some(None);
+    };
+    let Statement::Define(name, mut function) = statements.remove(at) else {
+        return None;
+    };
+    // A second function would have to be put in the place of its calls.
+    if statements.iter().any(is_function) {
+        return None;
+    }
+    // `main("/etc")` gives values to the parameters.
+    let call = statements.iter().find_map(|statement| match statement {
+        Statement::Run(Expression::Call(called, arguments))
+            if **called == Expression::Name(name.clone()) && !arguments.is_empty() =>
+        {
+            Some(arguments.clone())
+        }
+        _ => None,
+    });
+    for (index, argument) in call.into_iter().flatten().enumerate() {
+        matches!(argument.value, Expression::Literal(_)).then_some(())?;
+        let mut parameters = function.parameters.iter_mut();
+        let parameter = match &argument.name {
+            Some(name) => parameters.find(|parameter| parameter.name == *name)?,
+            None => parameters.nth(index)?,
+        };
+        parameter.default = Some(argument.value);
+    }
+    let is_call = |value: &Expression| match value {
+        Expression::Call(called, _) if **called == Expression::Name(name.clone()) => true,
+        other => is_call_of(other, &name),
+    };
+    let before = statements.len();
+    statements.retain(|statement| match statement {
+        Statement::Run(value) => !is_call(value),
+        _ => true,
+    });
+    // Several calls would run the function several times.
+    (before - statements.len() < 2).then_some(())?;
+    parameters(&function, builder)?;
+    statements.extend(flattened(function.body));
+    let is_plain = ["main", "run", "plan", "execute", "workflow", "handler"].contains(&&*name);
+    Some((!is_plain).then_some(name))
+}
+
+/// Returns true if `value` is `name`, or runs it: `main()`, `asyncio.run(main())`, `export default main`.
+fn is_call_of(value: &Expression, name: &str) -> bool {
+    match value {
+        Expression::Name(found) => found == name,
+        Expression::Call(function, arguments) => match (&**function, arguments.as_slice()) {
+            (Expression::Name(found), []) => found == name,
+            (Expression::Field(..), [only]) if function.dotted().join(".") == "asyncio.run" => {
+                is_call_of(&only.value, name)
+            }
+            // `main().catch(console.error)`
+            (Expression::Field(of, method), [_]) if method == "catch" => is_call_of(of, name),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Makes the parameters of `function` inputs; those that are called are tools.
+fn parameters(function: &Function, builder: &mut Builder) -> Option<()> {
+    let mut called = HashSet::new();
+    called_names(&function.body, &mut called);
+    for parameter in &function.parameters {
+        let name = &parameter.name;
+        if called.contains(name) {
+            builder.tools.insert(name.clone());
+            continue;
+        }
+        let default = match &parameter.default {
+            Some(Expression::Literal(value)) => Some(value.clone()),
+            Some(_) => return None,
+            None => None,
+        };
+        let kind = match (parameter.kind.as_deref(), &default) {
+            (Some("str" | "string" | "String"), _) => Some("string"),
+            (Some("int"), _) => Some("integer"),
+            (Some("float" | "number" | "Number"), _) => Some("number"),
+            (Some("bool" | "boolean" | "Boolean"), _) => Some("boolean"),
+            (Some("list" | "List" | "Array"), _) => Some("array"),
+            (Some("dict" | "Dict" | "object"), _) => Some("object"),
+            (_, Some(Value::Text(_))) => Some("string"),
+            (_, Some(Value::Number(_))) => Some("number"),
+            (_, Some(Value::Bool(_))) => Some("boolean"),
+            _ => None,
+        };
+        let kind = kind.map(|kind| (Arc::from("type"), Value::text(kind)));
+        let default = default.map(|default| (Arc::from("default"), default));
+        let schema = Value::object(kind.into_iter().chain(default));
+        builder.inputs.push((name.clone(), schema));
+        builder
+            .names
+            .insert(name.clone(), Meaning::Path(format!("inputs.{name}")));
+    }
+    Some(())
+}
+
+/// The roots of the functions that are called in `statements`.
+fn called_names(statements: &[Statement], found: &mut HashSet<String>) {
+    for statement in statements {
+        match statement {
+            Statement::Assign(_, value)
+            | Statement::Run(value)
+            | Statement::Return(Some(value)) => {
+                called_in(value, found);
+            }
+            Statement::If(value, body, other) => {
+                called_in(value, found);
+                called_names(body, found);
+                called_names(other, found);
+            }
+            Statement::ForEach(_, value, body) => {
+                called_in(value, found);
+                called_names(body, found);
+            }
+            Statement::Try(body, other) => {
+                called_names(body, found);
+                called_names(other, found);
+            }
+            Statement::Parallel(body) => called_names(body, found),
+            Statement::Define(_, function) => called_names(&function.body, found),
+            Statement::Return(None) => {}
+        }
+    }
+}
+
+fn called_in(expression: &Expression, found: &mut HashSet<String>) {
+    match expression {
+        Expression::Call(function, arguments) => {
+            // `query.strip()` calls a method of a value.
+            let names = function.dotted();
+            let of_client =
+                names.len() > 1 && arguments.iter().any(|argument| argument.name.is_some());
+            if let [name] = names.as_slice() {
+                found.insert((*name).to_owned());
+            } else if let Some(name) = names.first().filter(|_| {
+                of_client
+                    || names
+                        .last()
+                        .is_some_and(|last| super::calls::calls_tool(last))
+                    || matches!(
+                        arguments.first().map(|argument| &argument.value),
+                        Some(Expression::Object(_))
+                    )
+            }) {
+                found.insert((*name).to_owned());
+            }
+            called_in(function, found);
+            for argument in arguments {
+                called_in(&argument.value, found);
+            }
+        }
+        Expression::Template(parts) | Expression::List(parts) => {
+            parts.iter().for_each(|part| called_in(part, found));
+        }
+        Expression::Object(fields) => {
+            fields.iter().for_each(|(_, field)| called_in(field, found));
+        }
+        Expression::Field(of, _) | Expression::Not(of) | Expression::Negative(of) => {
+            called_in(of, found);
+        }
+        Expression::Index(left, right) | Expression::Binary(_, left, right) => {
+            called_in(left, found);
+            called_in(right, found);
+        }
+        Expression::Choice(condition, then, other) => {
+            called_in(condition, found);
+            called_in(then, found);
+            called_in(other, found);
+        }
+        Expression::Comprehension(comprehension) => {
+            called_in(&comprehension.value, found);
+            called_in(&comprehension.list, found);
+        }
+        Expression::Function(function) => called_names(&function.body, found),
+        Expression::Literal(_) | Expression::Name(_) => {}
+    }
+}
+
+impl Builder {
+    /// Adds the steps of `statements`.
+    pub(super) fn statements(&mut self, statements: &[Statement]) -> Option<()> {
+        for (index, statement) in statements.iter().enumerate() {
+            let is_last = index + 1 == statements.len();
+            self.statement(statement, is_last)?;
+        }
+        Some(())
+    }
+
+    fn statement(&mut self, statement: &Statement, is_last: bool) -> Option<()> {
+        match statement {
+            Statement::Assign(names, value) => self.assign(names, value),
+            Statement::Run(value) => self.run(value),
+            Statement::If(condition, body, other) => self.branch(condition, body, other),
+            Statement::ForEach(name, list, body) => self.for_each(name, list, body),
+            Statement::Try(body, handler) => self.attempt(body, handler),
+            Statement::Return(value) => {
+                // A return before the end ends the program.
+                if !is_last || !self.conditions.is_empty() || self.output.is_some() {
+                    return None;
+                }
+                if let Some(value) = value
+                    && *value != Expression::Literal(Value::Null)
+                {
+                    self.output = Some(self.value(value)?);
+                }
+                Some(())
+            }
+            Statement::Define(..) => None,
+            Statement::Parallel(body) => self.together(|builder| builder.statements(body)),
+        }
+    }
+
+    fn assign(&mut self, names: &[String], value: &Expression) -> Option<()> {
+        let [name] = names else {
+            let Expression::Call(function, arguments) = value else {
+                return None;
+            };
+            let joins = ["gather", "all", "parallel"];
+            let last = function.dotted().last().copied()?.to_owned();
+            joins.contains(&&*last).then_some(())?;
+            let values: Vec<&Expression> =
+                arguments.iter().map(|argument| &argument.value).collect();
+            let values: Vec<&Expression> = match values.as_slice() {
+                [Expression::List(items)] => items.iter().collect(),
+                _ => values,
+            };
+            (values.len() == names.len()).then_some(())?;
+            let outputs = self.together(|builder| {
+                let outputs = names.iter().zip(&values).map(|(name, value)| match value {
+                    Expression::Call(function, arguments) if builder.calls_tool(value) => {
+                        builder.call_of_tool(function, arguments, Some(name))
+                    }
+                    value => builder.expression(value),
+                });
+                outputs.collect::<Option<Vec<String>>>()
+            })?;
+            for (name, output) in names.iter().zip(outputs) {
+                self.names.insert(name.clone(), Meaning::Path(output));
+            }
+            return Some(());
+        };
+        let meaning = match value {
+            Expression::List(items) if items.is_empty() => Meaning::Items,
+            Expression::Literal(value) => Meaning::Constant(value.clone()),
+            Expression::Call(function, arguments) if self.calls_tool(value) => {
+                Meaning::Path(self.call_of_tool(function, arguments, Some(name))?)
+            }
+            Expression::Name(_) | Expression::Field(..) | Expression::Index(..) => match value {
+                Expression::Name(other) => self.resolve(other)?,
+                _ => Meaning::Path(self.expression(value)?),
+            },
+            other => {
+                let first = self.steps.len();
+                let value = self.value(other)?;
+                // `x = [f(y) for y in z]` is the output of its step.
+                let path = value.as_text().and_then(|text| {
+                    let path = text.strip_prefix("${")?.strip_suffix('}')?;
+                    let is_step = self.steps[first..].iter().any(|step| step.id == path);
+                    is_step.then(|| path.to_owned())
+                });
+                match path {
+                    Some(path) => Meaning::Path(path),
+                    None => {
+                        let fields = vec![(Arc::from("value"), value)];
+                        Meaning::Path(self.push(Some(name), "get_value", fields)?)
+                    }
+                }
+            }
+        };
+        self.names.insert(name.clone(), meaning);
+        Some(())
+    }
+
+    fn run(&mut self, value: &Expression) -> Option<()> {
+        match value {
+            // A text in quotes is a comment.
+            Expression::Literal(value) => value.as_text().map(|_| ()),
+            Expression::Call(function, arguments) => {
+                let names = function.dotted();
+                let written = names.join(".");
+                match (written.as_str(), arguments.as_slice()) {
+                    ("print" | "console.log" | "println" | "logging.info", printed) => {
+                        let printed: Vec<&Expression> = printed
+                            .iter()
+                            .map(|argument| &argument.value)
+                            .filter(|value| value.as_text().is_none())
+                            .collect();
+                        match printed.as_slice() {
+                            [] => Some(()),
+                            [only] if self.output.is_none() && self.conditions.is_empty() => {
+                                self.output = Some(self.value(only)?);
+                                Some(())
+                            }
+                            _ => None,
+                        }
+                    }
+                    (_, [item]) if names.len() == 2 && matches!(names[1], "append" | "push") => {
+                        let list = names[0].to_owned();
+                        let is_list = matches!(
+                            self.names.get(&list).or_else(|| self.outer_meaning(&list)),
+                            Some(Meaning::Items)
+                        );
+                        is_list.then_some(())?;
+                        let value = self.expression(&item.value)?;
+                        self.added.push((list, value));
+                        Some(())
+                    }
+                    _ => self.expression(value).map(|_| ()),
+                }
+            }
+            Expression::Comprehension(_) => self.expression(value).map(|_| ()),
+            _ => None,
+        }
+    }
+
+    fn branch(
+        &mut self,
+        condition: &Expression,
+        body: &[Statement],
+        other: &[Statement],
+    ) -> Option<()> {
+        if surrounds(condition) && other.is_empty() {
+            return self.statements(body);
+        }
+        let condition = self.condition(condition)?;
+        let before = self.names.clone();
+        let order = self.order();
+        self.conditions.push(condition.clone());
+        let done = self.statements(body);
+        self.conditions.pop();
+        done?;
+        let then = std::mem::replace(&mut self.names, before.clone());
+        // Only one of the branches runs, so they need no order.
+        let after_then = self.order();
+        self.set_order(order);
+        self.conditions.push(format!("!({condition})"));
+        let done = self.statements(other);
+        self.conditions.pop();
+        done?;
+        self.add_order(after_then);
+        self.merge(&before, then)
+    }
+
+    /// Lets each name stand for its value of the branch that has run: `then`, or the current one.
+    pub(super) fn merge(
+        &mut self,
+        before: &std::collections::HashMap<String, Meaning>,
+        then: std::collections::HashMap<String, Meaning>,
+    ) -> Option<()> {
+        for (name, meaning) in then {
+            match self.names.get(&name) {
+                Some(other) if *other == meaning => {}
+                Some(Meaning::Path(other)) => {
+                    let Meaning::Path(path) = meaning else {
+                        return None;
+                    };
+                    let merged = format!("({path} ?? {other})");
+                    self.names.insert(name, Meaning::Path(merged));
+                }
+                // A constant in place of an output has no condition.
+                Some(_) => return None,
+                None if before.contains_key(&name) => return None,
+                None => {
+                    self.names.insert(name, meaning);
+                }
+            }
+        }
+        // A name of the second branch alone stands for its step, which is skipped with it.
+        Some(())
+    }
+
+    fn for_each(&mut self, name: &str, list: &Expression, body: &[Statement]) -> Option<()> {
+        self.conditions.is_empty().then_some(())?;
+        // Only items are added: `if condition: list.append(item)`.
+        if let [Statement::If(condition, inner, other)] = body
+            && other.is_empty()
+            && let [Statement::Run(Expression::Call(function, arguments))] = &inner[..]
+            && let ([target, "append" | "push"], [item]) =
+                (function.dotted().as_slice(), arguments.as_slice())
+            && matches!(self.names.get(*target), Some(Meaning::Items))
+        {
+            let target = (*target).to_owned();
+            let path = self.mapped(list, name, Some(condition), Some(&item.value))?;
+            return self.add_list(&target, path);
+        }
+        if let [Statement::Run(Expression::Call(function, arguments))] = body
+            && let ([target, "append" | "push"], [item]) =
+                (function.dotted().as_slice(), arguments.as_slice())
+            && matches!(self.names.get(*target), Some(Meaning::Items))
+            && !self.calls_tool(&item.value)
+        {
+            let target = (*target).to_owned();
+            if let Some(path) = self.clone().mapped(list, name, None, Some(&item.value)) {
+                return self.add_list(&target, path);
+            }
+        }
+        let list = match list {
+            Expression::List(_) => self.expression(list)?,
+            other => self.expression(other)?,
+        };
+        let found = self.loop_over(name, &list, body)?;
+        for (target, path) in found.lists {
+            self.add_list(&target, path)?;
+        }
+        Some(())
+    }
+
+    /// Lets `target` stand for the list `path`, which is a step of its own if it is an expression.
+    fn add_list(&mut self, target: &str, path: String) -> Option<()> {
+        let is_step = self.is_output(&path);
+        let path = if is_step {
+            path
+        } else {
+            let fields = vec![(Arc::from("value"), reference(&path))];
+            self.push(Some(target), "get_value", fields)?
+        };
+        self.names.insert(target.to_owned(), Meaning::Path(path));
+        Some(())
+    }
+
+    /// `try: x = f() except: x = g()`: the second call is made if the first one has failed.
+    fn attempt(&mut self, body: &[Statement], handler: &[Statement]) -> Option<()> {
+        self.handler.is_none().then_some(())?;
+        let first = self.steps.len();
+        let before = self.names.clone();
+        self.handler = Some(Value::text("continue"));
+        let done = self.statements(body);
+        self.handler = None;
+        done?;
+        let [step] = &self.steps[first..] else {
+            return None;
+        };
+        let path = crate::native::path_of(&step.id);
+        let failed = format!("!results.{path}.success");
+        let is_plain = path == step.id;
+        let then = std::mem::replace(&mut self.names, before.clone());
+        let is_ignored = handler.iter().all(|statement| match statement {
+            Statement::Run(Expression::Call(function, _)) => {
+                matches!(
+                    function.dotted().join(".").as_str(),
+                    "print" | "console.log" | "console.error"
+                )
+            }
+            _ => false,
+        });
+        if !is_ignored {
+            is_plain.then_some(())?;
+            self.conditions.push(failed);
+            let done = self.statements(handler);
+            self.conditions.pop();
+            done?;
+        }
+        // A constant in place of the output is the output of a failure.
+        if let [Statement::Assign(names, Expression::Literal(value))] = handler
+            && let [name] = names.as_slice()
+            && then.get(name) == Some(&Meaning::Path(path.clone()))
+        {
+            let output = Value::object([("output", crate::foreign_plans::escaped(value))]);
+            let fields = &mut self.steps.get_mut(first)?.fields;
+            fields.retain(|(key, _)| &**key != "on_error");
+            fields.push(("on_error".into(), output));
+            self.names = then;
+            return Some(());
+        }
+        self.merge(&before, then)
+    }
+}

@@ -1,0 +1,470 @@
+//! The parser of statements: blocks by indentation, in braces, or up to an `end`.
+
+use super::expressions::{MAX_DEPTH, Parser};
+use super::syntax::{Expression, Function, Statement};
+use super::tokens::TokenKind;
+
+/// Words that declare a name.
+const DECLARATIONS: [&str; 6] = ["const", "let", "var", "val", "my", "local"];
+
+/// Words between the words before a function and its name.
+const BEFORE_FUNCTIONS: [&str; 4] = ["export", "default", "async", "public"];
+
+/// Words that begin a statement without a counterpart.
+const OTHERS: [&str; 13] = [
+    "while", "switch", "match", "case", "raise", "throw", "global", "nonlocal", "del", "assert",
+    "yield", "break", "continue",
+];
+
+/// The statements of `text`; `None` if a part is not one.
+pub(super) fn program(text: &str) -> Option<Vec<Statement>> {
+    let mut parser = Parser::new(text, 0)?;
+    let mut found = Vec::new();
+    while parser.peek().is_some() {
+        parser.statement(&mut found)?;
+    }
+    Some(found)
+}
+
+/// The end of a block.
+enum Block {
+    Braces,
+    /// The indentation of the head.
+    Indentation(usize),
+}
+
+impl<'t> Parser<'t> {
+    fn line(&self) -> Option<usize> {
+        match self.tokens.get(self.at)?.kind {
+            TokenKind::Line(indentation) => Some(indentation),
+            _ => None,
+        }
+    }
+
+    /// The indentation of the line that has the next token.
+    fn indentation(&self) -> usize {
+        let before = self.tokens.get(..self.at).unwrap_or_default().iter().rev();
+        let mut lines = before.filter_map(|token| match token.kind {
+            TokenKind::Line(indentation) => Some(indentation),
+            _ => None,
+        });
+        lines.next().unwrap_or_default()
+    }
+
+    fn skip_line(&mut self) {
+        while self.at < self.tokens.len() && self.line().is_none() {
+            self.at += 1;
+        }
+    }
+
+    /// Reads a statement into `found`.
+    fn statement(&mut self, found: &mut Vec<Statement>) -> Option<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return None;
+        }
+        if self.line().is_some() {
+            self.at += 1;
+        }
+        let statement = self.read(found)?;
+        found.extend(statement);
+        let _ = self.take_sign(";");
+        // Each statement has a line of its own, or ends before a bracket.
+        let ends = self.line().is_some()
+            || self.tokens.get(self.at).is_none()
+            || self.is_sign("}")
+            || self
+                .tokens
+                .get(self.at.checked_sub(1)?)
+                .is_some_and(|token| matches!(token.kind, TokenKind::Sign(";" | "}")));
+        self.depth -= 1;
+        ends.then_some(())
+    }
+
+    fn read(&mut self, found: &[Statement]) -> Option<Option<Statement>> {
+        if self.is_sign("@") {
+            self.skip_line();
+            return Some(None);
+        }
+        if self.is_sign(";") {
+            return Some(None);
+        }
+        let word = self.word().unwrap_or_default();
+        match word {
+            "import" => {
+                self.import();
+                return Some(None);
+            }
+            "from" if found.iter().all(is_surrounding) => {
+                self.import();
+                return Some(None);
+            }
+            "class" => {
+                self.class()?;
+                return Some(None);
+            }
+            "pass" | "end" | "done" => {
+                self.at += 1;
+                return Some(None);
+            }
+            "if" | "unless" => return self.condition(word == "unless").map(Some),
+            "for" | "foreach" => return self.loop_over().map(Some),
+            "try" => return self.attempt().map(Some),
+            "with" | "parallel" => return self.transparent().map(Some),
+            "return" => {
+                self.at += 1;
+                let is_empty = self.line().is_some() || self.is_sign(";") || self.is_sign("}");
+                let value = match is_empty || self.tokens.get(self.at).is_none() {
+                    true => None,
+                    false => Some(self.expression()?),
+                };
+                return Some(Some(Statement::Return(value)));
+            }
+            word if OTHERS.contains(&word) => return None,
+            _ => {}
+        }
+        let before = self.at;
+        while BEFORE_FUNCTIONS.iter().any(|word| self.take_word(word)) {}
+        match self.word().unwrap_or_default() {
+            "def" | "function" | "fn" | "func" => {
+                self.at += 1;
+                return self.function().map(Some);
+            }
+            "for" | "with" => {
+                return self.read(found);
+            }
+            _ => {}
+        }
+        // `async () => …` is a value, and `export default` only a mark of one.
+        let is_async = self.at > before
+            && matches!(
+                self.tokens.get(self.at - 1).map(|token| &token.kind),
+                Some(TokenKind::Name("async"))
+            );
+        self.at -= usize::from(is_async);
+        self.assignment().map(Some)
+    }
+
+    /// Skips a class that declares fields only.
+    fn class(&mut self) -> Option<()> {
+        let indentation = self.indentation();
+        self.skip_line();
+        while self.line().is_some_and(|line| line > indentation) {
+            self.at += 1;
+            let is_method = matches!(self.word(), Some("def" | "async"));
+            (!is_method).then_some(())?;
+            self.skip_line();
+        }
+        Some(())
+    }
+
+    /// Skips an import, which may have a list in brackets over several lines.
+    fn import(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(token) = self.tokens.get(self.at) {
+            match token.kind {
+                TokenKind::Sign("{" | "(") => depth += 1,
+                TokenKind::Sign("}" | ")") => depth = depth.saturating_sub(1),
+                TokenKind::Line(_) if depth == 0 => return,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// `if a: … elif b: … else: …`
+    fn condition(&mut self, is_negated: bool) -> Option<Statement> {
+        let indentation = self.indentation();
+        self.at += 1;
+        let condition = self.expression()?;
+        let _ = self.take_word("then");
+        let condition = match is_negated {
+            true => Expression::Not(condition.into()),
+            false => condition,
+        };
+        let body = self.block(indentation)?;
+        let other = self.otherwise(indentation)?;
+        // `if __name__ == "__main__":` has the call of the program.
+        Some(Statement::If(condition, body, other))
+    }
+
+    /// The statements after `else`, or none.
+    fn otherwise(&mut self, indentation: usize) -> Option<Vec<Statement>> {
+        let line = usize::from(self.line() == Some(indentation));
+        let word = match self.tokens.get(self.at + line).map(|token| &token.kind) {
+            Some(TokenKind::Name(word)) => *word,
+            _ => return Some(Vec::new()),
+        };
+        if !matches!(word, "else" | "elif" | "elsif" | "elseif" | "otherwise") {
+            return Some(Vec::new());
+        }
+        self.at += line;
+        let is_choice = matches!(word, "elif" | "elsif" | "elseif");
+        self.at += usize::from(!is_choice);
+        if is_choice || self.word() == Some("if") {
+            self.depth += 1;
+            if self.depth > MAX_DEPTH {
+                return None;
+            }
+            let inner = self.condition_at(indentation)?;
+            self.depth -= 1;
+            return Some(vec![inner]);
+        }
+        self.block(indentation)
+    }
+
+    /// A condition in the place of an `else`, whose indentation is that of its `if`.
+    fn condition_at(&mut self, indentation: usize) -> Option<Statement> {
+        self.at += 1;
+        let condition = self.expression()?;
+        let _ = self.take_word("then");
+        let body = self.block(indentation)?;
+        let other = self.otherwise(indentation)?;
+        Some(Statement::If(condition, body, other))
+    }
+
+    /// `for x in list:`, `for (const x of list) {`, `for each x in list do`
+    fn loop_over(&mut self) -> Option<Statement> {
+        let indentation = self.indentation();
+        self.at += 1;
+        let _ = self.take_word("await");
+        let is_enclosed = self.take_sign("(");
+        let declares = DECLARATIONS.iter().any(|word| self.take_word(word));
+        let _ = self.take_word("each") || self.take_word("every");
+        let name = self.name()?;
+        // `for (const key in list)` goes over the positions.
+        let goes_over = match declares {
+            true => self.take_word("of"),
+            false => self.take_word("in") || self.take_word("of"),
+        };
+        goes_over.then_some(())?;
+        let list = self.expression()?;
+        if is_enclosed {
+            self.take_sign(")").then_some(())?;
+        }
+        let _ = self.take_word("do");
+        let body = self.block(indentation)?;
+        Some(Statement::ForEach(name, list, body))
+    }
+
+    /// `try: … except Error as e: …`
+    fn attempt(&mut self) -> Option<Statement> {
+        let indentation = self.indentation();
+        self.at += 1;
+        let body = self.block(indentation)?;
+        let line = usize::from(self.line() == Some(indentation));
+        self.at += line;
+        let is_handler = ["except", "catch", "rescue"]
+            .iter()
+            .any(|word| self.take_word(word));
+        is_handler.then_some(())?;
+        // The kind of the failure and its name.
+        while !self.is_sign(":") && !self.is_sign("{") {
+            if self.line().is_some() || self.tokens.get(self.at).is_none() {
+                break;
+            }
+            self.at += 1;
+        }
+        let handler = self.block(indentation)?;
+        let line = usize::from(self.line() == Some(indentation));
+        let next = self.tokens.get(self.at + line).map(|token| &token.kind);
+        let continues = matches!(
+            next,
+            Some(TokenKind::Name(
+                "except" | "catch" | "finally" | "rescue" | "ensure"
+            ))
+        ) || (matches!(next, Some(TokenKind::Name("else"))) && line == 1);
+        (!continues).then_some(Statement::Try(body, handler))
+    }
+
+    /// A block that only surrounds its statements: `with DAG() as dag:`, or `parallel:`.
+    fn transparent(&mut self) -> Option<Statement> {
+        let indentation = self.indentation();
+        let is_parallel = self.word() == Some("parallel");
+        let mut depth = 0_usize;
+        while let Some(token) = self.tokens.get(self.at) {
+            match token.kind {
+                TokenKind::Sign("(" | "[" | "{") if !is_parallel => depth += 1,
+                TokenKind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                TokenKind::Sign(":" | "{") if depth == 0 => break,
+                TokenKind::Line(_) if depth == 0 => break,
+                // A file is no tool.
+                TokenKind::Name("open") => return None,
+                _ => {}
+            }
+            self.at += 1;
+        }
+        let body = self.block(indentation)?;
+        if is_parallel {
+            return Some(Statement::Parallel(body));
+        }
+        // The statements stand for themselves.
+        Some(Statement::If(
+            Expression::Literal(planwright_core::Value::Bool(true)),
+            body,
+            Vec::new(),
+        ))
+    }
+
+    /// `name(parameters) -> kind: …`
+    fn function(&mut self) -> Option<Statement> {
+        let indentation = self.indentation();
+        let name = match self.is_sign("(") {
+            true => "main".to_owned(),
+            false => self.name()?,
+        };
+        self.take_sign("(").then_some(())?;
+        let parameters = self.inside(")", Self::parameters)?;
+        // The kind of the result.
+        while !self.is_sign("{") && !(self.is_sign(":") && self.ends_line()) {
+            if self.line().is_some() || self.tokens.get(self.at).is_none() {
+                return None;
+            }
+            self.at += 1;
+        }
+        let body = self.block(indentation)?;
+        Some(Statement::Define(name, Function { parameters, body }))
+    }
+
+    /// Returns true if the next token is the last one of its line.
+    fn ends_line(&self) -> bool {
+        let next = self.tokens.get(self.at + 1);
+        next.is_none_or(|next| matches!(next.kind, TokenKind::Line(_)))
+    }
+
+    /// The statements of a block whose head has the indentation `indentation`.
+    fn block(&mut self, indentation: usize) -> Option<Vec<Statement>> {
+        if self.is_sign("{") {
+            return self.braces();
+        }
+        let _ = self.take_sign(":");
+        if self.line().is_none() {
+            // A statement on the line of the head.
+            let mut found = Vec::new();
+            self.statement(&mut found)?;
+            return Some(found);
+        }
+        let outer = std::mem::take(&mut self.brackets);
+        let found = self.statements(&Block::Indentation(indentation));
+        self.brackets = outer;
+        found
+    }
+
+    /// The statements in braces.
+    pub(super) fn braces(&mut self) -> Option<Vec<Statement>> {
+        self.take_sign("{").then_some(())?;
+        let outer = std::mem::take(&mut self.brackets);
+        let found = self.statements(&Block::Braces);
+        let line = usize::from(self.line().is_some());
+        self.at += line;
+        let is_closed = self.take_sign("}");
+        self.brackets = outer;
+        found.filter(|_| is_closed)
+    }
+
+    fn statements(&mut self, block: &Block) -> Option<Vec<Statement>> {
+        let mut found = Vec::new();
+        loop {
+            let line = self.line();
+            let next = self.at + usize::from(line.is_some());
+            let Some(token) = self.tokens.get(next) else {
+                return Some(found);
+            };
+            match block {
+                Block::Braces if matches!(token.kind, TokenKind::Sign("}")) => return Some(found),
+                Block::Indentation(head) if line.is_some_and(|line| line <= *head) => {
+                    // An `end` on the level of the head.
+                    if matches!(token.kind, TokenKind::Name("end" | "fi" | "done"))
+                        && line == Some(*head)
+                    {
+                        self.at = next + 1;
+                        let _ = self.take_word("if") || self.take_word("for");
+                    }
+                    return (!found.is_empty() || self.was_empty(next)).then_some(found);
+                }
+                Block::Braces | Block::Indentation(_) => {}
+            }
+            self.statement(&mut found)?;
+        }
+    }
+
+    /// Returns true if the block before the token `next` has a `pass`.
+    fn was_empty(&self, next: usize) -> bool {
+        let before = next.checked_sub(2).and_then(|at| self.tokens.get(at));
+        before.is_some_and(|token| matches!(token.kind, TokenKind::Name("pass")))
+    }
+
+    /// `name = value`, or a value alone.
+    fn assignment(&mut self) -> Option<Statement> {
+        let declares = DECLARATIONS.iter().any(|word| self.take_word(word));
+        let before = self.at;
+        if let Some(names) = self.targets() {
+            return Some(Statement::Assign(names, self.expression()?));
+        }
+        if declares {
+            return None;
+        }
+        self.at = before;
+        let value = self.expression()?;
+        if self.take_sign("=") {
+            // `module.exports = main`
+            let is_export = value.dotted().first() == Some(&"module");
+            return is_export
+                .then(|| self.expression())
+                .flatten()
+                .map(Statement::Run);
+        }
+        // `f(x) -> name`
+        let is_named = ["->", "=>", "→", "⇒"]
+            .iter()
+            .any(|sign| self.take_sign(sign));
+        if is_named {
+            return Some(Statement::Assign(vec![self.name()?], value));
+        }
+        Some(Statement::Run(value))
+    }
+
+    /// The names before an assignment.
+    fn targets(&mut self) -> Option<Vec<String>> {
+        let close = ["[", "{", "("]
+            .iter()
+            .zip(["]", "}", ")"])
+            .find_map(|(open, close)| self.take_sign(open).then_some(close));
+        let mut names = vec![self.name()?];
+        while self.take_sign(",") {
+            names.push(self.name()?);
+        }
+        if let Some(close) = close {
+            self.take_sign(close).then_some(())?;
+        } else if names.len() == 1 && self.take_sign(":") {
+            // `name: kind = value`
+            self.operation_of_type()?;
+        }
+        let is_assigned = ["=", ":=", "<-"].iter().any(|sign| self.take_sign(sign));
+        is_assigned.then_some(names)
+    }
+
+    fn operation_of_type(&mut self) -> Option<()> {
+        while !self.is_sign("=") {
+            if self.line().is_some() || self.tokens.get(self.at).is_none() {
+                return None;
+            }
+            self.at += 1;
+        }
+        Some(())
+    }
+}
+
+/// Returns true for the parts of a program before its calls.
+fn is_surrounding(statement: &Statement) -> bool {
+    match statement {
+        Statement::Assign(..) | Statement::Define(..) => true,
+        // A text in quotes is a comment.
+        Statement::Run(value) => value.as_text().is_some(),
+        Statement::If(..)
+        | Statement::ForEach(..)
+        | Statement::Try(..)
+        | Statement::Return(_)
+        | Statement::Parallel(_) => false,
+    }
+}

@@ -1,0 +1,109 @@
+//! The parts of a program.
+
+use planwright_core::Value;
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) enum Expression {
+    Literal(Value),
+    /// A text with inserted values.
+    Template(Vec<Expression>),
+    Name(String),
+    Field(Box<Expression>, String),
+    Index(Box<Expression>, Box<Expression>),
+    Call(Box<Expression>, Vec<Argument>),
+    List(Vec<Expression>),
+    Object(Vec<(String, Expression)>),
+    Binary(&'static str, Box<Expression>, Box<Expression>),
+    Not(Box<Expression>),
+    Negative(Box<Expression>),
+    /// The condition, the value if it is true, the other value.
+    Choice(Box<Expression>, Box<Expression>, Box<Expression>),
+    Comprehension(Box<Comprehension>),
+    Function(Function),
+}
+
+/// An argument of a call, with its name if it has one.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) struct Argument {
+    pub(in crate::foreign_text) name: Option<String>,
+    pub(in crate::foreign_text) value: Expression,
+}
+
+/// `[value for name in list if condition]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) struct Comprehension {
+    pub(in crate::foreign_text) value: Expression,
+    pub(in crate::foreign_text) name: String,
+    pub(in crate::foreign_text) list: Expression,
+    pub(in crate::foreign_text) condition: Option<Expression>,
+}
+
+/// A function with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) struct Function {
+    pub(in crate::foreign_text) parameters: Vec<Parameter>,
+    pub(in crate::foreign_text) body: Vec<Statement>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) struct Parameter {
+    pub(in crate::foreign_text) name: String,
+    pub(in crate::foreign_text) kind: Option<String>,
+    pub(in crate::foreign_text) default: Option<Expression>,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::foreign_text) enum Statement {
+    Assign(Vec<String>, Expression),
+    Run(Expression),
+    If(Expression, Vec<Statement>, Vec<Statement>),
+    ForEach(String, Expression, Vec<Statement>),
+    /// The statements, and those that run if one of them fails.
+    Try(Vec<Statement>, Vec<Statement>),
+    Return(Option<Expression>),
+    Define(String, Function),
+    Parallel(Vec<Statement>),
+}
+
+impl Expression {
+    pub(in crate::foreign_text) fn text(text: impl Into<std::sync::Arc<str>>) -> Self {
+        Self::Literal(Value::text(text))
+    }
+
+    /// The call of the function `name` with named arguments.
+    pub(in crate::foreign_text) fn call(name: &str, arguments: Vec<(String, Expression)>) -> Self {
+        let mut parts = name.split('.');
+        let first = Self::Name(parts.next().unwrap_or_default().to_owned());
+        let function = parts.fold(first, |of, part| Self::Field(of.into(), part.to_owned()));
+        let arguments = arguments.into_iter().map(|(name, value)| Argument {
+            name: Some(name),
+            value,
+        });
+        Self::Call(function.into(), arguments.collect())
+    }
+
+    /// The literal text, if it is one.
+    pub(in crate::foreign_text) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Literal(value) => value.as_text(),
+            _ => None,
+        }
+    }
+
+    /// The names of a path such as `a.b.c`; empty if it is none.
+    pub(in crate::foreign_text) fn dotted(&self) -> Vec<&str> {
+        match self {
+            Self::Name(name) => vec![name],
+            Self::Field(of, name) => {
+                let mut names = of.dotted();
+                if !names.is_empty() {
+                    names.push(name);
+                }
+                names
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Expressions of a program as values and expressions of a plan.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use planwright_core::Value;
+
+use super::builder::{Builder, Meaning};
+use super::syntax::{Argument, Comprehension, Expression, Function, Statement};
+use crate::foreign_plans::escaped;
+
+/// Fields of answers that are texts.
+const TEXT_FIELDS: [&str; 9] = [
+    "content", "text", "output", "stdout", "stderr", "body", "message", "status", "result",
+];
+
+impl Builder {
+    /// `expression` as a value of a plan, with references in it.
+    pub(super) fn value(&mut self, expression: &Expression) -> Option<Value> {
+        Some(match expression {
+            Expression::Literal(value) => escaped(value),
+            Expression::Name(name) => match self.resolve(name)? {
+                Meaning::Constant(value) => escaped(&value),
+                Meaning::Path(path) => reference(&path),
+                Meaning::Items => return None,
+            },
+            Expression::List(items) => {
+                let items = items.iter().map(|item| self.value(item));
+                Value::list(items.collect::<Option<Vec<_>>>()?)
+            }
+            Expression::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(key, field)| Some((Arc::from(key.as_str()), self.value(field)?)));
+                Value::object(fields.collect::<Option<Vec<_>>>()?)
+            }
+            Expression::Template(_) => Value::text(self.text(expression)?),
+            Expression::Binary("+", ..) if is_text(expression) => {
+                Value::text(self.text(expression)?)
+            }
+            other => reference(&self.expression(other)?),
+        })
+    }
+
+    /// A text with references in place of the inserted parts.
+    fn text(&mut self, expression: &Expression) -> Option<String> {
+        match expression {
+            Expression::Literal(value) => {
+                let text = value.as_text()?;
+                Some(text.replace("${", "$${"))
+            }
+            Expression::Template(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    let part = self.text(part)?;
+                    // `$$` is a dollar before a reference.
+                    if part.starts_with("${") {
+                        let dollars = text.len() - text.trim_end_matches('$').len();
+                        text.push_str(&"$".repeat(dollars));
+                    }
+                    text.push_str(&part);
+                }
+                Some(text)
+            }
+            Expression::Binary("+", left, right) => {
+                let (left, right) = (self.text(left)?, self.text(right)?);
+                Some(left + &right)
+            }
+            // An inserted value is a text anyway.
+            Expression::Call(function, arguments) if is_conversion(function) => {
+                let [Argument { name: None, value }] = &arguments[..] else {
+                    return None;
+                };
+                self.text(value)
+            }
+            other => match self.value(other)? {
+                Value::Text(text) => Some(text.to_string()),
+                number @ (Value::Number(_) | Value::Bool(_)) => Some(number.to_json()),
+                Value::Null | Value::List(_) | Value::Object(_) => None,
+            },
+        }
+    }
+
+    /// `expression` in the language of references.
+    pub(super) fn expression(&mut self, expression: &Expression) -> Option<String> {
+        Some(match expression {
+            Expression::Literal(value) => literal(value)?,
+            Expression::Template(parts) => {
+                let parts = parts.iter().map(|part| {
+                    let written = self.expression(part)?;
+                    Some(match part {
+                        Expression::Literal(_) => written,
+                        _ => format!("string({written})"),
+                    })
+                });
+                parts.collect::<Option<Vec<_>>>()?.join(" + ")
+            }
+            Expression::Name(name) => match self.resolve(name)? {
+                Meaning::Constant(value) => literal(&value)?,
+                Meaning::Path(path) => path,
+                Meaning::Items => return None,
+            },
+            Expression::Field(of, name) => {
+                if let [root, ..] = expression.dotted().as_slice()
+                    && !self.is_known(root)
+                {
+                    return None;
+                }
+                let of = self.operand(of)?;
+                match &**name {
+                    "length" | "size" => format!("size({of})"),
+                    _ => field(&of, name),
+                }
+            }
+            Expression::Index(of, index) => {
+                let of = self.operand(of)?;
+                match &**index {
+                    Expression::Literal(Value::Text(key)) => field(&of, key),
+                    Expression::Negative(_) => format!("{of}[{}]", self.expression(index)?),
+                    index => format!("{of}[{}]", self.expression(index)?),
+                }
+            }
+            Expression::List(items) => {
+                let items = items.iter().map(|item| self.expression(item));
+                format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+            }
+            Expression::Object(fields) => {
+                let fields = fields.iter().map(|(key, field)| {
+                    let key = literal(&Value::text(key.as_str()))?;
+                    Some(format!("{key}: {}", self.expression(field)?))
+                });
+                format!("{{{}}}", fields.collect::<Option<Vec<_>>>()?.join(", "))
+            }
+            Expression::Binary("in", left, right) => self.membership(left, right)?,
+            Expression::Binary(operator, left, right) => {
+                let is_known = matches!(
+                    *operator,
+                    "==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "??"
+                );
+                // `a || b` of values is one of them, which differs between languages.
+                let is_logical = matches!(*operator, "&&" | "||");
+                if is_logical {
+                    return self.condition(expression);
+                }
+                is_known.then_some(())?;
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                format!("{left} {operator} {right}")
+            }
+            Expression::Not(_) => self.condition(expression)?,
+            Expression::Negative(value) => format!("-{}", self.operand(value)?),
+            Expression::Choice(condition, then, other) => {
+                let condition = self.condition(condition)?;
+                let (then, other) = (self.operand(then)?, self.operand(other)?);
+                format!("{condition} ? {then} : {other}")
+            }
+            Expression::Comprehension(comprehension) => self.comprehension(comprehension)?,
+            Expression::Call(function, arguments) => self.call(function, arguments)?,
+            Expression::Function(_) => return None,
+        })
+    }
+
+    /// `expression` as the operand of an operator.
+    fn operand(&mut self, expression: &Expression) -> Option<String> {
+        let written = self.expression(expression)?;
+        let is_compound = matches!(
+            expression,
+            Expression::Binary(..) | Expression::Choice(..) | Expression::Template(_)
+        );
+        Some(
+            if is_compound && !written.ends_with(')') || written.contains(" ?? ") {
+                format!("({written})")
+            } else {
+                written
+            },
+        )
+    }
+
+    /// `left in right`, which is a search in a text if `right` is one.
+    fn membership(&mut self, left: &Expression, right: &Expression) -> Option<String> {
+        let is_text = left.as_text().is_some()
+            && match right {
+                Expression::Name(_) | Expression::Call(..) => true,
+                Expression::Field(_, name) => TEXT_FIELDS.contains(&&**name),
+                Expression::Index(_, key) => {
+                    key.as_text().is_some_and(|key| TEXT_FIELDS.contains(&key))
+                }
+                _ => false,
+            };
+        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        Some(if is_text {
+            format!("{right}.contains({left})")
+        } else {
+            format!("{left} in {right}")
+        })
+    }
+
+    /// `expression` as a condition: a list or a text alone means that it is not empty.
+    pub(super) fn condition(&mut self, expression: &Expression) -> Option<String> {
+        match expression {
+            Expression::Binary(operator @ ("&&" | "||"), left, right) => {
+                let left = self.condition(left)?;
+                let right = self.condition(right)?;
+                Some(format!("({left}) {operator} ({right})"))
+            }
+            Expression::Not(inner) => Some(format!("!({})", self.condition(inner)?)),
+            Expression::Name(name) => match self.resolve(name)? {
+                Meaning::Path(path) if self.is_output(&path) => Some(format!("size({path}) > 0")),
+                Meaning::Path(path) => Some(path),
+                Meaning::Constant(value) => literal(&value),
+                Meaning::Items => None,
+            },
+            Expression::Field(of, name) if matches!(&**name, "length" | "size") => {
+                Some(format!("size({}) > 0", self.operand(of)?))
+            }
+            Expression::Call(function, _) if matches!(&**function, Expression::Name(name) if name == "len") => {
+                Some(format!("{} > 0", self.expression(expression)?))
+            }
+            other => self.expression(other),
+        }
+    }
+
+    /// `[value for name in list if condition]`
+    fn comprehension(&mut self, comprehension: &Comprehension) -> Option<String> {
+        let Comprehension {
+            value,
+            name,
+            list,
+            condition,
+        } = comprehension;
+        let condition = condition.as_ref();
+        self.mapped(list, name, condition, Some(value))
+    }
+
+    /// The items of `list` for which `condition` holds, each as `value`; with calls in it, the steps of a loop.
+    pub(super) fn mapped(
+        &mut self,
+        list: &Expression,
+        name: &str,
+        condition: Option<&Expression>,
+        value: Option<&Expression>,
+    ) -> Option<String> {
+        let mut list = self.operand(list)?;
+        if let Some(condition) = condition {
+            let condition = self.inside(name, |inner| inner.condition(condition))?;
+            list = format!("{list}.filter({name}, {condition})");
+        }
+        let Some(value) = value.filter(|value| **value != Expression::Name(name.to_owned())) else {
+            return Some(list);
+        };
+        if self.calls_tool(value) {
+            let body = [Statement::Run(value.clone())];
+            return self.loop_over(name, &list, &body).map(|found| found.output);
+        }
+        let value = self.inside(name, |inner| inner.expression(value))?;
+        Some(format!("{list}.map({name}, {value})"))
+    }
+
+    /// A call of a function of the language, of a method, or of a tool.
+    fn call(&mut self, function: &Expression, arguments: &[Argument]) -> Option<String> {
+        if let Expression::Field(of, method) = function
+            && self.is_data(of)
+        {
+            return self.method(of, method, arguments);
+        }
+        let names = function.dotted();
+        let values: Vec<&Expression> = arguments
+            .iter()
+            .filter(|argument| argument.name.is_none())
+            .map(|argument| &argument.value)
+            .collect();
+        match (names.join(".").as_str(), values.as_slice()) {
+            ("len" | "size", [value]) => Some(format!("size({})", self.expression(value)?)),
+            ("str" | "String" | "json.dumps" | "JSON.stringify", [value, ..]) => {
+                Some(format!("string({})", self.expression(value)?))
+            }
+            ("int" | "parseInt", [value]) => Some(format!("int({})", self.expression(value)?)),
+            ("float" | "Number" | "parseFloat", [value]) => {
+                Some(format!("double({})", self.expression(value)?))
+            }
+            ("json.loads" | "JSON.parse", [value]) => {
+                Some(format!("json({})", self.expression(value)?))
+            }
+            ("list" | "dict", [value]) => self.expression(value),
+            ("sum" | "min" | "max", [value]) => {
+                Some(format!("{}({})", names.join("."), self.expression(value)?))
+            }
+            ("sorted", [value]) if arguments.len() == 1 => {
+                Some(format!("{}.sort()", self.operand(value)?))
+            }
+            (
+                "asyncio.gather" | "gather" | "Promise.all" | "Promise.allSettled" | "parallel",
+                values,
+            ) => {
+                let outputs = self.gather(values)?;
+                Some(match &outputs[..] {
+                    [only] if !matches!(values, [Expression::List(_)]) => only.clone(),
+                    _ => format!("[{}]", outputs.join(", ")),
+                })
+            }
+            _ => self.call_of_tool(function, arguments, None),
+        }
+    }
+
+    /// The outputs of calls that a program waits for together.
+    pub(super) fn gather(&mut self, values: &[&Expression]) -> Option<Vec<String>> {
+        let values: Vec<&Expression> = match values {
+            [Expression::List(items)] => items.iter().collect(),
+            other => other.to_vec(),
+        };
+        self.together(|builder| {
+            let outputs = values.iter().map(|value| match value {
+                // Functions of a library for parallel calls.
+                Expression::Function(Function { parameters, body }) if parameters.is_empty() => {
+                    match &body[..] {
+                        [Statement::Return(Some(value))] => builder.expression(value),
+                        _ => None,
+                    }
+                }
+                value => builder.expression(value),
+            });
+            outputs.collect()
+        })
+    }
+
+    /// A method of the value `of`.
+    fn method(&mut self, of: &Expression, name: &str, arguments: &[Argument]) -> Option<String> {
+        let values: Vec<&Expression> = arguments.iter().map(|argument| &argument.value).collect();
+        if let [Expression::Function(Function { parameters, body })] = &values[..] {
+            let [parameter] = &parameters[..] else {
+                return None;
+            };
+            let [Statement::Return(Some(value))] = &body[..] else {
+                return None;
+            };
+            let name_of_item = &parameter.name;
+            return match name {
+                "map" => self.mapped(of, name_of_item, None, Some(value)),
+                "filter" => self.mapped(of, name_of_item, Some(value), None),
+                "find" => {
+                    let found = self.mapped(of, name_of_item, Some(value), None)?;
+                    Some(format!("{found}.first()"))
+                }
+                "some" | "every" => {
+                    let list = self.operand(of)?;
+                    let condition = self.inside(name_of_item, |inner| inner.condition(value))?;
+                    let method = if name == "some" { "exists" } else { "all" };
+                    Some(format!("{list}.{method}({name_of_item}, {condition})"))
+                }
+                _ => None,
+            };
+        }
+        let written = match (name, &values[..]) {
+            // `", ".join(list)` of Python
+            ("join", [list]) if is_text(of) => {
+                let separator = self.expression(of)?;
+                return Some(format!("{}.join({separator})", self.operand(list)?));
+            }
+            ("join", []) => "join(',')".to_owned(),
+            ("get", [Expression::Literal(Value::Text(key))]) => {
+                return Some(format!("{} ?? null", field(&self.operand(of)?, key)));
+            }
+            ("get", [Expression::Literal(Value::Text(key)), default]) => {
+                let of = field(&self.operand(of)?, key);
+                return Some(format!("{of} ?? {}", self.expression(default)?));
+            }
+            ("items" | "copy" | "toString", []) if name == "toString" => {
+                return Some(format!("string({})", self.expression(of)?));
+            }
+            ("includes" | "contains", [value]) if matches!(of, Expression::List(_)) => {
+                return Some(format!("{} in {}", self.operand(value)?, self.operand(of)?));
+            }
+            ("includes" | "contains" | "include", [value]) => {
+                format!("contains({})", self.expression(value)?)
+            }
+            ("startsWith" | "startswith", [value]) => {
+                format!("startsWith({})", self.expression(value)?)
+            }
+            ("endsWith" | "endswith", [value]) => format!("endsWith({})", self.expression(value)?),
+            ("join" | "split", [value]) => format!("{name}({})", self.expression(value)?),
+            ("splitlines", []) => "split('\\n')".to_owned(),
+            ("strip" | "trim", []) => "trim()".to_owned(),
+            ("lower" | "toLowerCase", []) => "lowerAscii()".to_owned(),
+            ("upper" | "toUpperCase", []) => "upperAscii()".to_owned(),
+            ("replace" | "replaceAll", [from, to]) if name == "replaceAll" || is_text(from) => {
+                format!(
+                    "replace({}, {})",
+                    self.expression(from)?,
+                    self.expression(to)?
+                )
+            }
+            ("flat", []) => "flatten()".to_owned(),
+            ("keys" | "values", []) => {
+                return Some(format!("{name}({})", self.expression(of)?));
+            }
+            _ => return None,
+        };
+        Some(format!("{}.{written}", self.operand(of)?))
+    }
+}
+
+/// A text that is one reference.
+pub(super) fn reference(path: &str) -> Value {
+    // `(a ?? b)` needs no brackets alone.
+    let inside = path
+        .strip_prefix('(')
+        .and_then(|path| path.strip_suffix(')'));
+    let path = inside
+        .filter(|path| !path.contains(['(', ')']))
+        .unwrap_or(path);
+    Value::text(format!("${{{path}}}"))
+}
+
+/// The field `name` of the value `of`.
+fn field(of: &str, name: &str) -> String {
+    let is_name = name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_')
+        && name
+            .chars()
+            .all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+    if is_name {
+        return format!("{of}.{name}");
+    }
+    let key = literal(&Value::text(name)).unwrap_or_default();
+    format!("{of}[{key}]")
+}
+
+/// `value` in the language of references.
+fn literal(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Text(text) => {
+            let mut written = String::from("'");
+            for sign in text.chars() {
+                match sign {
+                    '\n' => written.push_str("\\n"),
+                    '\r' => written.push_str("\\r"),
+                    '\t' => written.push_str("\\t"),
+                    '\'' | '\\' => {
+                        let _ = write!(written, "\\{sign}");
+                    }
+                    // A brace could end the reference.
+                    '{' | '}' => return None,
+                    other => written.push(other),
+                }
+            }
+            written + "'"
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_json(),
+        Value::List(items) => {
+            let items = items.iter().map(literal);
+            format!("[{}]", items.collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        Value::Object(_) => return None,
+    })
+}
+
+/// Returns true if the value of `expression` is certainly a text.
+fn is_text(expression: &Expression) -> bool {
+    match expression {
+        Expression::Literal(value) => value.as_text().is_some(),
+        Expression::Template(_) => true,
+        Expression::Binary("+", left, right) => is_text(left) || is_text(right),
+        Expression::Call(function, _) => is_conversion(function),
+        _ => false,
+    }
+}
+
+fn is_conversion(function: &Expression) -> bool {
+    matches!(function, Expression::Name(name) if matches!(name.as_str(), "str" | "String"))
+}
