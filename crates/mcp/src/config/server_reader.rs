@@ -16,6 +16,9 @@ pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 /// The minimum length of a secret in bytes: redacting shorter values would make messages unreadable.
 const MIN_SECRET_LENGTH: usize = 6;
 
+/// Returns the value of an environment variable.
+pub(super) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
 /// A parser of one server. It collects all problems instead of stopping at the first.
 pub(super) struct ServerReader<'a> {
     pointer: String,
@@ -23,15 +26,11 @@ pub(super) struct ServerReader<'a> {
     /// Pointer, message and help of each problem.
     pub(super) problems: Vec<(String, String, String)>,
     pub(super) unknown: Vec<String>,
-    lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
+    lookup: Option<Lookup<'a>>,
 }
 
 impl<'a> ServerReader<'a> {
-    pub(super) fn new(
-        name: ServerName,
-        pointer: String,
-        lookup: Option<&'a dyn Fn(&str) -> Option<String>>,
-    ) -> Self {
+    pub(super) fn new(name: ServerName, pointer: String, lookup: Option<Lookup<'a>>) -> Self {
         Self {
             pointer,
             config: ServerConfig::program(name, ProgramConfig::default()),
