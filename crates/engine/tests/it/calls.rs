@@ -102,7 +102,7 @@ async fn no_call_is_sent_while_another_process_may_drive_the_run() {
     let (summary, is_sent) = check_doubtful(true).await;
     assert_eq!(summary.status, RunStatus::Failed);
     let error = summary.journal_error.unwrap();
-    assert_eq!(error.message, "another process has the run");
+    assert_eq!(&*error.message, "another process has the run");
     assert!(!is_sent);
 }
 

@@ -28,7 +28,7 @@ impl Replica {
             "tools": [
                 {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
-                {"name": "note"},
+                {"name": "note", "annotations": {"destructiveHint": false}},
             ],
         });
         let script = script.to_string();
