@@ -48,7 +48,8 @@ struct CertainTime(AtomicU64);
 impl CertainTime {
     /// Sets it after a renewal that was sent at `sent`.
     fn set(&self, sent: Duration, lease_time: Duration) {
-        self.0.store(millis(sent.saturating_add(lease_time)), Ordering::Release);
+        self.0
+            .store(millis(sent.saturating_add(lease_time)), Ordering::Release);
     }
 
     fn is_over(&self) -> bool {

@@ -27,7 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_engine::RunId;
-use planwright_store::database::{Connection, Database, QueryError, RunLease, Session, create_own_folder};
+use planwright_store::database::{
+    Connection, Database, QueryError, RunLease, Session, create_own_folder,
+};
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::connection::PostgresConnection;

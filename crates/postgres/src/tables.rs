@@ -60,10 +60,7 @@ fn applied(connection: &PostgresConnection) -> Result<i64, QueryError> {
     if integer(connection, &is_empty)? == 1 {
         return Ok(0);
     }
-    let found = integer(
-        connection,
-        "SELECT coalesce(max(version), 0) FROM layouts",
-    )?;
+    let found = integer(connection, "SELECT coalesce(max(version), 0) FROM layouts")?;
     let known = known();
     if known < found {
         return Err(QueryError::of(FileProblem::Newer { found, known }));

@@ -60,7 +60,7 @@ pub use plans::{NewPlan, SavedPlan, StoredPlan};
 pub use run::entries::RunState;
 pub use run::requests::PlanApproval;
 pub use run::{
-    InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo, ServerProcess,
-    register_server_process, unregister_server_process,
+    InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
+    ServerProcess, register_server_process, unregister_server_process,
 };
 pub use store::Store;

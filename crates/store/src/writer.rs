@@ -458,7 +458,9 @@ fn needs_insert(
         {
             Ok(false)
         }
-        Ordering::Greater => Err(QueryError::Store(StoreError::Superseded { run: id.clone() })),
+        Ordering::Greater => Err(QueryError::Store(StoreError::Superseded {
+            run: id.clone(),
+        })),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use planwright_testkit::fake_server;
 use planwright_testkit::postgres::PostgresDatabase;
 use serde_json::json;
 
@@ -64,6 +65,25 @@ fn a_run_is_decided_and_resumed_from_another_machine() {
     let (status, text, errors, _) = on(1, &["replay", &id]);
     assert_eq!(status, Some(0), "{errors}");
     assert!(text.contains("✓"), "{text}");
+}
+
+#[test]
+fn a_run_with_a_server_of_this_machine_needs_no_folder_before() {
+    let database = PostgresDatabase::create().unwrap();
+    let machine = tempfile::tempdir().unwrap();
+    let script = json!({"tools": [{"name": "note", "annotations": {"readOnlyHint": true}}]});
+    let servers = json!({"mcpServers": {
+        "fake": {"command": fake_server::program(), "args": [script.to_string()]}
+    }});
+    let plan = json!({"steps": [{"id": "noted", "tool": "note"}]});
+    fs::write(machine.path().join("mcp.json"), servers.to_string()).unwrap();
+    fs::write(machine.path().join("plan.json"), plan.to_string()).unwrap();
+    let output = planwright(machine.path())
+        .args(["run", "plan.json", "--servers", "mcp.json"])
+        .env("PLANWRIGHT_STORE", database.url())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

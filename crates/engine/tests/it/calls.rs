@@ -1,6 +1,7 @@
 //! Calls of immediate tools, which are polled inline without any visible difference, and calls that wait for a slow
 //! journal: they begin when they are sent, not when they are decided.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +38,72 @@ impl Journal for Slow {
             Ok(())
         })
     }
+}
+
+/// A journal of a process that was stopped: another one may drive the run.
+struct Doubtful {
+    is_exclusive: Arc<AtomicBool>,
+    is_lost: bool,
+}
+
+impl Journal for Doubtful {
+    fn append(&self, _: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.is_exclusive.load(Ordering::SeqCst)
+    }
+
+    fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
+        let (is_exclusive, is_lost) = (Arc::clone(&self.is_exclusive), self.is_lost);
+        Box::pin(async move {
+            if is_lost {
+                return Err(JournalError::new("another process has the run"));
+            }
+            is_exclusive.store(true, Ordering::SeqCst);
+            Ok(())
+        })
+    }
+}
+
+/// Runs a plan with one call over a doubtful journal. Returns the outcome, and whether the call was sent.
+async fn check_doubtful(is_lost: bool) -> (RunSummary, bool) {
+    let is_exclusive = Arc::<AtomicBool>::default();
+    let (seen, sent) = (Arc::clone(&is_exclusive), Arc::<AtomicBool>::default());
+    let sends = Arc::clone(&sent);
+    let tool = Function::raw("t", move |_: Value| {
+        assert!(seen.load(Ordering::SeqCst), "it is sent in doubt");
+        sends.store(true, Ordering::SeqCst);
+        std::future::ready(Ok(ToolOutput::value(Value::Null)))
+    });
+    let args = Node::literal(Value::from(Object::default()), Place::NOWHERE);
+    let plan = Plan {
+        steps: vec![Step::call("s", "t", args)],
+        ..Plan::default()
+    };
+    let backends = Backends::new().with("s", Functions::named("s").with(tool));
+    let journal = Doubtful {
+        is_exclusive,
+        is_lost,
+    };
+    let spawn = SpawnRequest::new("r".parse().unwrap(), sound(plan))
+        .with_journal(Arc::new(journal), Value::Null);
+    let summary = Engine::new(backends).try_spawn(spawn).unwrap().0.await;
+    let is_sent = sent.load(Ordering::SeqCst);
+    (summary, is_sent)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_is_sent_while_another_process_may_drive_the_run() {
+    let (summary, is_sent) = check_doubtful(false).await;
+    assert_eq!(summary.status, RunStatus::Succeeded);
+    assert!(is_sent);
+    let (summary, is_sent) = check_doubtful(true).await;
+    assert_eq!(summary.status, RunStatus::Failed);
+    let error = summary.journal_error.unwrap();
+    assert_eq!(&*error.message, "another process has the run");
+    assert!(!is_sent);
 }
 
 /// Calls the tool once for each of `does`, one after the other. Returns the outcome of the run and the tasks that

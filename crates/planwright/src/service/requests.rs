@@ -86,7 +86,9 @@ impl RunRequests {
         let holder = match &self.holder {
             Some(holder) => holder.clone(),
             None => {
-                let info = self.store.run_blocking(move |store| store.run(run.as_str()));
+                let info = self
+                    .store
+                    .run_blocking(move |store| store.run(run.as_str()));
                 match info.await?.holder {
                     Some(holder) => holder,
                     None => return Ok(()),

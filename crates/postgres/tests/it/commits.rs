@@ -21,12 +21,7 @@ fn begin(run: &LeasedRun, name: &str) -> Appended {
 }
 
 /// Appends the first step alone and all others in one transaction, which has this fate.
-fn doomed(
-    scene: &Scene,
-    proxy: &Proxy,
-    fate: Fate,
-    steps: &[(&LeasedRun, &str)],
-) -> Vec<Appended> {
+fn doomed(scene: &Scene, proxy: &Proxy, fate: Fate, steps: &[(&LeasedRun, &str)]) -> Vec<Appended> {
     let direct = scene.direct();
     direct.execute(&format!("SELECT pg_advisory_lock({WRITE_LOCK})"));
     proxy.doom(1, fate);
@@ -139,7 +134,10 @@ fn an_append_after_lost_entries_is_refused() {
     let direct: Direct = scene.direct();
     direct.execute("DELETE FROM planwright.entries WHERE number = 3");
     let error = append(&run, entries(step("b", &Value::from(1)))).unwrap_err();
-    assert!(error.message.contains("has lost its entries from 3 on"), "{error}");
+    assert!(
+        error.message.contains("has lost its entries from 3 on"),
+        "{error}"
+    );
 }
 
 #[test]

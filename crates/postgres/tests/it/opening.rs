@@ -28,7 +28,10 @@ fn the_folder_of_process_lists_is_for_this_user_alone() {
         matches!(&error, StoreError::File { path, .. } if *path == lists),
         "{error}"
     );
-    assert!(error.to_string().contains("belongs to other users"), "{error}");
+    assert!(
+        error.to_string().contains("belongs to other users"),
+        "{error}"
+    );
 }
 
 #[test]

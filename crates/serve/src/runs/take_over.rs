@@ -62,7 +62,9 @@ impl PlanHost {
                     let resumed: Vec<_> = resumed.collect().await;
                     for (run, result) in resumed {
                         match result {
-                            Ok(true) => tracing::info!(%run, "a run of another process was resumed"),
+                            Ok(true) => {
+                                tracing::info!(%run, "a run of another process was resumed")
+                            }
                             // Another process was faster.
                             Ok(false) => {}
                             Err(error) => {

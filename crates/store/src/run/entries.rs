@@ -308,7 +308,9 @@ impl Iterator for JournalEntries {
         if self.is_over {
             return None;
         }
-        let entry = self.read_next().map_err(|error| error.at(self.store.path()));
+        let entry = self
+            .read_next()
+            .map_err(|error| error.at(self.store.path()));
         self.is_over = !matches!(entry, Ok(Some(_)));
         entry.transpose()
     }

@@ -220,8 +220,9 @@ impl Journal for LeasedRun {
                         tokio::time::sleep(CONFIRM_PAUSE).await;
                     }
                     result => {
-                        return result
-                            .map_err(|error| JournalError::new(error.at(store.path()).to_string()));
+                        return result.map_err(|error| {
+                            JournalError::new(error.at(store.path()).to_string())
+                        });
                     }
                 }
             }

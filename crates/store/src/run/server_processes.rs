@@ -204,7 +204,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run-a.servers");
         let lease = Arc::<TestLease>::default();
-        let open = || ProcessFile::open(path.clone(), Arc::clone(&lease) as Arc<dyn RunLease>).unwrap();
+        let open =
+            || ProcessFile::open(path.clone(), Arc::clone(&lease) as Arc<dyn RunLease>).unwrap();
         let first = open();
         assert!(!path.exists());
         register_server_process(process("a", 1_000_001)).unwrap();

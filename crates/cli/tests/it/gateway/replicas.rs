@@ -28,7 +28,7 @@ impl Replica {
             "tools": [
                 {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
-                {"name": "note"},
+                {"name": "note", "annotations": {"destructiveHint": false}},
             ],
         });
         let script = script.to_string();
@@ -90,12 +90,22 @@ impl Replica {
         let succeeded = (0..1000)
             .map(|_| self.call("get_run", json!({"run": run})))
             .find(|answer| answer["status"] == "succeeded");
-        assert!(succeeded.is_some(), "{}", self.call("get_run", json!({"run": run})));
+        assert!(
+            succeeded.is_some(),
+            "{}",
+            self.call("get_run", json!({"run": run}))
+        );
     }
 
     fn signal(&self, name: &str) {
         let id = self.listening.id().to_string();
-        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([name, &id])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -132,7 +142,10 @@ fn a_gateway_that_was_stopped_calls_nothing_more_of_a_run_of_another() {
     stopped.has_succeeded(&run);
     stopped.listening.terminate();
     let methods = stopped.recorder.methods_until_end();
-    assert!(!methods.iter().any(|method| method == "tools/call"), "{methods:?}");
+    assert!(
+        !methods.iter().any(|method| method == "tools/call"),
+        "{methods:?}"
+    );
 }
 
 #[test]

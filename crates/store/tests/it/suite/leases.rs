@@ -2,9 +2,10 @@
 
 use std::thread;
 
+use planwright_engine::RunStatus;
 use planwright_store::{LeaseHolder, StoreError};
 
-use super::support::{create, me, time};
+use super::support::{append, create, ended, entries, me, opened, time};
 use crate::scene::scene;
 
 #[test]
@@ -53,4 +54,39 @@ fn one_of_many_concurrent_requests_gets_the_lease() {
             }
         }
     }
+}
+
+#[test]
+fn a_request_to_cancel_ends_with_the_lease_that_it_is_about() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    append(&run, entries([opened()])).unwrap();
+    let asked = scene.store.request_cancel("r", None, time(9)).unwrap();
+    assert!(scene.store.is_cancel_requested(run.id(), &asked).unwrap());
+    drop(run);
+    let found = scene.store.interrupted_runs().unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|run| (run.id.as_str(), run.is_cancel_requested))
+        .collect();
+    assert_eq!(found, [("r", true)]);
+    // A gateway leases all of its runs under the same name.
+    let again = scene.store.hold("r", &me()).unwrap();
+    assert!(
+        !scene
+            .store
+            .is_cancel_requested(again.id(), again.holder())
+            .unwrap()
+    );
+    assert_eq!(scene.store.interrupted_runs().unwrap(), []);
+    scene.store.request_cancel("r", None, time(10)).unwrap();
+    assert!(
+        scene
+            .store
+            .is_cancel_requested(again.id(), again.holder())
+            .unwrap()
+    );
+    append(&again, entries([ended(RunStatus::Cancelled)])).unwrap();
+    drop(again);
+    assert_eq!(scene.store.interrupted_runs().unwrap(), []);
 }
