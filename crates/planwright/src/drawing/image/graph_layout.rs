@@ -307,7 +307,7 @@ fn laid_out(drawn: &StepBox, place: &Placed<'_>, step: StepNodeV1) -> LaidOutSte
     }
 }
 
-/// The text of a part: what tells it from the others.
+/// The text of a part: its round, item or instance.
 fn label(part: &Address) -> String {
     match (part.round, part.item, &part.instance) {
         (Some(round), _, _) => format!("#{round}"),

@@ -37,7 +37,7 @@ fn reject() -> Decision {
 /// A bank whose transfers need consent and may read `env`, and a search that fails.
 async fn open(bank: &Bank) -> Planwright {
     let find = Function::new("find", async |(): ()| {
-        Err::<String, _>(ToolError::tool("nobody is there", Value::Null))
+        Err::<String, _>(ToolError::tool("there is no such payee", Value::Null))
     });
     let functions = Functions::named("bank")
         .with(find.read_only())
