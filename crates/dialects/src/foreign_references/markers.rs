@@ -535,7 +535,8 @@ impl<'a> ReferenceNames<'a> {
         {
             return Some((meaning, Certainty::Certain));
         }
-        if let Some(meaning) = self.operation(written) {
+        let has_sign = written.contains(['=', '<', '>', '&', '|', '+', '?', '.', '[']);
+        if let Some(meaning) = self.operation(written).filter(|_| has_sign) {
             return Some((meaning, Certainty::Certain));
         }
         let mut found = self.paths(written, true).next();

@@ -335,7 +335,8 @@ impl ReferenceNames<'_> {
                     };
                     let written = &rest[marker.range.clone()];
                     let long = self.long_form(written);
-                    let long = long.filter(|long| *long != marker.meaning);
+                    let is_path = !marker.meaning.contains([' ', '(']);
+                    let long = long.filter(|long| is_path && *long != marker.meaning);
                     let also = long.map_or_else(String::new, |long| {
                         format!(", or `${{{long}}}` if the answer has such a field")
                     });

@@ -38,7 +38,7 @@ fn formats_have_the_same_steps() {
     );
     check(
         "#!/bin/sh\nset -e\nA=$(f --x 1 --flag)\ng --y \"<$A>\" || h --z '$A'\n",
-        r#"{"on_failure":"stop","steps":[{"id":"A","tool":"f","args":{"x":1,"flag":true}},{"id":"g","tool":"g","args":{"y":"<${A}>"},"on_error":"continue"},{"id":"h","tool":"h","args":{"z":"${A}"},"when":"${!results.g.success}","after":["g"]}]}"#,
+        r#"{"steps":[{"id":"A","tool":"f","args":{"x":1,"flag":true}},{"id":"g","tool":"g","args":{"y":"<${A}>"},"on_error":"continue"},{"id":"h","tool":"h","args":{"z":"${A}"},"when":"${!results.g.success}"}]}"#,
     );
     check(
         "mcp call s f '{\"x\": 1}' > a.json &\nmcp call s g '{}' > b.txt &\nwait\nmcp call s h \"{\\\"z\\\": \\\"$(cat a.json)\\\"}\"",

@@ -140,7 +140,8 @@ impl Builder {
                 // `a || b` of values is one of them, which differs between languages.
                 let is_logical = matches!(*operator, "&&" | "||");
                 if is_logical {
-                    return self.condition(expression);
+                    let are_truths = is_truth(left) && is_truth(right);
+                    return are_truths.then(|| self.condition(expression))?;
                 }
                 is_known.then_some(())?;
                 let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -450,6 +451,17 @@ fn literal(value: &Value) -> Option<String> {
         }
         Value::Object(_) => return None,
     })
+}
+
+/// Returns true if the value of `expression` is certainly true or false.
+fn is_truth(expression: &Expression) -> bool {
+    match expression {
+        Expression::Literal(value) => value.as_bool().is_some(),
+        Expression::Not(_) => true,
+        Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "in", ..) => true,
+        Expression::Binary("&&" | "||", left, right) => is_truth(left) && is_truth(right),
+        _ => false,
+    }
 }
 
 /// Returns true if the value of `expression` is certainly a text.
