@@ -324,11 +324,11 @@ fn a_passphrase() {
         ("new passphrase: ", "correct horse\n"),
         ("repeat the new passphrase: ", "correct horse\n"),
     ];
+    const AGAIN: &str = "the passphrase is wrong; try again\npassphrase for decisions: ";
     let folder = tempfile::tempdir().unwrap();
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     assert_screen("passphrase-new", &screen(folder.path(), "passphrase", &SET));
     let line = format!("approve {id} pay");
-    const AGAIN: &str = "the passphrase is wrong; try again\npassphrase for decisions: ";
     let third = format!("{AGAIN}\n{AGAIN}");
     let wrong = [
         ("[y]es", "y\n"),

@@ -292,7 +292,7 @@ mod tests {
     fn a_failure_leaves_a_valid_list() {
         let folder = tempfile::tempdir().unwrap();
         let server = ServerConfig::new("shop", "no-such-program", ["x"]);
-        let lists = ToolLists::in_folder(folder.path(), SystemTime::now, None);
+        let lists = ToolLists::in_folder(folder.path(), || SystemTime::UNIX_EPOCH + MAX_AGE, None);
         lists.store_failure(&server);
         assert!(lists.tools(&server).unwrap().is_failed);
         let listing = ToolListing {
@@ -304,7 +304,7 @@ mod tests {
         lists.store_failure(&server);
         assert!(!lists.tools(&server).unwrap().is_failed);
         let outdated =
-            ToolLists::in_folder(folder.path(), || SystemTime::now() + 2 * MAX_AGE, None);
+            ToolLists::in_folder(folder.path(), || SystemTime::UNIX_EPOCH + 3 * MAX_AGE, None);
         outdated.store_failure(&server);
         assert!(outdated.tools(&server).unwrap().is_failed);
     }
