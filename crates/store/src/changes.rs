@@ -155,6 +155,9 @@ pub(crate) trait NewsReader: Send + 'static {
     fn read(&mut self) -> (Vec<Self::Item>, Option<QueryError>);
 }
 
+/// The reader after a read, what was new, and the error that ended it.
+type ReadNews<R> = (R, Vec<<R as NewsReader>::Item>, Option<QueryError>);
+
 /// A reader that reads after each change of its store, on threads for blocking work.
 #[derive(Debug)]
 pub(crate) struct NewsWatcher<R: NewsReader> {
@@ -163,7 +166,7 @@ pub(crate) struct NewsWatcher<R: NewsReader> {
     /// `None` while it reads.
     reader: Option<R>,
     /// The read in progress. It stays here if its caller stops waiting, so that nothing of it is lost.
-    task: Option<task::JoinHandle<(R, Vec<R::Item>, Option<QueryError>)>>,
+    task: Option<task::JoinHandle<ReadNews<R>>>,
 }
 
 impl<R: NewsReader> NewsWatcher<R> {
