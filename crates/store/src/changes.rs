@@ -1,5 +1,6 @@
 //! Changes of a store as a whole, made by any process, and reads that follow them.
 
+use std::fmt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
@@ -159,7 +160,6 @@ pub(crate) trait NewsReader: Send + 'static {
 type ReadNews<R> = (R, Vec<<R as NewsReader>::Item>, Option<QueryError>);
 
 /// A reader that reads after each change of its store, on threads for blocking work.
-#[derive(Debug)]
 pub(crate) struct NewsWatcher<R: NewsReader> {
     changes: ChangeWatcher,
     store: Store,
@@ -167,6 +167,13 @@ pub(crate) struct NewsWatcher<R: NewsReader> {
     reader: Option<R>,
     /// The read in progress. It stays here if its caller stops waiting, so that nothing of it is lost.
     task: Option<task::JoinHandle<ReadNews<R>>>,
+}
+
+impl<R: NewsReader> fmt::Debug for NewsWatcher<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reads = self.task.is_some();
+        f.debug_struct("NewsWatcher").field("reads", &reads).finish_non_exhaustive()
+    }
 }
 
 impl<R: NewsReader> NewsWatcher<R> {

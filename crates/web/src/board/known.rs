@@ -157,7 +157,8 @@ impl KnownRun {
             self.info = None;
             return Ok(());
         }
-        if self.info.as_ref() != Some(info) {
+        // A question that is stored in the millisecond of the entry before it leaves the facts of an open run as they were.
+        if info.state == RunState::Open || self.info.as_ref() != Some(info) {
             let mut is_other_plan = false;
             // An error ends this before `info` is set: the next look reads the rest, so that no call that waits is missing.
             for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
