@@ -172,7 +172,9 @@ pub(crate) struct NewsWatcher<R: NewsReader> {
 impl<R: NewsReader> fmt::Debug for NewsWatcher<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reads = self.task.is_some();
-        f.debug_struct("NewsWatcher").field("reads", &reads).finish_non_exhaustive()
+        f.debug_struct("NewsWatcher")
+            .field("reads", &reads)
+            .finish_non_exhaustive()
     }
 }
 
