@@ -26,15 +26,16 @@ impl Replica {
         let script = json!({
             "record": recorder.address(),
             "tools": [
-                {"name": "wait", "annotations": {"readOnlyHint": true, "idempotentHint": true},
+                {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
                 {"name": "note", "annotations": {"destructiveHint": false}},
             ],
         });
         let script = script.to_string();
         let behind = Behind::new(&[("fake", fake_server::program(), &[&script])]);
-        // The servers differ in the address of their recorders, so the second one would wait for a person.
-        behind.set("[tools]\npin = \"off\"");
+        // The servers differ in the address of their recorders, so the second one would wait for a person. Nothing is called again on
+        // the word of a server alone.
+        behind.set("[tools]\npin = \"off\"\nread_only = [\"fake.wait\"]");
         let token = behind.token("ada");
         let mut command = behind.command(&["--listen", "127.0.0.1:0"]);
         command.env("PLANWRIGHT_STORE", database.url());
@@ -118,7 +119,7 @@ fn a_run_of_a_killed_gateway_is_continued_by_another() {
     let run = killed.start_plan(&database);
     let began = Instant::now();
     killed.listening.kill();
-    // The outcome of the first step is known; a call of an idempotent tool is made again.
+    // The outcome of the first step is known; a call that only reads is made again.
     assert_eq!(other.called(), "wait");
     // The time of a lease, the interval of the other gateway, and some of a busy machine.
     assert!(began.elapsed() < Duration::from_secs(20));
