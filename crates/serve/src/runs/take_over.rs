@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use planwright::format::RunV1;
+use planwright_core::Value;
 use planwright_engine::RunId;
+use planwright_mcp::UpstreamClient;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::InterruptedRun;
 use tokio::time::Instant;
@@ -101,6 +103,14 @@ impl PlanHost {
         if info.holder.is_some() || stored.status().is_some() {
             return Ok(false);
         }
+        // Otherwise the first request of a client starts them, which this gateway may not have had yet.
+        // A later client may support forms.
+        let forms = Value::object([("form", Value::empty_object())]);
+        self.upstreams.start_for(&UpstreamClient {
+            capabilities: Value::object([("elicitation", forms)]),
+            shares_servers: true,
+            ..UpstreamClient::default()
+        });
         let changes = ResumeChanges {
             cancel: run.is_cancel_requested,
             ..ResumeChanges::default()

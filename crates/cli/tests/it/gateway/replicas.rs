@@ -33,6 +33,9 @@ impl Replica {
         });
         let script = script.to_string();
         let behind = Behind::new(&[("fake", fake_server::program(), &[&script])]);
+        // The servers differ in the address of their recorders, so the second one would wait for a person. Nothing is called again on
+        // the word of a server alone.
+        behind.set("[tools]\npin = \"off\"\nread_only = [\"fake.wait\"]");
         let token = behind.token("ada");
         let mut command = behind.command(&["--listen", "127.0.0.1:0"]);
         command.env("PLANWRIGHT_STORE", database.url());
