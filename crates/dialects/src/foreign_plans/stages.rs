@@ -58,9 +58,10 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             steps.push(Value::object(fields));
             ids.push(id.clone());
         }
-        before = match is_parallel {
-            true => ids,
-            false => ids.pop().into_iter().collect(),
+        before = if is_parallel {
+            ids
+        } else {
+            ids.pop().into_iter().collect()
         };
     }
     let (inputs, names) = inputs(value)?;
