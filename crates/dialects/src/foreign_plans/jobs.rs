@@ -1,29 +1,26 @@
 //! Jobs of CI, as GitHub's workflows have them: the steps of a job run one after the other.
 
+use std::collections::HashMap;
+
 use planwright_core::Value;
 
-use super::{Translation, objects};
-use crate::native::free_id;
+use super::{Translation, has_only, objects};
+use crate::native::UsedIds;
+
+/// The fields of a workflow that say nothing about its steps.
+const KNOWN: [&str; 5] = ["jobs", "name", "run-name", "on", "permissions"];
 
 /// The translation of `{"jobs": {"a": {"steps": […], "needs": […]}}}`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a workflow with jobs";
     let jobs = value.get("jobs")?.as_object()?;
-    let mut ids = std::collections::HashSet::new();
-    let mut last: Vec<(&str, Value)> = Vec::new();
+    let mut ids = UsedIds::default();
+    let mut last: HashMap<&str, Value> = HashMap::new();
     let mut steps = Vec::new();
-    let mut is_complete = true;
+    let mut is_complete = has_only(value, &KNOWN);
     for (name, job) in jobs {
-        let known = [
-            "steps",
-            "needs",
-            "name",
-            "runs-on",
-            "runs_on",
-            "timeout-minutes",
-        ];
-        let fields = job.as_object()?;
-        is_complete &= fields.keys().all(|key| known.contains(&&**key));
+        job.as_object()?;
+        is_complete &= has_only(job, &["steps", "needs", "name", "runs-on", "runs_on"]);
         let needs = match job.get("needs") {
             None => Vec::new(),
             Some(Value::List(items)) => items.to_vec(),
@@ -31,10 +28,10 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         };
         let mut before: Vec<Value> = Vec::new();
         for need in &needs {
-            let found = last.iter().find(|(job, _)| need.as_text() == Some(job));
+            let found = need.as_text().and_then(|need| last.get(need));
             // A job that comes later, or one without steps.
             is_complete &= found.is_some();
-            before.extend(found.map(|(_, id)| id.clone()));
+            before.extend(found.cloned());
         }
         for step in objects(job.get("steps")?)? {
             let tool = step.get("uses").or_else(|| step.get("tool"));
@@ -44,8 +41,12 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             };
             let tool = tool.split('@').next().unwrap_or_default();
             let id = step.get("id").and_then(Value::as_text);
-            let id = id.map_or_else(|| free_id(tool, &ids), str::to_owned);
-            ids.insert(id.clone());
+            let id = if let Some(id) = id {
+                ids.insert(id.to_owned());
+                id.to_owned()
+            } else {
+                ids.add_for(tool)
+            };
             let mut fields = vec![
                 ("id".into(), Value::text(id.as_str())),
                 ("tool".into(), Value::text(tool.replace('/', "."))),
@@ -59,7 +60,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             before = vec![Value::text(id)];
             steps.push(Value::object(fields));
         }
-        last.push((name, before.into_iter().next()?));
+        last.insert(name, before.into_iter().next()?);
     }
     if is_complete {
         return Translation::complete(form, steps);

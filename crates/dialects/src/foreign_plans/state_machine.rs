@@ -5,29 +5,53 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::{Translation, escaped, step};
+use super::{Translation, escaped, has_only, step, waits};
 use crate::native::path_of;
 
 const FORM: &str = "a state machine of AWS Step Functions";
+
+/// The fields of all states that have a meaning here.
+const COMMON: [&str; 4] = ["Type", "Comment", "Next", "End"];
+
+/// The fields of a task that have a meaning here.
+const TASK: [&str; 6] = [
+    "Resource",
+    "Parameters",
+    "Arguments",
+    "ResultPath",
+    "TimeoutSeconds",
+    "Retry",
+];
+
+/// The fields of a `Map` that have a meaning here.
+const MAP: [&str; 5] = [
+    "ItemProcessor",
+    "Iterator",
+    "ItemsPath",
+    "MaxConcurrency",
+    "ResultPath",
+];
 
 /// The translation of `{"StartAt": …, "States": {…}}`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     value.get("StartAt").and_then(Value::as_text)?;
     let states = value.get("States")?.as_object()?;
-    let mut machine = Machine {
-        steps: Vec::new(),
-        paths: vec![(String::new(), Some("inputs".to_owned()))],
-    };
-    if machine.states(value, Vec::new()).is_some() {
+    let mut machine = Machine::new("inputs");
+    let is_known = has_only(value, &["StartAt", "States", "Comment", "Version"]);
+    if is_known && machine.states(value, None).is_some() {
         return Translation::complete(FORM, machine.steps);
     }
     let first = states.iter().find_map(|(name, state)| {
-        tool(state)?;
-        Machine {
-            steps: Vec::new(),
-            paths: vec![(String::new(), Some("inputs".to_owned()))],
-        }
-        .task(name, state, &[])
+        let machine = Machine::new("inputs");
+        let task = machine.task(name, state, None);
+        // An example needs no arguments.
+        task.or_else(|| {
+            let tool = Value::text(tool(state)?);
+            Some(step([
+                ("id", Some(Value::text(&**name))),
+                ("tool", Some(tool)),
+            ]))
+        })
     })?;
     Some(Translation::of_first_step(FORM, first))
 }
@@ -40,8 +64,16 @@ struct Machine {
 }
 
 impl Machine {
+    /// The state before any step, whose input is `input`.
+    fn new(input: &str) -> Self {
+        Self {
+            steps: Vec::new(),
+            paths: vec![(String::new(), Some(input.to_owned()))],
+        }
+    }
+
     /// Adds the states of `machine`, which wait for the steps `before`. Returns the ids of the last steps.
-    fn states(&mut self, machine: &Value, mut before: Vec<Value>) -> Option<Vec<Value>> {
+    fn states(&mut self, machine: &Value, mut before: Option<Value>) -> Option<Option<Value>> {
         let states = machine.get("States")?.as_object()?;
         let mut name = machine.get("StartAt")?.as_text()?;
         // A state that is visited twice belongs to a loop.
@@ -57,18 +89,32 @@ impl Machine {
     }
 
     /// Adds the steps of `state`. Returns the ids for which the next state waits.
-    fn state(&mut self, name: &str, state: &Value, before: Vec<Value>) -> Option<Vec<Value>> {
-        match state.get("Type")?.as_text()? {
+    fn state(&mut self, name: &str, state: &Value, before: Option<Value>) -> Option<Option<Value>> {
+        let kind = state.get("Type")?.as_text()?;
+        let own: &[&str] = match kind {
+            "Task" => &TASK,
+            "Pass" => &["Result", "Parameters", "ResultPath"],
+            "Parallel" => &["Branches", "ResultPath"],
+            "Map" => &MAP,
+            "Succeed" => &[],
+            _ => return None,
+        };
+        let known: Vec<&str> = own.iter().chain(&COMMON).copied().collect();
+        if !has_only(state, &known) {
+            return None;
+        }
+        match kind {
             "Task" => {
-                let step = self.task(name, state, &before)?;
+                let step = self.task(name, state, before.as_ref())?;
                 self.steps.push(step);
                 self.put(state, Some(path_of(name)))?;
-                Some(vec![Value::text(name)])
+                Some(waits(vec![Value::text(name)]))
             }
             "Pass" => {
-                let value = match state.get("Result") {
-                    Some(result) => escaped(result),
-                    None => self.arguments(state.get("Parameters")?)?,
+                let value = match (state.get("Result"), state.get("Parameters")) {
+                    (Some(result), None) => escaped(result),
+                    (None, Some(parameters)) => self.arguments(parameters)?,
+                    _ => return None,
                 };
                 self.steps.push(step([
                     ("id", Some(Value::text(name))),
@@ -81,93 +127,95 @@ impl Machine {
                 let mut last = Vec::new();
                 let paths = self.paths.clone();
                 for branch in state.get("Branches")?.as_list()? {
-                    last.extend(self.states(branch, before.clone())?);
+                    if !has_only(branch, &["StartAt", "States", "Comment"]) {
+                        return None;
+                    }
+                    let ids = self.states(branch, before.clone())?;
+                    last.extend(ids.iter().filter_map(Value::as_list).flatten().cloned());
                     self.paths.clone_from(&paths);
                 }
                 self.put(state, None)?;
-                Some(last)
+                Some(waits(last))
             }
             "Map" => {
-                let inner = state
-                    .get("ItemProcessor")
-                    .or_else(|| state.get("Iterator"))?;
-                let list = state
-                    .get("ItemsPath")
-                    .and_then(Value::as_text)
-                    .unwrap_or("$");
-                let list = self.path(list)?;
-                let states = inner.get("States")?.as_object()?;
-                let ((_, only), 1) = (states.iter().next()?, states.len()) else {
-                    return None;
-                };
-                let items = Self {
-                    steps: Vec::new(),
-                    paths: vec![(String::new(), Some("item".to_owned()))],
-                };
-                let task = items.task(name, only, &before)?;
-                let fields = task.as_object()?.iter();
-                let fields = fields.map(|(key, field)| (Arc::clone(key), field.clone()));
-                let over = ("for_each".into(), Value::text(format!("${{{list}}}")));
-                self.steps.push(Value::object(fields.chain([over])));
+                let step = self.map(name, state, before.as_ref())?;
+                self.steps.push(step);
                 self.put(state, Some(path_of(name)))?;
-                Some(vec![Value::text(name)])
+                Some(waits(vec![Value::text(name)]))
             }
-            "Succeed" => Some(before),
-            _ => None,
+            _ => Some(before),
         }
     }
 
-    /// The step of a task.
-    fn task(&self, name: &str, state: &Value, before: &[Value]) -> Option<Value> {
-        let known = [
-            "Type",
-            "Resource",
-            "Parameters",
-            "Arguments",
-            "ResultPath",
-            "Next",
-            "End",
-            "Comment",
-            "TimeoutSeconds",
-            "Retry",
-            "InputPath",
-        ];
-        if !state.as_object()?.keys().all(|key| known.contains(&&**key)) {
+    /// The step of a `Map`, whose only state is a task.
+    fn map(&self, name: &str, state: &Value, before: Option<&Value>) -> Option<Value> {
+        let inner = state
+            .get("ItemProcessor")
+            .or_else(|| state.get("Iterator"))?;
+        let list = match state.get("ItemsPath") {
+            Some(path) => path.as_text()?,
+            None => "$",
+        };
+        let list = self.path(list)?;
+        let states = inner.get("States")?.as_object()?;
+        let ((_, only), 1) = (states.iter().next()?, states.len()) else {
+            return None;
+        };
+        let is_task = only.get("Type").and_then(Value::as_text) == Some("Task");
+        // The result of an item would be put into the item.
+        if !is_task
+            || only.get("ResultPath").is_some()
+            || !has_only(inner, &["StartAt", "States", "Comment", "ProcessorConfig"])
+        {
             return None;
         }
-        let parameters = state.get("Parameters").or_else(|| state.get("Arguments"));
-        let payload = parameters.and_then(|parameters| parameters.get("Payload"));
-        let args = match payload.or(parameters) {
-            Some(parameters) => Some(self.arguments(parameters)?),
+        let task = Self::new("item").task(name, only, before)?;
+        let fields = task.as_object()?.iter();
+        let fields = fields.map(|(key, field)| (Arc::clone(key), field.clone()));
+        let over = ("for_each".into(), Value::text(format!("${{{list}}}")));
+        let at_once = match state.get("MaxConcurrency") {
+            Some(count) => Some(count.as_u64()?).filter(|count| *count > 0),
             None => None,
         };
-        let timeout = state.get("TimeoutSeconds").and_then(Value::as_u64);
-        let retry = state.get("Retry").map(|retry| {
-            let attempts = retry.as_list()?.first()?.get("MaxAttempts");
-            let attempts = attempts.map_or(Some(3), Value::as_u64)?;
-            Value::from_json(&attempts.checked_add(1)?.to_string()).ok()
-        });
-        let title = state.get("Comment").cloned();
+        let at_once = at_once.map(|count| ("max_parallel".into(), Value::from(count)));
+        Some(Value::object(fields.chain([over]).chain(at_once)))
+    }
+
+    /// The step of a task.
+    fn task(&self, name: &str, state: &Value, before: Option<&Value>) -> Option<Value> {
+        let known: Vec<&str> = TASK.iter().chain(&COMMON).copied().collect();
+        let parameters = state.get("Parameters").or_else(|| state.get("Arguments"))?;
+        if !has_only(state, &known) {
+            return None;
+        }
+        // A function gets its payload only.
+        let arguments = match parameters.get("FunctionName") {
+            Some(_) if has_only(parameters, &["FunctionName", "Payload"]) => {
+                parameters.get("Payload")
+            }
+            Some(_) => return None,
+            None => Some(parameters),
+        };
+        let args = match arguments {
+            Some(arguments) => Some(self.arguments(arguments)?),
+            None => None,
+        };
+        let timeout = match state.get("TimeoutSeconds") {
+            Some(seconds) => Some(Value::text(format!("{}s", seconds.as_u64()?))),
+            None => None,
+        };
+        let retry = match state.get("Retry") {
+            Some(retry) => Some(attempts(retry)?),
+            None => None,
+        };
         Some(step([
             ("id", Some(Value::text(name))),
-            ("title", title),
+            ("title", state.get("Comment").cloned()),
             ("tool", Some(Value::text(tool(state)?))),
             ("args", args),
-            (
-                "after",
-                (!before.is_empty()).then(|| Value::list(before.to_vec())),
-            ),
-            (
-                "timeout",
-                timeout.map(|seconds| Value::text(format!("{seconds}s"))),
-            ),
-            (
-                "retry",
-                match retry {
-                    Some(retry) => Some(retry?),
-                    None => None,
-                },
-            ),
+            ("after", before.cloned()),
+            ("timeout", timeout),
+            ("retry", retry),
         ]))
     }
 
@@ -203,14 +251,21 @@ impl Machine {
         let is_plain = path
             .chars()
             .all(|sign| sign.is_alphanumeric() || "_.[]".contains(sign));
-        let is_below = |root: &str| {
-            let rest = path.strip_prefix(root)?;
-            (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+        let is_below = |root: &str, path: &str| {
+            let rest = path.strip_prefix(root);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        let mut found = self.paths.iter().rev();
-        let (rest, root) =
-            found.find_map(|(root, meaning)| Some((is_below(root)?, meaning.as_ref()?)))?;
-        is_plain.then(|| format!("{root}{rest}"))
+        for (root, meaning) in self.paths.iter().rev() {
+            if is_below(root, path) {
+                let root_of_rest = meaning.as_ref().filter(|_| is_plain)?;
+                return Some(format!("{root_of_rest}{}", &path[root.len()..]));
+            }
+            // The value has the output of another state inside.
+            if is_below(path, root) {
+                return None;
+            }
+        }
+        None
     }
 
     /// Puts the output of a state where its `ResultPath` says; by default it replaces everything.
@@ -227,14 +282,47 @@ impl Machine {
     }
 }
 
+/// The number of attempts that `Retry` allows; `None` if it is more than one rule for all errors, with the usual delays.
+fn attempts(retry: &Value) -> Option<Value> {
+    let [rule] = retry.as_list()? else {
+        return None;
+    };
+    let is_of_all = rule.get("ErrorEquals").is_none_or(|errors| {
+        let names: Vec<_> = errors
+            .as_list()
+            .unwrap_or_default()
+            .iter()
+            .map(Value::as_text)
+            .collect();
+        names == [Some("States.ALL")]
+    });
+    if !is_of_all || !has_only(rule, &["ErrorEquals", "MaxAttempts", "IntervalSeconds"]) {
+        return None;
+    }
+    let retries = rule.get("MaxAttempts").map_or(Some(3), Value::as_u64)?;
+    let attempts = Value::from(retries.checked_add(1)?);
+    match rule.get("IntervalSeconds") {
+        Some(seconds) => Some(Value::object([
+            ("attempts", attempts),
+            ("delay", Value::text(format!("{}s", seconds.as_u64()?))),
+        ])),
+        None => Some(attempts),
+    }
+}
+
 /// The tool of a task: the last part of its resource, or the function that it invokes.
 fn tool(state: &Value) -> Option<&str> {
     let resource = state.get("Resource")?.as_text()?;
+    // The step would wait for more than the call.
+    if resource.contains(".waitForTaskToken") || resource.contains(".sync") {
+        return None;
+    }
     let parameters = state.get("Parameters").or_else(|| state.get("Arguments"));
     let function = parameters.and_then(|parameters| parameters.get("FunctionName"));
     let name = match function {
         Some(function) => function.as_text()?,
         None => resource,
     };
+    let name = name.strip_suffix(":$LATEST").unwrap_or(name);
     name.rsplit(':').next().filter(|name| !name.is_empty())
 }

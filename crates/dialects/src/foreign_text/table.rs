@@ -4,45 +4,72 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
+use super::advice::Extent;
 use super::calls::values::{named, split};
+use super::{FoundPlan, object};
 
-/// The plan in the table `text`; `None` if it is none, or has a column without a meaning.
-pub(super) fn plan(text: &str) -> Option<Value> {
-    let mut lines = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with('|'));
-    let fields: Vec<Option<&str>> = cells(lines.next()?).map(field).collect();
+/// The plan in the table in `text`; `None` if it is none, has a column without a meaning, or a row with more cells than columns.
+pub(super) fn plan(text: &str) -> Option<FoundPlan> {
+    let mut lines = text.lines().map(str::trim).peekable();
+    let is_row = |line: &str| line.starts_with('|');
+    let mut has_words = false;
+    while let Some(line) = lines.next_if(|line| !is_row(line)) {
+        has_words |= !line.is_empty();
+    }
+    let fields: Vec<Option<&str>> = cells(lines.next()?)?.into_iter().map(field).collect();
     let rule = lines.next()?;
     let is_rule = rule.chars().all(|sign| "|-: ".contains(sign));
     if !is_rule || !fields.contains(&Some("tool")) {
         return None;
     }
-    let steps = lines.map(|line| {
-        let cells = fields.iter().zip(cells(line));
-        let entries = cells.filter(|(_, cell)| !matches!(*cell, "" | "-" | "–" | "—" | "none"));
-        let entries = entries.map(|(field, cell)| {
-            let field = (*field)?;
-            let value = match field {
-                "args" => arguments(cell)?,
-                "after" => Value::list(split(cell)?.into_iter().map(Value::text)),
-                _ => Value::text(cell),
-            };
-            Some((Arc::from(field), value))
-        });
-        Some(Value::object(entries.collect::<Option<Vec<_>>>()?))
-    });
-    let steps: Vec<Value> = steps.collect::<Option<_>>()?;
-    (!steps.is_empty()).then(|| Value::object([("steps", Value::list(steps))]))
+    let mut steps = Vec::new();
+    while let Some(line) = lines.next_if(|line| is_row(line)) {
+        steps.push(step(&fields, line)?);
+    }
+    for line in lines {
+        // A second table has other columns.
+        if is_row(line) {
+            return None;
+        }
+        has_words |= !line.is_empty();
+    }
+    (!steps.is_empty()).then(|| FoundPlan {
+        plan: Value::object([("steps", Value::list(steps))]),
+        extent: if has_words { Extent::Part } else { Extent::All },
+    })
 }
 
-/// The cells of a row, without the marks of code and emphasis.
-fn cells(line: &str) -> impl Iterator<Item = &str> {
+/// The step in the row `line`, whose cells are the values of `fields`.
+fn step(fields: &[Option<&'static str>], line: &str) -> Option<Value> {
+    let cells = cells(line)?;
+    if cells.len() > fields.len() {
+        return None;
+    }
+    let cells = fields.iter().zip(cells);
+    let entries = cells.filter(|(_, cell)| !matches!(*cell, "" | "-" | "–" | "—" | "none"));
+    let entries = entries.map(|(field, cell)| {
+        let field = (*field)?;
+        let value = match field {
+            "args" => arguments(cell)?,
+            "after" => Value::list(split(cell)?.into_iter().map(Value::text)),
+            _ => Value::text(cell),
+        };
+        Some((Arc::from(field), value))
+    });
+    object(entries.collect::<Option<Vec<_>>>()?)
+}
+
+/// The cells of a row, without the marks of code and emphasis; `None` if a cell has an escaped `|`.
+fn cells(line: &str) -> Option<Vec<&str>> {
+    if line.contains("\\|") {
+        return None;
+    }
     let inside = line.strip_prefix('|').unwrap_or(line);
     let inside = inside.strip_suffix('|').unwrap_or(inside);
-    inside
+    let cells = inside
         .split('|')
-        .map(|cell| cell.trim().trim_matches(['`', '*']).trim())
+        .map(|cell| cell.trim().trim_matches(['`', '*']).trim());
+    Some(cells.collect())
 }
 
 /// The field that a column holds.
@@ -90,7 +117,7 @@ fn arguments(cell: &str) -> Option<Value> {
             Value::from_json(value).unwrap_or_else(|_| Value::text(value.trim_matches('\'')));
         Some((Arc::from(name), value))
     });
-    Some(Value::object(parts.collect::<Option<Vec<_>>>()?))
+    object(parts.collect::<Option<Vec<_>>>()?)
 }
 
 #[cfg(test)]
@@ -100,7 +127,7 @@ mod tests {
     #[test]
     fn tables_of_steps() {
         let check = |text: &str, expected: Option<&str>| {
-            let found = plan(text).map(|plan| plan.to_json());
+            let found = plan(text).map(|found| found.plan.to_json());
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check(
@@ -112,6 +139,11 @@ mod tests {
         check("| a | b |\n|--|--|\n| 1 | 2 |", None);
         check("| tool | colour |\n|--|--|\n| f | red |", None);
         check("| tool |", None);
+        let rows = |rows: &str| format!("| tool | when | args |\n|--|--|--|\n{rows}");
+        check(&rows("| f | ${a || b} | n=1 |"), None);
+        check(&rows("| f | ${a \\|\\| b} | n=1 |"), None);
+        check(&rows("| f | | n=1, n=2 |"), None);
+        check(&rows("| f |\n\n| tool | id |\n|--|--|\n| g | a |"), None);
         check("", None);
     }
 }
