@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::{Translation, escaped, has_only, step, waits};
+use super::{Translation, escaped, has_only, step};
 use crate::native::path_of;
 
 const FORM: &str = "a state machine of AWS Step Functions";
@@ -38,12 +38,12 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let states = value.get("States")?.as_object()?;
     let mut machine = Machine::new("inputs");
     let is_known = has_only(value, &["StartAt", "States", "Comment", "Version"]);
-    if is_known && machine.states(value, None).is_some() {
+    if is_known && machine.states(value, Value::list([])).is_some() {
         return Translation::complete(FORM, machine.steps);
     }
     let first = states.iter().find_map(|(name, state)| {
         let machine = Machine::new("inputs");
-        let task = machine.task(name, state, None);
+        let task = machine.task(name, state, &Value::list([]));
         // An example needs no arguments.
         task.or_else(|| {
             let tool = Value::text(tool(state)?);
@@ -72,8 +72,8 @@ impl Machine {
         }
     }
 
-    /// Adds the states of `machine`, which wait for the steps `before`. Returns the ids of the last steps.
-    fn states(&mut self, machine: &Value, mut before: Option<Value>) -> Option<Option<Value>> {
+    /// Adds the states of `machine`, which wait for the steps in the list `before`. Returns the list of the last steps.
+    fn states(&mut self, machine: &Value, mut before: Value) -> Option<Value> {
         let states = machine.get("States")?.as_object()?;
         let mut name = machine.get("StartAt")?.as_text()?;
         // A state that is visited twice belongs to a loop.
@@ -88,8 +88,8 @@ impl Machine {
         None
     }
 
-    /// Adds the steps of `state`. Returns the ids for which the next state waits.
-    fn state(&mut self, name: &str, state: &Value, before: Option<Value>) -> Option<Option<Value>> {
+    /// Adds the steps of `state`. Returns the list of the steps for which the next state waits.
+    fn state(&mut self, name: &str, state: &Value, before: Value) -> Option<Value> {
         let kind = state.get("Type")?.as_text()?;
         let own: &[&str] = match kind {
             "Task" => &TASK,
@@ -105,10 +105,10 @@ impl Machine {
         }
         match kind {
             "Task" => {
-                let step = self.task(name, state, before.as_ref())?;
+                let step = self.task(name, state, &before)?;
                 self.steps.push(step);
                 self.put(state, Some(path_of(name)))?;
-                Some(waits(vec![Value::text(name)]))
+                Some(Value::list([Value::text(name)]))
             }
             "Pass" => {
                 let value = match (state.get("Result"), state.get("Parameters")) {
@@ -131,24 +131,24 @@ impl Machine {
                         return None;
                     }
                     let ids = self.states(branch, before.clone())?;
-                    last.extend(ids.iter().filter_map(Value::as_list).flatten().cloned());
+                    last.extend_from_slice(ids.as_list()?);
                     self.paths.clone_from(&paths);
                 }
                 self.put(state, None)?;
-                Some(waits(last))
+                Some(Value::list(last))
             }
             "Map" => {
-                let step = self.map(name, state, before.as_ref())?;
+                let step = self.map(name, state, &before)?;
                 self.steps.push(step);
                 self.put(state, Some(path_of(name)))?;
-                Some(waits(vec![Value::text(name)]))
+                Some(Value::list([Value::text(name)]))
             }
             _ => Some(before),
         }
     }
 
     /// The step of a `Map`, whose only state is a task.
-    fn map(&self, name: &str, state: &Value, before: Option<&Value>) -> Option<Value> {
+    fn map(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
         let inner = state
             .get("ItemProcessor")
             .or_else(|| state.get("Iterator"))?;
@@ -182,7 +182,7 @@ impl Machine {
     }
 
     /// The step of a task.
-    fn task(&self, name: &str, state: &Value, before: Option<&Value>) -> Option<Value> {
+    fn task(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
         let known: Vec<&str> = TASK.iter().chain(&COMMON).copied().collect();
         let parameters = state.get("Parameters").or_else(|| state.get("Arguments"))?;
         if !has_only(state, &known) {
@@ -200,6 +200,8 @@ impl Machine {
             Some(arguments) => Some(self.arguments(arguments)?),
             None => None,
         };
+        let after = before.as_list().filter(|ids| !ids.is_empty());
+        let after = after.map(|_| before.clone());
         let timeout = match state.get("TimeoutSeconds") {
             Some(seconds) => Some(Value::text(format!("{}s", seconds.as_u64()?))),
             None => None,
@@ -213,7 +215,7 @@ impl Machine {
             ("title", state.get("Comment").cloned()),
             ("tool", Some(Value::text(tool(state)?))),
             ("args", args),
-            ("after", before.cloned()),
+            ("after", after),
             ("timeout", timeout),
             ("retry", retry),
         ]))

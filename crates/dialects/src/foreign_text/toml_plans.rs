@@ -229,7 +229,7 @@ mod tests {
         );
         check(
             "[a]\nb = \"x\\\" # y\" # z\nc = -1_0\nd = true",
-            Some(r##"{"a":{"b":"x\" # y","c":-10,"d":true}}"##),
+            Some(r#"{"a":{"b":"x\" # y","c":-10,"d":true}}"#),
         );
         check("[a]\nb = tr_ue", None);
         check("[a]\nb = 'c' 'd'", None);

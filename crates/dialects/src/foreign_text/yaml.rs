@@ -86,11 +86,10 @@ fn block_text(block: &[&str], sign: &str) -> Option<String> {
                 breaks += 1;
                 continue;
             }
-            match (text.is_empty(), breaks) {
-                (true, _) => text.push_str(&"\n".repeat(breaks)),
-                (false, 0) => text.push(' '),
-                (false, _) => text.push_str(&"\n".repeat(breaks)),
+            if breaks == 0 && !text.is_empty() {
+                text.push(' ');
             }
+            text.push_str(&"\n".repeat(breaks));
             breaks = 0;
             text.push_str(line);
         }
@@ -277,11 +276,10 @@ fn key(line: &str) -> Option<(&str, &str)> {
 /// A value without the comment behind it; `None` if anything else is behind a text in quotes, or behind a list or an object on one line.
 fn without_comment(written: &str) -> Option<&str> {
     let end = match written.chars().next() {
-        Some('#') => 0,
+        Some('#') | None => 0,
         Some(quote @ ('"' | '\'')) => text_length(written, quote)?,
         Some('[' | '{') => closing(written)? + 1,
         Some(_) => written.find(" #").unwrap_or(written.len()),
-        None => 0,
     };
     let behind = written[end..].trim_start();
     (behind.is_empty() || behind.starts_with('#')).then(|| written[..end].trim_end())

@@ -64,12 +64,10 @@ fn markup_that_does_not_end_is_read_once() {
 #[test]
 fn foreign_texts_cost_no_more_than_their_size() {
     let count = 20_000;
-    let bomb: String = (1..12)
-        .map(|at| {
-            let aliases = format!("\n  - *a{}", at - 1).repeat(10);
-            format!("a{at}: &a{at}{aliases}\n")
-        })
-        .collect();
+    let bomb = (1..12).fold(String::new(), |bomb, at| {
+        let aliases = format!("\n  - *a{}", at - 1).repeat(10);
+        bomb + &format!("a{at}: &a{at}{aliases}\n")
+    });
     let numbered = |text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<String>();
     for text in [
         format!("a0: &a0 lol\n{bomb}steps: *a11"),
@@ -303,9 +301,7 @@ fn other_meanings_are_not_fixed() {
         "| tool | id |\n|--|--|\n| t | a |\n\nBut not today.".to_owned(),
         "I wait:\n<plan>\n<step tool='t' id='a'/>\n</plan>".to_owned(),
         "<plan>\n<step tool='t' id='a'/>\n</plan>\nBut not today.".to_owned(),
-        format!(
-            "Only if I agree:\n{{\"StartAt\": \"A\", \"States\": {{\"A\": {{\"Type\": \"Task\", \"Resource\": \"t\", \"Parameters\": {{}}, \"End\": true}}}}}}"
-        ),
+        "Only if I agree:\n{\"StartAt\": \"A\", \"States\": {\"A\": {\"Type\": \"Task\", \"Resource\": \"t\", \"Parameters\": {}, \"End\": true}}}".to_owned(),
         format!(
             "{{\"steps\": {{\"a\": {{\"tool\": \"t\"}}, \"g\": {{\"parallel\": [{B}, {C}]}}}}}}"
         ),
@@ -336,7 +332,7 @@ fn meanings_are_preserved() {
     );
     check(
         r#""id": "b", "tool": "t", "args": {}, "runAfter": {"a": ["Succeeded"]}"#,
-        r#"{"id":"b","tool":"t","args":{},"after":["a"]}"#,
+        r#"{"id":"b","tool":"t","after":["a"]}"#,
     );
     check(
         r#""id": "b", "tool": {"name": "f", "server": "s", "timeout": "5s", "arguments": {"x": 1}}"#,

@@ -12,11 +12,11 @@ use crate::document::{Item, ItemEntry, ItemKind};
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// The paths of the outputs by the names.
-    names: HashMap<Arc<str>, String>,
-    /// The paths in `names`.
+    by_name: HashMap<Arc<str>, String>,
+    /// The paths in `by_name`.
     paths: HashSet<String>,
     /// The paths of the outputs by the titles of steps, by which other systems refer to them.
-    titles: HashMap<Arc<str>, String>,
+    by_title: HashMap<Arc<str>, String>,
 }
 
 /// The maximum length of a title, and of a path in a template, in bytes; a longer one is not replaced.
@@ -34,19 +34,19 @@ pub(super) struct DollarName {
 impl Names {
     pub(super) fn add(&mut self, name: Arc<str>, path: String) {
         self.paths.insert(path.clone());
-        self.names.entry(name).or_insert(path);
+        self.by_name.entry(name).or_insert(path);
     }
 
     /// Adds the title of the step `id`: `$node["Title"]` and `$('Title')` of n8n.
     pub(super) fn add_title(&mut self, title: &str, id: &str) {
         if !id.contains(['\'', '"', '\\']) {
             let path = format!("steps['{id}']");
-            self.titles.entry(title.into()).or_insert(path);
+            self.by_title.entry(title.into()).or_insert(path);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.titles.is_empty()
+        self.by_name.is_empty() && self.by_title.is_empty()
     }
 
     /// Replaces the names in the references of all texts of `entries`; those with a dollar alone are added to `found`.
@@ -106,7 +106,7 @@ impl Names {
 
     /// `text` with the ids of steps in place of their titles; `None` if it has none of them.
     fn without_titles(&self, text: &str) -> Option<String> {
-        if self.titles.is_empty() {
+        if self.by_title.is_empty() {
             return None;
         }
         let marks = [
@@ -133,7 +133,7 @@ impl Names {
             let window = &inside[1..inside.floor_char_boundary(MAX_NAME_BYTES)];
             let found = window
                 .find(&format!("{quote}{close}"))
-                .and_then(|length| Some((length, self.titles.get(&window[..length])?)));
+                .and_then(|length| Some((length, self.by_title.get(&window[..length])?)));
             let Some((length, path)) = found else {
                 continue;
             };
@@ -166,7 +166,7 @@ impl Names {
             let length = inside.find(|c: char| !(c.is_alphanumeric() || "_-.[]".contains(c)));
             let path = inside[..length.unwrap_or(inside.len())].trim_end_matches(['.', '-']);
             let end = path.find(['.', '[']).unwrap_or(path.len());
-            let meant = self.names.get(&path[..end]).filter(|_| !is_escaped);
+            let meant = self.by_name.get(&path[..end]).filter(|_| !is_escaped);
             replaced.push_str(&rest[..at]);
             if let Some(root) = meant {
                 let meaning = format!("{root}{}", &path[end..]);
@@ -282,7 +282,7 @@ impl Names {
             }
             let rest = &expression[start..];
             let length = rest.find(|sign| !is_of_name(sign)).unwrap_or(rest.len());
-            let found = self.names.get_key_value(&rest[..length]);
+            let found = self.by_name.get_key_value(&rest[..length]);
             if let Some((name, path)) = found.filter(|_| !rest[length..].starts_with('(')) {
                 used.insert(Arc::clone(name));
                 replaced.push_str(&expression[at..start]);
