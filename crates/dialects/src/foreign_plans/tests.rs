@@ -25,12 +25,12 @@ fn plans_of_other_systems_have_the_same_steps() {
     check(
         r#"{"StartAt": "P", "States": {
             "P": {"Type": "Parallel", "Branches": [
-                {"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "f", "End": true}}},
-                {"StartAt": "B", "States": {"B": {"Type": "Task", "Resource": "g", "End": true}}}], "ResultPath": null, "Next": "M"},
-            "M": {"Type": "Map", "ItemsPath": "$.list", "Iterator": {"StartAt": "I", "States": {"I": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.n"}, "End": true}}}, "End": true}}}"#,
+                {"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "f", "Parameters": {}, "End": true}}},
+                {"StartAt": "B", "States": {"B": {"Type": "Task", "Resource": "g", "Parameters": {}, "End": true}}}], "ResultPath": null, "Next": "M"},
+            "M": {"Type": "Map", "ItemsPath": "$.list", "MaxConcurrency": 2, "Iterator": {"StartAt": "I", "States": {"I": {"Type": "Task", "Resource": "h", "Parameters": {"x.$": "$.n"}, "End": true}}}, "End": true}}}"#,
         Some((
             "a state machine of AWS Step Functions",
-            r#"{"steps":[{"id":"A","tool":"f"},{"id":"B","tool":"g"},{"id":"M","tool":"h","args":{"x":"${item.n}"},"after":["A","B"],"for_each":"${inputs.list}"}]}"#,
+            r#"{"steps":[{"id":"A","tool":"f","args":{}},{"id":"B","tool":"g","args":{}},{"id":"M","tool":"h","args":{"x":"${item.n}"},"after":["A","B"],"for_each":"${inputs.list}","max_parallel":2}]}"#,
         )),
     );
     check(
@@ -75,6 +75,30 @@ fn plans_of_other_systems_have_the_same_steps() {
             r#"{"steps":[{"id":"S","tool":"f","args":{"n":1}},{"id":"S_2","tool":"g","after":["S"]}]}"#,
         )),
     );
+    check(
+        r#"{"functions": [], "start": {"stateName": "S"}, "states": [{"name": "T", "end": true, "actions": [{"functionRef": "g"}]}, {"name": "S", "actions": [{"functionRef": "f"}], "transition": "T"}]}"#,
+        Some((
+            "a serverless workflow",
+            r#"{"steps":[{"id":"S","tool":"f"},{"id":"T","tool":"g","after":["S"]}]}"#,
+        )),
+    );
+    for (state, action) in [
+        ("", r#", "condition": "${x}""#),
+        ("", r#", "retryRef": "r""#),
+        (r#", "transition": "S""#, ""),
+        (r#", "type": "switch""#, ""),
+    ] {
+        check(
+            &format!(
+                r#"{{"states": [{{"name": "S", "actions": [{{"functionRef": "f"{action}}}]{state}}}]}}"#
+            ),
+            None,
+        );
+    }
+    check(
+        r#"{"main": {"steps": [{"a": {"call": "f"}}]}, "other": {"steps": []}}"#,
+        None,
+    );
     check(r#"{"steps": [{"id": "a", "tool": "f"}]}"#, None);
     check(r#"{"messages": ["a"]}"#, None);
     check("[]", None);
@@ -98,6 +122,96 @@ fn a_part_that_has_no_counterpart_leaves_the_first_step() {
     check(
         r#"{"jobs": {"a": {"strategy": {}, "steps": [{"uses": "f"}]}}}"#,
         r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+    );
+    let steps = r#"{"steps":[{"id":"A","tool":"f"}]}"#;
+    let task = |fields: &str| {
+        format!(
+            r#"{{"StartAt": "A", "States": {{"A": {{"Type": "Task", "Resource": "f", "End": true{fields}}}}}}}"#
+        )
+    };
+    for fields in [
+        "",
+        r#", "Parameters": {}, "InputPath": "$.x""#,
+        r#", "Parameters": {}, "Catch": []"#,
+        r#", "Parameters": {"x.$": "$.a", "y.$": "$$.Execution.Id"}"#,
+        r#", "Parameters": {"FunctionName": "f", "Payload.$": "$"}"#,
+        r#", "Parameters": {}, "TimeoutSeconds": 1.5"#,
+        r#", "Parameters": {}, "Retry": [{"MaxAttempts": 1}, {"MaxAttempts": 2}]"#,
+        r#", "Parameters": {}, "Retry": [{"ErrorEquals": ["Throttled"]}]"#,
+        r#", "Parameters": {}, "Retry": [{"BackoffRate": 1}]"#,
+    ] {
+        check(&task(fields), steps);
+    }
+    let then = |path: &str, fields: &str| {
+        format!(
+            r#"{{"StartAt": "A", "States": {{
+                "A": {{"Type": "Task", "Resource": "f", "Parameters": {{}}, "Next": "P"{fields}}},
+                "P": {{"Type": "Parallel", "Branches": [], "ResultPath": "$.p", "Next": "B"}},
+                "B": {{"Type": "Task", "Resource": "g", "Parameters": {{"x.$": "{path}"}}, "End": true}}}}}}"#
+        )
+    };
+    let first = r#"{"steps":[{"id":"A","tool":"f","args":{}}]}"#;
+    // The output of `P` has no step, and the whole has several outputs.
+    check(&then("$.p.x", ""), first);
+    check(&then("$", ""), first);
+    let map = |fields: &str| {
+        format!(
+            r#"{{"StartAt": "M", "States": {{"M": {{"Type": "Map", {fields}"Iterator": {{"StartAt": "A", "States": {{"A": {{"Type": "Task", "Resource": "f", "Parameters": {{}}, "End": true}}}}}}, "End": true}},
+                "A": {{"Type": "Task", "Resource": "f", "Parameters": {{}}, "End": true}}}}}}"#
+        )
+    };
+    check(&map(r#""ItemSelector": {}, "#), first);
+    check(&map(r#""Parameters": {}, "#), first);
+    check(&map(r#""Retry": [], "#), first);
+    let argo = |spec: &str, template: &str| {
+        format!(
+            r#"{{"spec": {{{spec}"templates": [{{"name": "m"{template}, "dag": {{"tasks": [{{"name": "a", "template": "f"}}]}}}}, {{"name": "n", "dag": {{"tasks": [{{"name": "b", "template": "g"}}]}}}}]}}}}"#
+        )
+    };
+    let a = r#"{"steps":[{"id":"a","tool":"f"}]}"#;
+    check(&argo("", ""), a);
+    check(
+        &argo(r#""entrypoint": "n", "#, ""),
+        r#"{"steps":[{"id":"b","tool":"g"}]}"#,
+    );
+    check(&argo("", r#", "parallelism": 1"#), a);
+    for spec in [
+        r#""onExit": "x", "tasks": [{"name": "a", "template": "f"}]"#,
+        r#""finally": [], "tasks": [{"name": "a", "template": "f"}]"#,
+        r#""tasks": [{"name": "a", "template": "f", "hooks": {}}]"#,
+    ] {
+        check(
+            &format!(r#"{{"spec": {{{spec}}}}}"#),
+            &a.replace(
+                r#""f"}"#,
+                if spec.contains("hooks") {
+                    r#""f","hooks":{}}"#
+                } else {
+                    r#""f"}"#
+                },
+            ),
+        );
+    }
+    check(
+        r#"{"jobs": {"a": {"steps": [{"uses": "f"}]}}, "env": {"X": 1}}"#,
+        r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+    );
+    check(
+        r#"{"plan": ["1. Call f(x=1) and g(y=2)", "2. Think", "Call g(y=1)"]}"#,
+        r#"{"steps":[{"id":"g","tool":"g","args":{"y":1}}]}"#,
+    );
+    // Each call of a message waits for all of the one before.
+    let calls = |message: usize| {
+        let calls = (0..200)
+            .map(|at| format!(r#"{{"id": "c{message}_{at}", "function": {{"name": "f"}}}}"#));
+        format!(
+            r#"{{"role": "assistant", "tool_calls": [{}]}}"#,
+            calls.collect::<Vec<_>>().join(",")
+        )
+    };
+    check(
+        &format!(r#"{{"messages": [{}, {}]}}"#, calls(0), calls(1)),
+        r#"{"steps":[{"id":"c0_0","tool":"f"}]}"#,
     );
     check(
         r#"{"plan": ["1. Call f(x=1)", "2. Think about the result"]}"#,

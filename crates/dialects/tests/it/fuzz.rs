@@ -174,7 +174,7 @@ fn lines() -> impl Strategy<Value = String> {
 }
 
 /// Fails if the fixes of `text` make another plan of a plan without errors.
-fn assert_fixes(text: &str, result: &ParseResult, options: &ReadOptions<'_>) {
+pub(crate) fn assert_fixes(text: &str, result: &ParseResult, options: &ReadOptions<'_>) {
     let Some(fixed) = result.diagnostics.apply_fixes(text) else {
         return;
     };

@@ -10,6 +10,7 @@ mod fixes;
 mod flow;
 mod flow_properties;
 mod foreign_references;
+mod foreign_texts;
 mod fuzz;
 mod golden;
 mod guessed;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::values::{closing, expression, named, split, split_at, value};
 use super::words::{self, After, Before};
 use crate::lowering::lines::tool_name_length;
-use crate::native::free_id;
+use crate::native::UsedIds;
 
 /// The effect of a statement of another language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -179,11 +179,15 @@ impl Statement {
                 .strip_prefix('[')
                 .and_then(|rest| rest.strip_suffix(']'))
                 .unwrap_or(inside);
-            let calls: Option<Vec<Self>> = split(inside)?
-                .into_iter()
-                .map(|call| Self::call(call, ids))
-                .collect();
-            let calls = calls?;
+            let calls = split(inside)?.into_iter().map(|call| {
+                let (start, length, _) = head(call)?;
+                // Calls that are waited for together do not wait for others inside.
+                if GATHER.contains(&&call[start..start + length]) {
+                    return None;
+                }
+                Self::call(call, ids)
+            });
+            let calls: Vec<Self> = calls.collect::<Option<_>>()?;
             let mut names = names.into_iter();
             for inner in calls {
                 let [call] = <[Call; 1]>::try_from(inner.calls).ok()?;
@@ -234,6 +238,21 @@ impl Statement {
         Some(())
     }
 
+    /// Returns true if `written` is a line of a plan but for its values, `id = tool(name=value)`.
+    pub(super) fn is_line(&self, written: &str) -> bool {
+        let [call] = &*self.calls else {
+            return self.calls.is_empty() && self.value.is_none();
+        };
+        let Some(id) = &call.id else {
+            return false;
+        };
+        let head = written
+            .strip_prefix(&**id)
+            .and_then(|rest| rest.trim_start().strip_prefix('='));
+        let head = head.and_then(|rest| rest.trim_start().strip_prefix(&*call.tool));
+        head.is_some_and(|rest| rest.starts_with('(')) && !written.ends_with(';')
+    }
+
     /// Returns true if it makes exactly one call and gives nothing back.
     pub(super) fn is_single_call(&self) -> bool {
         self.calls.len() == 1 && self.returns.is_none()
@@ -241,7 +260,7 @@ impl Statement {
 
     /// The lines that mean the same, and the ids in them; ids that the statement does not name are not in `ids`.
     pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
-        let mut taken = ids.clone();
+        let mut taken: UsedIds = ids.iter().cloned().collect();
         let mut lines = Vec::new();
         let mut own = Vec::new();
         if let (Some(id), Some(value)) = (&self.id, &self.value) {
@@ -253,10 +272,7 @@ impl Statement {
             own.push(id.clone());
         }
         for call in &self.calls {
-            let id = call
-                .id
-                .clone()
-                .unwrap_or_else(|| free_id(&call.tool, &taken));
+            let id = call.id.clone().unwrap_or_else(|| taken.add_for(&call.tool));
             taken.insert(id.clone());
             let mut line = format!("{id} = {}({})", call.tool, call.arguments);
             if !self.fields.is_empty() {

@@ -1,6 +1,5 @@
 //! Guesses of steps: their calls, their names, and the shapes of their fields.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::plan::RETRY_FIELDS;
@@ -8,12 +7,12 @@ use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::{condition_of, group_of};
 use super::names::Names;
-use super::texts::{bare_name, expression_of, free_id, path_of, without_output_fields};
+use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
 use super::words::{
-    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name, is_step,
-    is_step_field, negates,
+    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, LOOSE, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name,
+    is_format_mark, is_step, is_step_field, negates,
 };
-use super::{Guesses, field, get, get_mut, has};
+use super::{Guesses, field, get, get_mut, has, is_for_people};
 use crate::document::edits::{field_edits, json, key_edit};
 use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
 
@@ -188,12 +187,20 @@ impl Guesses<'_> {
             ItemKind::Object(inner) => inner,
             _ => Vec::new(),
         };
+        let mut is_named = false;
         for mut part in inner {
-            let is_args = ARGS.contains(&&*part.key);
-            if is_args && !has(entries, "args") {
+            let is_name =
+                !is_named && CALL_NAMES.contains(&&*part.key) && part.item.kind == name.kind;
+            is_named |= is_name;
+            if is_name || is_format_mark(&part.key, &part.item) {
+                continue;
+            }
+            if ARGS.contains(&&*part.key) && !has(entries, "args") {
                 part.key = "args".into();
-                entries.push(part);
-            } else if &*part.key == "id" && !has(entries, "id") {
+            }
+            if has(entries, &part.key) {
+                self.unknown(&part, "leave it out: the step has such a field as well");
+            } else {
                 entries.push(part);
             }
         }
@@ -314,6 +321,7 @@ impl Guesses<'_> {
 
     /// Reads conditions and lists of loops that are written without `${…}`.
     fn expressions(&mut self, entries: &mut [ItemEntry]) {
+        let is_loose = may_have_loose_arguments(entries);
         for target in ["when", "for_each"] {
             let words = STEP.iter().find(|group| group.field == target);
             let words = words.map_or(&[][..], |group| group.words);
@@ -326,6 +334,10 @@ impl Guesses<'_> {
             let (Some(entry), None) = (found.next(), found.next()) else {
                 continue;
             };
+            // Whether it is an argument is decided when fields are renamed.
+            if is_loose && LOOSE.contains(&&*entry.key) {
+                continue;
+            }
             let negates = negates(&entry.key);
             let text = entry.item.as_text();
             let inside = text.and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
@@ -373,6 +385,14 @@ impl Guesses<'_> {
         let (Some(entry), None) = (found.next(), found.next()) else {
             return;
         };
+        let has_other_outcome = match &entry.item.kind {
+            ItemKind::Object(keys) => !keys.iter().all(|entry| is_success(&entry.item)),
+            ItemKind::Null
+            | ItemKind::Bool(_)
+            | ItemKind::Number(_)
+            | ItemKind::Text(_)
+            | ItemKind::List(_) => false,
+        };
         // The ids of Logic Apps are keys.
         let ids: Vec<Arc<str>> = match &entry.item.kind {
             ItemKind::Text(id) => vec![Arc::clone(id)],
@@ -386,13 +406,23 @@ impl Guesses<'_> {
         };
         let written: Vec<String> = ids.iter().map(|id| json(id)).collect();
         let value = format!("[{}]", written.join(", "));
-        let help = format!("write `\"after\": {value}`");
+        let help = if has_other_outcome {
+            format!(
+                "a step with `\"after\": {value}` runs after any outcome; what else it needs is a condition, such as `\"when\": \"${{!results.ID.success}}\"`"
+            )
+        } else {
+            format!("write `\"after\": {value}`")
+        };
         let items = ids.into_iter().map(|id| Item {
             kind: ItemKind::Text(id),
             place: entry.item.place,
         });
         let items: Vec<Item> = items.collect();
-        let edits = field_edits(self.source, entry, "after", Some(value));
+        let edits = if has_other_outcome {
+            Vec::new()
+        } else {
+            field_edits(self.source, entry, "after", Some(value))
+        };
         if &*entry.key == "after" {
             let message = format!("expected a list in `after`, found {found}");
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
@@ -498,8 +528,11 @@ impl Guesses<'_> {
     fn loop_head(&mut self, entries: &mut Vec<ItemEntry>) {
         let words = STEP.iter().find(|group| group.field == "for_each");
         let words = words.map_or(&[][..], |group| group.words);
-        let is_loop =
-            |entry: &&mut ItemEntry| words.contains(&&*entry.key) || &*entry.key == "for_each";
+        let is_loose = may_have_loose_arguments(entries);
+        let is_loop = |entry: &&mut ItemEntry| {
+            let may_be_argument = is_loose && LOOSE.contains(&&*entry.key);
+            &*entry.key == "for_each" || (words.contains(&&*entry.key) && !may_be_argument)
+        };
         let Some(entry) = entries.iter_mut().find(is_loop) else {
             return;
         };
@@ -508,6 +541,10 @@ impl Guesses<'_> {
         let Some((name, list)) = text.split_once(" in ") else {
             return;
         };
+        // `x in list ? a : b` is an expression of its own.
+        if list.contains(['?', '&', '|']) {
+            return;
+        }
         let (Some(name), Some(list)) = (bare_name(name), expression_of(list)) else {
             return;
         };
@@ -584,10 +621,15 @@ impl Guesses<'_> {
         let written = written.to_value().to_json();
         let written = quote(&written);
         let written = written.trim_matches('`');
-        self.unknown(
-            first,
-            &format!("arguments stand in `args`: write `\"args\": {written}`"),
-        );
+        let help = if loose
+            .iter()
+            .any(|entry| is_for_people(&entry.key, &entry.item))
+        {
+            "an argument stands in `args`, and what is for people in `note`".to_owned()
+        } else {
+            format!("arguments stand in `args`: write `\"args\": {written}`")
+        };
+        self.unknown(first, &help);
         entries.push(field("args", ItemKind::Object(loose), place));
     }
 
@@ -660,7 +702,7 @@ impl Guesses<'_> {
             return;
         }
         let texts = items.iter().filter_map(|item| item.get("id"));
-        let mut ids: HashSet<String> = texts.map(|id| id.to_value().to_inserted_text()).collect();
+        let mut ids: UsedIds = texts.map(|id| id.to_value().to_inserted_text()).collect();
         let mut missing = Vec::new();
         let mut edits = Vec::new();
         for item in items {
@@ -670,14 +712,13 @@ impl Guesses<'_> {
             let Some(tool) = item.get("tool").and_then(Item::as_text) else {
                 continue;
             };
-            let id = free_id(tool, &ids);
+            let id = ids.add_for(tool);
             edits.extend(self.first_field(item.place, "id", &json(&id)));
             missing.push((item.place, id.clone()));
             let place = item.place;
             if let ItemKind::Object(entries) = &mut item.kind {
                 entries.push(field("id", ItemKind::Text(id.as_str().into()), place));
             }
-            ids.insert(id);
         }
         let Some((place, _)) = missing.first() else {
             return;
@@ -696,6 +737,24 @@ impl Guesses<'_> {
         let diagnostic = Diagnostic::error(Code::MissingField, message);
         self.sink.push(*place, diagnostic.help(help).fixes(edits));
     }
+}
+
+/// Returns true if the outcomes of a step in Logic Apps are only its success.
+fn is_success(outcomes: &Item) -> bool {
+    let is_success = |item: &Item| {
+        let text = item.as_text();
+        text.is_some_and(|text| text.eq_ignore_ascii_case("succeeded"))
+    };
+    let outcomes = outcomes.as_list();
+    outcomes.is_some_and(|outcomes| !outcomes.is_empty() && outcomes.iter().all(is_success))
+}
+
+/// Returns true if a field of the step may be an argument of its call: it has no other arguments.
+pub(super) fn may_have_loose_arguments(entries: &[ItemEntry]) -> bool {
+    let names = ["tool", "name"];
+    let calls = TOOL.iter().chain(&names).any(|word| has(entries, word));
+    let others = ["positional", "extract", "plan", "value"];
+    calls && !ARGS.iter().chain(&others).any(|word| has(entries, word))
 }
 
 /// The fields of a step, for the search of typing errors.
@@ -724,11 +783,13 @@ const MAX_SHOWN_IDS: usize = 8;
 /// The maximum length of arguments in advice, in bytes.
 const MAX_SHOWN_ARGS: usize = 1000;
 
+/// Words for the tool in a call that is an object.
+const CALL_NAMES: [&str; 5] = ["name", "tool", "tool_name", "toolName", "function"];
+
 /// The name of the tool in a call that is an object.
 fn call_name(item: &Item) -> Option<&Item> {
     item.as_object()?;
-    let words = ["name", "tool", "tool_name", "toolName", "function"];
-    let mut names = words.iter().filter_map(|word| item.get(word));
+    let mut names = CALL_NAMES.iter().filter_map(|word| item.get(word));
     names.find(|name| name.as_text().is_some())
 }
 
