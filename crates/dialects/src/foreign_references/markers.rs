@@ -544,7 +544,7 @@ impl<'a> ReferenceNames<'a> {
             found = self.paths(written, false).next();
         }
         let (_, path, meaning) = found?;
-        let certainty = if has_operator(trimmed) {
+        let certainty = if has_sign && has_operator(trimmed) {
             Certainty::Partial
         } else if path.contains(['.', '[']) {
             Certainty::Certain

@@ -42,7 +42,7 @@ fn formats_have_the_same_steps() {
     );
     check(
         "mcp call s f '{\"x\": 1}' > a.json &\nmcp call s g '{}' > b.txt &\nwait\nmcp call s h \"{\\\"z\\\": \\\"$(cat a.json)\\\"}\"",
-        r#"{"steps":[{"id":"a","tool":"s.f","args":{"x":1}},{"id":"b","tool":"s.g"},{"id":"h","tool":"s.h","args":{"z":"${a}"},"after":["b"]}]}"#,
+        r#"{"on_failure":"stop","steps":[{"id":"a","tool":"s.f","args":{"x":1}},{"id":"b","tool":"s.g"},{"id":"h","tool":"s.h","args":{"z":"${a}"},"after":["b"]}]}"#,
     );
 }
 
