@@ -5,6 +5,7 @@
 //! remain literal.
 
 mod markers;
+mod operations;
 mod phrases;
 mod search;
 

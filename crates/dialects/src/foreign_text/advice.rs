@@ -111,10 +111,12 @@ fn shortened(value: &Value, ids: &HashSet<Arc<str>>) -> Value {
                 let is_escaped = before.ends_with('$');
                 let end = inside.find('}').unwrap_or(inside.len());
                 written.extend([before, "${"]);
-                match is_escaped || inside.starts_with('{') {
-                    true => written.push_str(&inside[..end]),
-                    false => {
-                        written.push_str(&crate::native::without_output_fields(&inside[..end], ids))
+                if is_escaped || inside.starts_with('{') {
+                    written.push_str(&inside[..end]);
+                } else {
+                    {
+                        written
+                            .push_str(&crate::native::without_output_fields(&inside[..end], ids));
                     }
                 }
                 rest = &inside[end..];

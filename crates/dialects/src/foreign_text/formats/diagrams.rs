@@ -109,9 +109,10 @@ impl Graph {
             let label = label
                 .and_then(|(_, label)| label.as_deref())
                 .unwrap_or(from);
-            let more = match is_border(label) {
-                true => self.before(from, depth + 1),
-                false => vec![from.clone()],
+            let more = if is_border(label) {
+                self.before(from, depth + 1)
+            } else {
+                vec![from.clone()]
             };
             for id in more {
                 if !found.contains(&id) {

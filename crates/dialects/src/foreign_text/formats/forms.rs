@@ -37,9 +37,7 @@ pub(super) fn plan(text: &str) -> Option<Value> {
             .map_or(usize::MAX, |part| part.indentation);
         let part = named(&plain);
         match part {
-            Some((name, value))
-                if indentation <= inner || known(name).is_some() && indentation <= inner =>
-            {
+            Some((name, value)) if indentation <= inner => {
                 form.parts.push(Part {
                     indentation,
                     field: known(name)?,
@@ -60,7 +58,7 @@ pub(super) fn plan(text: &str) -> Option<Value> {
 }
 
 struct Form {
-    /// What the heading calls the step: a number or a name.
+    /// The number or the name of the step in its heading.
     number: String,
     parts: Vec<Part>,
 }

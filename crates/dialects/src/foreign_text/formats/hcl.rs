@@ -281,9 +281,10 @@ fn fields(inside: &str) -> Option<Vec<(&str, &str)>> {
             None if after.starts_with('{') => after,
             None => return None,
         };
-        let end = match value.starts_with(['{', '[']) {
-            true => super::super::calls::values::closing(value)? + 1,
-            false => value_end(value),
+        let end = if value.starts_with(['{', '[']) {
+            super::super::calls::values::closing(value)? + 1
+        } else {
+            value_end(value)
         };
         found.push((key, value[..end].trim()));
         rest = skipped(value[end..].trim_start().trim_start_matches(','));

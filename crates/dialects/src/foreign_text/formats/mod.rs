@@ -225,8 +225,13 @@ fn scalar(written: &str) -> Value {
         return Value::text(inside.replace("\\n", "\n"));
     }
     match Value::from_json(written) {
-        Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value,
-        Ok(value @ (Value::List(_) | Value::Object(_))) => value,
+        Ok(
+            value @ (Value::Number(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::List(_)
+            | Value::Object(_)),
+        ) => value,
         Ok(Value::Text(_)) | Err(_) => Value::text(written),
     }
 }

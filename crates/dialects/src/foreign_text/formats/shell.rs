@@ -38,7 +38,7 @@ pub(super) fn plan(text: &str) -> Option<Value> {
         }
     }
     // A command in the background that is not waited for has no counterpart.
-    (parallel.is_empty() && script.is_script).then_some(())?;
+    (parallel.is_empty() && script.has_own_form).then_some(())?;
     with_names(&of_statements(&statements)?)
 }
 
@@ -69,7 +69,7 @@ struct Script {
     files: HashMap<String, String>,
     names: Vec<String>,
     /// True if the text has a form that only scripts have.
-    is_script: bool,
+    has_own_form: bool,
     /// True if references stay as they are written.
     keeps_dollars: bool,
 }
@@ -97,7 +97,7 @@ impl Script {
                 .or_else(|| value.strip_prefix('`')?.strip_suffix('`'));
             let value = match inside {
                 Some(inside) => {
-                    self.is_script = true;
+                    self.has_own_form = true;
                     let (tool, arguments) = self.call(inside)?;
                     Expression::call(&tool, arguments)
                 }
@@ -136,7 +136,7 @@ impl Script {
                 let name = file.rsplit('/').next()?.split('.').next()?;
                 let name: String = name.chars().filter(|sign| is_part(*sign)).collect();
                 (!name.is_empty()).then_some(())?;
-                self.is_script = true;
+                self.has_own_form = true;
                 self.files.insert((*file).to_owned(), name.clone());
                 self.names.push(name.clone());
                 Some(Statement::Assign(vec![name], call))
@@ -152,7 +152,7 @@ impl Script {
         let client = words.first()?.plain()?;
         let mut server = None;
         if CLIENTS.contains(&client) {
-            self.is_script = true;
+            self.has_own_form = true;
             words = &words[1..];
             if matches!(
                 words.first()?.plain()?,
@@ -196,7 +196,7 @@ impl Script {
             }
             let option = word.text.strip_prefix("--").filter(|_| !word.begins_quoted);
             if let Some(option) = option {
-                self.is_script = true;
+                self.has_own_form = true;
                 let next = |words: &mut std::iter::Peekable<std::slice::Iter<'_, Word>>| {
                     words
                         .next_if(|next| next.begins_quoted || !next.text.starts_with("--"))

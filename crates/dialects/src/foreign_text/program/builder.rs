@@ -16,7 +16,7 @@ const MAX_STEPS: usize = 100;
 /// The maximum depth of loops in loops.
 const MAX_LOOPS: usize = 3;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Meaning {
     Constant(Value),
@@ -62,7 +62,7 @@ pub(super) struct Builder {
     pub(super) handler: Option<Value>,
     /// The paths of the plan around this one that the steps read, by the names of the inputs that carry them.
     captured: Option<Vec<(String, String)>>,
-    /// What the names of the plan around this one stand for.
+    /// The meanings of the names of the plan around this one.
     outer: HashMap<String, Meaning>,
     /// The items that a loop adds to lists.
     pub(super) added: Vec<(String, String)>,
@@ -79,7 +79,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// What `name` stands for; `None` if it is unknown.
+    /// The meaning of `name`; `None` if it is unknown.
     pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
         if let Some(found) = self.names.get(name) {
             if let Meaning::Path(path) = found
@@ -396,7 +396,7 @@ impl Builder {
             fields.retain(|(key, _)| !kept.contains(&&**key));
             // A condition of the item is one of the loop's step.
             let outer = std::mem::take(&mut self.conditions);
-            self.conditions = inner.conditions_of(&step);
+            self.conditions = Self::conditions_of(&step);
             over(&mut fields);
             let output = self.push(Some(&step.id), &tool, fields);
             self.conditions = outer;
@@ -503,7 +503,7 @@ impl Builder {
     }
 
     /// The condition of `step`.
-    fn conditions_of(&self, step: &Step) -> Vec<String> {
+    fn conditions_of(step: &Step) -> Vec<String> {
         let when = step.fields.iter().find(|(key, _)| &**key == "when");
         let condition = when.and_then(|(_, when)| {
             let text = when.as_text()?;

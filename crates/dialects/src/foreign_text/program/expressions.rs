@@ -80,7 +80,7 @@ impl<'t> Parser<'t> {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Reads what is between brackets, the first of which is taken.
+    /// Reads what is between brackets, after the first one, which is taken.
     pub(super) fn inside<T>(
         &mut self,
         close: &str,
@@ -141,10 +141,9 @@ impl<'t> Parser<'t> {
             let (operator, negates) = match operator {
                 "or" => ("||", false),
                 "and" => ("&&", false),
-                "===" => ("==", false),
-                "!==" => ("!=", false),
                 "is" if self.take_word("not") => ("!=", false),
-                "is" => ("==", false),
+                "===" | "is" => ("==", false),
+                "!==" => ("!=", false),
                 "not" => {
                     self.take_word("in").then_some(())?;
                     ("in", true)
@@ -265,9 +264,10 @@ impl<'t> Parser<'t> {
         let name = self.name()?;
         self.take_word("in").then_some(())?;
         let list = self.operation(1)?;
-        let condition = match self.take_word("if") {
-            true => Some(self.operation(1)?),
-            false => None,
+        let condition = if self.take_word("if") {
+            Some(self.operation(1)?)
+        } else {
+            None
         };
         if self.word() == Some("for") || self.word() == Some("if") {
             return None;

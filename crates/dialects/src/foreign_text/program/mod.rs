@@ -36,7 +36,7 @@ pub(crate) fn plan(text: &str) -> Option<Value> {
     }
     let name = entry(&mut statements, &mut builder)?;
     builder.statements(&statements)?;
-    (!builder.steps.is_empty()).then(|| builder.plan(name.as_deref()))
+    (!builder.steps.is_empty()).then(|| builder.plan(Some(&*name).filter(|name| !name.is_empty())))
 }
 
 /// Returns true if `text` is a program that declares a graph or a plan, whose calls are no calls of tools.
@@ -107,8 +107,8 @@ fn surrounds(condition: &Expression) -> bool {
     }
 }
 
-/// Replaces the function that is the program by its statements, and returns its name.
-fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Option<String>> {
+/// Replaces the function that is the program by its statements, and returns its name; an empty one if there is none.
+fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<String> {
     for statement in statements.iter_mut() {
         // `const main = async () => { … }`
         if let Statement::Assign(names, Expression::Function(function)) = statement
@@ -119,7 +119,7 @@ fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Optio
     }
     let is_function = |statement: &Statement| matches!(statement, Statement::Define(..));
     let Some(at) = statements.iter().position(is_function) else {
-        return Some(None);
+        return Some(String::new());
     };
     let Statement::Define(name, mut function) = statements.remove(at) else {
         return None;
@@ -160,7 +160,7 @@ fn entry(statements: &mut Vec<Statement>, builder: &mut Builder) -> Option<Optio
     parameters(&function, builder)?;
     statements.extend(flattened(function.body));
     let is_plain = ["main", "run", "plan", "execute", "workflow", "handler"].contains(&&*name);
-    Some((!is_plain).then_some(name))
+    Some(if is_plain { String::new() } else { name })
 }
 
 /// Returns true if `value` is `name`, or runs it: `main()`, `asyncio.run(main())`, `export default main`.
@@ -196,15 +196,16 @@ fn parameters(function: &Function, builder: &mut Builder) -> Option<()> {
             None => None,
         };
         let kind = match (parameter.kind.as_deref(), &default) {
-            (Some("str" | "string" | "String"), _) => Some("string"),
             (Some("int"), _) => Some("integer"),
-            (Some("float" | "number" | "Number"), _) => Some("number"),
-            (Some("bool" | "boolean" | "Boolean"), _) => Some("boolean"),
             (Some("list" | "List" | "Array"), _) => Some("array"),
             (Some("dict" | "Dict" | "object"), _) => Some("object"),
-            (_, Some(Value::Text(_))) => Some("string"),
-            (_, Some(Value::Number(_))) => Some("number"),
-            (_, Some(Value::Bool(_))) => Some("boolean"),
+            (Some("str" | "string" | "String"), _) | (_, Some(Value::Text(_))) => Some("string"),
+            (Some("float" | "number" | "Number"), _) | (_, Some(Value::Number(_))) => {
+                Some("number")
+            }
+            (Some("bool" | "boolean" | "Boolean"), _) | (_, Some(Value::Bool(_))) => {
+                Some("boolean")
+            }
             _ => None,
         };
         let kind = kind.map(|kind| (Arc::from("type"), Value::text(kind)));
@@ -274,10 +275,14 @@ fn called_in(expression: &Expression, found: &mut HashSet<String>) {
             }
         }
         Expression::Template(parts) | Expression::List(parts) => {
-            parts.iter().for_each(|part| called_in(part, found));
+            for part in parts {
+                called_in(part, found);
+            }
         }
         Expression::Object(fields) => {
-            fields.iter().for_each(|(_, field)| called_in(field, found));
+            for (_, field) in fields {
+                called_in(field, found);
+            }
         }
         Expression::Field(of, _) | Expression::Not(of) | Expression::Negative(of) => {
             called_in(of, found);

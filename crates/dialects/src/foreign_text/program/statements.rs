@@ -33,7 +33,7 @@ enum Block {
     Indentation(usize),
 }
 
-impl<'t> Parser<'t> {
+impl Parser<'_> {
     fn line(&self) -> Option<usize> {
         match self.tokens.get(self.at)?.kind {
             TokenKind::Line(indentation) => Some(indentation),
@@ -66,8 +66,7 @@ impl<'t> Parser<'t> {
         if self.line().is_some() {
             self.at += 1;
         }
-        let statement = self.read(found)?;
-        found.extend(statement);
+        self.read(found)?;
         let _ = self.take_sign(";");
         // Each statement has a line of its own, or ends before a bracket.
         let ends = self.line().is_some()
@@ -81,44 +80,52 @@ impl<'t> Parser<'t> {
         ends.then_some(())
     }
 
-    fn read(&mut self, found: &[Statement]) -> Option<Option<Statement>> {
+    fn read(&mut self, found: &mut Vec<Statement>) -> Option<()> {
         if self.is_sign("@") {
             self.skip_line();
-            return Some(None);
+            return Some(());
         }
         if self.is_sign(";") {
-            return Some(None);
+            return Some(());
         }
         let word = self.word().unwrap_or_default();
         match word {
             "import" => {
                 self.import();
-                return Some(None);
+                return Some(());
             }
             "from" if found.iter().all(is_surrounding) => {
                 self.import();
-                return Some(None);
+                return Some(());
             }
             "class" => {
                 self.class()?;
-                return Some(None);
+                return Some(());
             }
             "pass" | "end" | "done" => {
                 self.at += 1;
-                return Some(None);
+                return Some(());
             }
-            "if" | "unless" => return self.condition(word == "unless").map(Some),
-            "for" | "foreach" => return self.loop_over().map(Some),
-            "try" => return self.attempt().map(Some),
-            "with" | "parallel" => return self.transparent().map(Some),
+            "if" | "unless" => {
+                return self
+                    .condition(word == "unless")
+                    .map(|statement| found.push(statement));
+            }
+            "for" | "foreach" => return self.loop_over().map(|statement| found.push(statement)),
+            "try" => return self.attempt().map(|statement| found.push(statement)),
+            "with" | "parallel" => {
+                return self.transparent().map(|statement| found.push(statement));
+            }
             "return" => {
                 self.at += 1;
                 let is_empty = self.line().is_some() || self.is_sign(";") || self.is_sign("}");
-                let value = match is_empty || self.tokens.get(self.at).is_none() {
-                    true => None,
-                    false => Some(self.expression()?),
+                let value = if is_empty || self.tokens.get(self.at).is_none() {
+                    None
+                } else {
+                    Some(self.expression()?)
                 };
-                return Some(Some(Statement::Return(value)));
+                found.push(Statement::Return(value));
+                return Some(());
             }
             word if OTHERS.contains(&word) => return None,
             _ => {}
@@ -128,7 +135,7 @@ impl<'t> Parser<'t> {
         match self.word().unwrap_or_default() {
             "def" | "function" | "fn" | "func" => {
                 self.at += 1;
-                return self.function().map(Some);
+                return self.function().map(|statement| found.push(statement));
             }
             "for" | "with" => {
                 return self.read(found);
@@ -142,7 +149,7 @@ impl<'t> Parser<'t> {
                 Some(TokenKind::Name("async"))
             );
         self.at -= usize::from(is_async);
-        self.assignment().map(Some)
+        self.assignment().map(|statement| found.push(statement))
     }
 
     /// Skips a class that declares fields only.
@@ -178,9 +185,10 @@ impl<'t> Parser<'t> {
         self.at += 1;
         let condition = self.expression()?;
         let _ = self.take_word("then");
-        let condition = match is_negated {
-            true => Expression::Not(condition.into()),
-            false => condition,
+        let condition = if is_negated {
+            Expression::Not(condition.into())
+        } else {
+            condition
         };
         let body = self.block(indentation)?;
         let other = self.otherwise(indentation)?;
@@ -233,9 +241,10 @@ impl<'t> Parser<'t> {
         let _ = self.take_word("each") || self.take_word("every");
         let name = self.name()?;
         // `for (const key in list)` goes over the positions.
-        let goes_over = match declares {
-            true => self.take_word("of"),
-            false => self.take_word("in") || self.take_word("of"),
+        let goes_over = if declares {
+            self.take_word("of")
+        } else {
+            self.take_word("in") || self.take_word("of")
         };
         goes_over.then_some(())?;
         let list = self.expression()?;
@@ -286,8 +295,7 @@ impl<'t> Parser<'t> {
             match token.kind {
                 TokenKind::Sign("(" | "[" | "{") if !is_parallel => depth += 1,
                 TokenKind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
-                TokenKind::Sign(":" | "{") if depth == 0 => break,
-                TokenKind::Line(_) if depth == 0 => break,
+                TokenKind::Sign(":" | "{") | TokenKind::Line(_) if depth == 0 => break,
                 // A file is no tool.
                 TokenKind::Name("open") => return None,
                 _ => {}
@@ -309,14 +317,15 @@ impl<'t> Parser<'t> {
     /// `name(parameters) -> kind: …`
     fn function(&mut self) -> Option<Statement> {
         let indentation = self.indentation();
-        let name = match self.is_sign("(") {
-            true => "main".to_owned(),
-            false => self.name()?,
+        let name = if self.is_sign("(") {
+            "main".to_owned()
+        } else {
+            self.name()?
         };
         self.take_sign("(").then_some(())?;
         let parameters = self.inside(")", Self::parameters)?;
         // The kind of the result.
-        while !self.is_sign("{") && !(self.is_sign(":") && self.ends_line()) {
+        while !self.is_sign("{") && (!self.is_sign(":") || !self.ends_line()) {
             if self.line().is_some() || self.tokens.get(self.at).is_none() {
                 return None;
             }

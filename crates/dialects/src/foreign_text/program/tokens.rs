@@ -213,12 +213,11 @@ fn closing_brace(code: &str) -> Option<usize> {
     for (at, sign) in code.char_indices() {
         match (quote, sign) {
             (Some(open), sign) if sign == open => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(sign),
             (None, '{') => depth += 1,
             (None, '}') if depth == 0 => return Some(at),
             (None, '}') => depth -= 1,
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     None

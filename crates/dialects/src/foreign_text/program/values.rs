@@ -457,8 +457,8 @@ fn literal(value: &Value) -> Option<String> {
 fn is_truth(expression: &Expression) -> bool {
     match expression {
         Expression::Literal(value) => value.as_bool().is_some(),
-        Expression::Not(_) => true,
-        Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "in", ..) => true,
+        Expression::Not(_)
+        | Expression::Binary("==" | "!=" | "<" | "<=" | ">" | ">=" | "in", ..) => true,
         Expression::Binary("&&" | "||", left, right) => is_truth(left) && is_truth(right),
         _ => false,
     }

@@ -89,9 +89,10 @@ impl Guesses<'_> {
                 fields.push(field("when", ItemKind::Text(when.into()), place));
             }
             let shown = fallback.to_value().to_json();
-            let shown = match shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
-                true => format!("`{shown}`"),
-                false => quote(&shown),
+            let shown = if shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
+                format!("`{shown}`")
+            } else {
+                quote(&shown)
             };
             let help = format!(
                 "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
