@@ -240,6 +240,24 @@ proptest! {
 
 /// Large, deep or odd texts, whose cost could exceed their size in a careless reader.
 #[test]
+fn notes_about_notations_are_at_whole_characters() {
+    let names = dialects().iter().map(|dialect| Some(dialect.name()));
+    for name in names.chain([None]) {
+        for text in ["plan {#E1\néPlan: ", "{é: 1, \"steps\": []}"] {
+            let options = ReadOptions {
+                dialect: name,
+                ..ReadOptions::new("test")
+            };
+            for diagnostic in &parse(text.as_bytes(), &options).diagnostics {
+                let span = diagnostic.span.unwrap_or_default();
+                let found = text.get(span.start..span.end);
+                assert!(found.is_some(), "{diagnostic} at {span:?} of {text:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn large_texts_cost_no_more_than_their_size() {
     let count = 20_000;
     let cases = [

@@ -183,7 +183,8 @@ impl StatementReader<'_> {
     fn finish(mut self) -> Option<Item> {
         self.report_foreign();
         if let Some((note, at)) = self.values.note() {
-            self.context.report(at..at + 1, note);
+            let end = self.text.ceil_char_boundary(at + 1);
+            self.context.report(at..end, note);
         }
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
             if !self.context.sink.has_errors() {
