@@ -65,7 +65,7 @@ struct Machine {
     paths: Vec<(String, Option<String>)>,
     /// The conditions of the open branches.
     conditions: Vec<String>,
-    /// The names of the steps and choices, of which a plan has each once.
+    /// The names of the steps and choices so far; each occurs once in a plan.
     names: HashSet<String>,
     /// The length of all conditions, in bytes.
     added: usize,

@@ -192,9 +192,25 @@ fn a_part_that_has_no_counterpart_leaves_the_first_step() {
             ),
         );
     }
+    for fields in [
+        r#""env": {"X": null}"#,
+        r#""env": ["X"]"#,
+        r#""env": {"X": "${{ secrets.X }}"}"#,
+        r#""defaults": {}"#,
+    ] {
+        check(
+            &format!(r#"{{"jobs": {{"a": {{"steps": [{{"uses": "f"}}]}}}}, {fields}}}"#),
+            r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+        );
+    }
+    // The time of both steps together.
     check(
-        r#"{"jobs": {"a": {"steps": [{"uses": "f"}]}}, "env": {"X": 1}}"#,
+        r#"{"jobs": {"a": {"timeout-minutes": 5, "steps": [{"uses": "f"}, {"uses": "g"}]}}}"#,
         r#"{"steps":[{"id":"f","tool":"f"}]}"#,
+    );
+    check(
+        r#"{"stages": [{"steps": [{"id": "a", "tool": "f"}]}, {"steps": [{"id": "b", "tool": "g"}]}], "on_error": "a"}"#,
+        a,
     );
     check(
         r#"{"plan": ["1. Call f(x=1) and g(y=2)", "2. Think", "Call g(y=1)"]}"#,
@@ -217,4 +233,90 @@ fn a_part_that_has_no_counterpart_leaves_the_first_step() {
         r#"{"plan": ["1. Call f(x=1)", "2. Think about the result"]}"#,
         r#"{"steps":[{"id":"f","tool":"f","args":{"x":1}}]}"#,
     );
+}
+
+#[test]
+fn a_choice_has_a_condition_for_each_branch() {
+    let machine = |choice: &str, d: &str| {
+        let text = format!(
+            r#"{{"StartAt": "A", "States": {{
+                "A": {{"Type": "Task", "Resource": "f", "Parameters": {{}}, "Next": "C"}},
+                "C": {{"Type": "Choice", {choice}}},
+                "B": {{"Type": "Task", "Resource": "g", "Parameters": {{}}, "Next": "E"}},
+                "D": {d},
+                "E": {{"Type": "Succeed"}}}}}}"#
+        );
+        let found = translated(&Value::from_json(&text).unwrap()).unwrap();
+        (found.plan.to_json(), found.is_complete)
+    };
+    let pass = r#"{"Type": "Pass", "Result": 1, "Next": "E"}"#;
+    let one = r#"{"Variable": "$.n", "NumericEquals": 1, "Next": "B"}"#;
+    assert_eq!(
+        machine(&format!(r#""Choices": [{one}], "Default": "D""#), pass),
+        (
+            r#"{"steps":[{"id":"A","tool":"f","args":{}},{"id":"B","tool":"g","args":{},"after":["A"],"when":"${A.n == 1}"},{"id":"D","value":1,"when":"${!(A.n == 1)}"}]}"#.to_owned(),
+            true
+        )
+    );
+    let two = r#"{"Variable": "$.n", "NumericEquals": 2, "Next": "D"}"#;
+    let (plan, is_complete) = machine(
+        &format!(r#""Choices": [{one}, {two}], "Default": "E""#),
+        pass,
+    );
+    assert!(
+        is_complete && plan.contains(r#""when":"${!(A.n == 1) && (A.n == 2)}""#),
+        "{plan}"
+    );
+    let first = (
+        r#"{"steps":[{"id":"A","tool":"f","args":{}}]}"#.to_owned(),
+        false,
+    );
+    for choice in [
+        // Without a branch for all other cases, the machine fails.
+        format!(r#""Choices": [{one}]"#),
+        format!(r#""Choices": [{one}], "Default": "B""#),
+        format!(r#""Choices": [{one}], "Default": "A""#),
+        format!(r#""Choices": [{one}], "Default": "C""#),
+        format!(r#""Choices": [{one}], "Default": "D", "InputPath": "$.x""#),
+        r#""Choices": [{"Variable": "$.n", "NumericGreaterThan": 1, "NumericLessThan": 5, "Next": "B"}], "Default": "D""#.to_owned(),
+    ] {
+        assert_eq!(machine(&choice, pass), first, "{choice}");
+    }
+    // The conditions of many rules would be longer than the text.
+    let many: Vec<&str> = vec![r#"{"Variable": "$.n", "NumericEquals": 1, "Next": "E"}"#; 5000];
+    let many = format!(r#""Choices": [{}], "Default": "D""#, many.join(","));
+    assert_eq!(machine(&many, pass), first);
+}
+
+#[test]
+fn environments_and_times_of_jobs_are_those_of_their_steps() {
+    let text = r#"{"env": {"A": "x", "B": 1}, "jobs": {"a": {"env": {"A": "y"}, "timeout-minutes": 5, "steps": [{"uses": "f", "with": {"t": "${{ env.A }} ${{ env.B }} ${{ env.C }}"}}]}}}"#;
+    let found = translated(&Value::from_json(text).unwrap()).unwrap();
+    assert!(found.is_complete);
+    assert_eq!(
+        found.plan.to_json(),
+        r#"{"steps":[{"id":"f","tool":"f","args":{"t":"y 1 ${{ env.C }}"},"timeout":"5m"}]}"#
+    );
+    let constant = "x".repeat(1000);
+    let text = text.replace(r#""x""#, &format!("\"{constant}\""));
+    assert!(
+        !translated(&Value::from_json(&text).unwrap())
+            .unwrap()
+            .is_complete
+    );
+}
+
+#[test]
+fn a_playbook_has_no_other_fields_than_a_plan() {
+    let found = |fields: &str| {
+        let text =
+            format!(r#"[{{"hosts": "all", "tasks": [{{"f": {{"x": "{{{{ v }}}}"}}}}]{fields}}}]"#);
+        translated(&Value::from_json(&text).unwrap()).map(|found| found.plan.to_json())
+    };
+    assert_eq!(
+        found(r#", "vars": {"v": 1}"#).as_deref(),
+        Some(r#"{"vars":{"v":1},"steps":[{"id":"f","tool":"f","args":{"x":"${vars.v}"}}]}"#)
+    );
+    assert_eq!(found(r#", "become": true"#), None);
+    assert_eq!(found(r#", "roles": ["r"]"#), None);
 }

@@ -3,7 +3,10 @@
 //! Each is an error that says what to write; the value is read as what was meant, so that no other problem is reported for it
 //! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
 
+mod arguments;
+mod calls;
 mod groups;
+mod loops;
 mod names;
 mod positions;
 mod step;
