@@ -19,6 +19,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut last: HashMap<&str, Value> = HashMap::new();
     let mut steps = Vec::new();
     let mut is_complete = has_only(value, &KNOWN);
+    let shared = constants(value, &mut is_complete);
     for (name, job) in jobs {
         job.as_object()?;
         let known = [
@@ -31,21 +32,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             "env",
         ];
         is_complete &= has_only(job, &known);
-        let mut constants: HashMap<String, String> = HashMap::new();
-        for env in [value.get("env"), job.get("env")].into_iter().flatten() {
-            let Some(env) = env.as_object() else {
-                is_complete = false;
-                continue;
-            };
-            for (name, value) in env {
-                match constant(value) {
-                    Some(value) => {
-                        constants.insert(format!("env.{name}"), value);
-                    }
-                    None => is_complete = false,
-                }
-            }
-        }
+        let own = constants(job, &mut is_complete);
         let needs = match job.get("needs") {
             None => Vec::new(),
             Some(Value::List(items)) => items.to_vec(),
@@ -95,7 +82,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                     _ => key.clone(),
                 };
                 let field = replaced(field, &|text: &str| {
-                    with_paths(text, |path| constants.get(path).cloned())
+                    with_paths(text, |path| {
+                        own.get(path).or_else(|| shared.get(path)).cloned()
+                    })
                 });
                 (key, field)
             }));
@@ -114,4 +103,22 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         return Translation::complete(form, steps);
     }
     Some(Translation::of_first_step(form, steps.into_iter().next()?))
+}
+
+/// The constants in `env` of a workflow or a job, by the paths that read them; `is_complete` becomes false if one is no constant.
+fn constants(value: &Value, is_complete: &mut bool) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    let Some(env) = value.get("env") else {
+        return found;
+    };
+    *is_complete &= env.as_object().is_some();
+    for (name, value) in env.as_object().into_iter().flatten() {
+        match constant(value) {
+            Some(value) => {
+                found.insert(format!("env.{name}"), value);
+            }
+            None => *is_complete = false,
+        }
+    }
+    found
 }

@@ -110,6 +110,50 @@ fn guessed_plans_cost_no_more_than_their_size() {
                 at.max(1) - 1
             ))
         ),
+        format!(
+            r#"{{"env": {{{}}}, "jobs": {{{}}}}}"#,
+            list(&|at| format!(r#""E{at}": "{}""#, "x".repeat(200))),
+            list(&|at| format!(
+                r#""j{at}": {{"steps": [{{"uses": "f", "with": {{"x": "${{{{ env.E{at} }}}}"}}}}]}}"#
+            ))
+        ),
+        format!(
+            r#"{{"StartAt": "C", "States": {{"C": {{"Type": "Choice", "Default": "S", "Choices": [{}]}}, "S": {{"Type": "Succeed"}}}}}}"#,
+            list(&|_| r#"{"Variable": "$.a", "NumericEquals": 1, "Next": "S"}"#.to_owned())
+        ),
+        format!(
+            r#"{{"StartAt": "C0", "States": {{{}, "S": {{"Type": "Succeed"}}}}}}"#,
+            list(&|at| format!(
+                r#""C{at}": {{"Type": "Choice", "Default": "C{0}", "Choices": [{{"Variable": "$.a", "NumericEquals": 1, "Next": "C{0}"}}]}}"#,
+                at + 1
+            ))
+        ),
+        format!(
+            r#"{{"stages": [{{"parallel": true, "steps": [{steps}]}}, {{"parallel": true, "steps": [{steps}]}}]}}"#
+        ),
+        format!(
+            r#"{{"stages": [{{"name": "s", "steps": [{{"id": "a", "tool": "t", "args": {{"x": "{}"}}}}]}}]}}"#,
+            "${s.".repeat(count)
+        ),
+        format!(
+            r#"{{"variables": {{{}}}, "stages": [{{"steps": [{}]}}]}}"#,
+            list(&|at| format!(r#""v{at}": 1"#)),
+            list(&|at| format!(r#"{{"id": "s{at}", "tool": "t", "args": {{"x": "${{v{at}}}"}}}}"#))
+        ),
+        format!(
+            r#"[{{"hosts": "all", "tasks": [{}]}}]"#,
+            list(&|at| format!(r#"{{"f": {{}}, "register": "r{at}", "when": "r0.x"}}"#))
+        ),
+        format!(
+            r#"{{"steps": [{steps}], "edges": [{}]}}"#,
+            list(&|at| format!(r#"{{"from": "s{at}", "to": "s0"}}"#))
+        ),
+        format!(
+            r#"{{"steps": [{}]}}"#,
+            list(&|at| format!(
+                r#"{{"id": "s{at}", "tool": "t", "fallback": {{"tool": "u"}}, "when": "s{at}.output == 1"}}"#
+            ))
+        ),
         // Each call of a message waits for all of the one before.
         format!(
             r#"{{"messages": [{{"role": "assistant", "tool_calls": [{calls}]}}, {{"role": "assistant", "tool_calls": [{calls}]}}]}}"#

@@ -4,6 +4,7 @@ mod bounds;
 mod code_lines;
 mod conversion;
 mod convert;
+mod costs;
 mod detect;
 mod diagnostics;
 mod fixes;
