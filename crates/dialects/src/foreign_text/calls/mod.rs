@@ -5,11 +5,10 @@
 //! not understood gets none, because leaving that line out would change the plan.
 
 mod block;
+mod series;
 mod statement;
 pub(super) mod values;
 mod words;
-
-pub(super) use self::words::{calls_tool, without_client};
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,7 +16,9 @@ use std::ops::Range;
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use self::block::Blocks;
-use self::statement::{Statement, list_of_calls, pipeline};
+use self::series::{list_of_calls, pipeline};
+use self::statement::Statement;
+pub(super) use self::words::{calls_tool, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
 use crate::lowering::lines::{line_at, next_line};
