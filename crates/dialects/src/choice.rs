@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
 use crate::foreign_plans::translated;
 use crate::foreign_references::{ReferenceForm, check_plan};
-use crate::foreign_text::advice::advice;
+use crate::foreign_text::advice::{Extent, advice};
 use crate::native::{
     has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
 };
@@ -40,11 +40,18 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
     {
         let message = format!("the text is {}, not a plan of a dialect", found.form);
         let text = document.source.text();
+        let span = document.source.span(document.root.place);
+        let range = span.map_or(0..0, |span| span.start..span.end);
+        let extent = if found.is_complete {
+            Extent::of(range, text)
+        } else {
+            Extent::FirstStep
+        };
         return Err(advice(
             Code::UnknownDialect,
             &message,
             &found.plan,
-            found.is_complete,
+            extent,
             text,
         ));
     }

@@ -1,5 +1,7 @@
 //! Edits of a plan's text that fix problems and do not change what the plan does.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::Diagnostics;
@@ -27,27 +29,35 @@ impl TextEdit {
 impl Diagnostics {
     /// Applies the fixes of all diagnostics about `text`, the plan's own text. Returns `None` if there are none.
     ///
-    /// The edits of one diagnostic are applied together or not at all: if one of them overlaps an edit of an earlier diagnostic,
-    /// reading the new text reports the problem again.
+    /// The edits of one diagnostic are applied together or not at all: if one of them overlaps another one, or an edit of an earlier
+    /// diagnostic, reading the new text reports the problem again.
     pub fn apply_fixes(&self, text: &str) -> Option<String> {
-        let mut edits: Vec<&TextEdit> = Vec::new();
+        // The edits by the bytes at which they start, and the bytes at which they end.
+        let mut edits: BTreeMap<usize, &TextEdit> = BTreeMap::new();
         for diagnostic in self.iter().filter(|found| found.source.is_none()) {
-            let fits = |edit: &TextEdit| {
-                text.get(edit.span.start..edit.span.end).is_some()
-                    && !edits.iter().any(|other| overlap(other.span, edit.span))
-            };
-            if diagnostic.fixes.iter().all(fits) {
-                edits.extend(diagnostic.fixes.iter());
+            let fixes = diagnostic.fixes.iter();
+            let added = fixes
+                .take_while(|edit| {
+                    let fits = text.get(edit.span.start..edit.span.end).is_some()
+                        && is_apart(&edits, edit.span);
+                    if fits {
+                        edits.insert(edit.span.start, edit);
+                    }
+                    fits
+                })
+                .count();
+            if added < diagnostic.fixes.len() {
+                for edit in diagnostic.fixes.iter().take(added) {
+                    edits.remove(&edit.span.start);
+                }
             }
         }
         if edits.is_empty() {
             return None;
         }
-        edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
         let mut fixed = String::with_capacity(text.len());
         let mut at = 0;
-        for edit in edits {
-            // Edits of one diagnostic do not overlap either.
+        for edit in edits.into_values() {
             fixed.push_str(text.get(at..edit.span.start)?);
             fixed.push_str(&edit.replacement);
             at = edit.span.end;
@@ -57,9 +67,12 @@ impl Diagnostics {
     }
 }
 
-/// Returns true if two edits touch the same bytes or insert at the same place.
-fn overlap(one: Span, other: Span) -> bool {
-    one.start == other.start || (one.start < other.end && other.start < one.end)
+/// Returns true if `span` touches no bytes of `edits`, and none of them starts at the same place.
+fn is_apart(edits: &BTreeMap<usize, &TextEdit>, span: Span) -> bool {
+    let before = edits.range(..=span.start).next_back();
+    let after = edits.range(span.start..).next();
+    before.is_none_or(|(start, edit)| *start < span.start && edit.span.end <= span.start)
+        && after.is_none_or(|(start, _)| *start >= span.end && *start > span.start)
 }
 
 #[cfg(test)]
@@ -91,6 +104,7 @@ mod tests {
         // The second diagnostic waits for the next reading.
         check(&[&[(0, 2, "x")], &[(1, 3, "y"), (3, 3, "z")]], Some("xcé"));
         check(&[&[(1, 1, "x")], &[(1, 1, "y")]], Some("axbcé"));
+        check(&[&[(0, 2, "x"), (1, 3, "y")], &[(2, 3, "C")]], Some("abCé"));
         // Not at the border of a character, or behind the end.
         check(&[&[(4, 5, "e")]], None);
         check(&[&[(3, 9, "e")], &[(0, 1, "x")]], Some("xbcé"));

@@ -121,7 +121,8 @@ impl JsonReader<'_> {
         if let Some((note, at)) = self.leniencies.note()
             && !self.is_broken
         {
-            self.push(note, Place::NOWHERE, at, at + 1);
+            let end = self.text.ceil_char_boundary(at + 1);
+            self.push(note, Place::NOWHERE, at, end);
         }
     }
 }

@@ -1,20 +1,27 @@
 //! Jobs of CI, as GitHub's workflows have them: the steps of a job run one after the other.
 
+use std::collections::HashMap;
+
 use planwright_core::Value;
 
 use super::texts::{constant, replaced, with_paths};
-use super::{Translation, objects};
-use crate::native::free_id;
+use super::{Translation, has_only, objects};
+use crate::native::UsedIds;
+
+/// The fields of a workflow that say nothing about its steps, besides `env`.
+const KNOWN: [&str; 6] = ["jobs", "name", "run-name", "on", "permissions", "env"];
 
 /// The translation of `{"jobs": {"a": {"steps": […], "needs": […]}}}`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a workflow with jobs";
     let jobs = value.get("jobs")?.as_object()?;
-    let mut ids = std::collections::HashSet::new();
-    let mut last: Vec<(&str, Value)> = Vec::new();
+    let mut ids = UsedIds::default();
+    let mut last: HashMap<&str, Value> = HashMap::new();
     let mut steps = Vec::new();
-    let mut is_complete = true;
+    let mut is_complete = has_only(value, &KNOWN);
+    let shared = constants(value, &mut is_complete);
     for (name, job) in jobs {
+        job.as_object()?;
         let known = [
             "steps",
             "needs",
@@ -24,21 +31,8 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             "timeout-minutes",
             "env",
         ];
-        let fields = job.as_object()?;
-        is_complete &= fields.keys().all(|key| known.contains(&&**key));
-        let env = [value.get("env"), job.get("env")];
-        let mut constants: Vec<(String, String)> = Vec::new();
-        for (name, value) in env
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_object)
-            .flatten()
-        {
-            match constant(value) {
-                Some(value) => constants.push((format!("env.{name}"), value)),
-                None => is_complete = false,
-            }
-        }
+        is_complete &= has_only(job, &known);
+        let own = constants(job, &mut is_complete);
         let needs = match job.get("needs") {
             None => Vec::new(),
             Some(Value::List(items)) => items.to_vec(),
@@ -46,12 +40,22 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         };
         let mut before: Vec<Value> = Vec::new();
         for need in &needs {
-            let found = last.iter().find(|(job, _)| need.as_text() == Some(job));
+            let found = need.as_text().and_then(|need| last.get(need));
             // A job that comes later, or one without steps.
             is_complete &= found.is_some();
-            before.extend(found.map(|(_, id)| id.clone()));
+            before.extend(found.cloned());
         }
-        for step in objects(job.get("steps")?)? {
+        let inner = objects(job.get("steps")?)?;
+        // The time of several steps together has no counterpart.
+        let time = job.get("timeout-minutes");
+        let minutes = time.and_then(Value::as_u64).filter(|_| {
+            inner.len() == 1
+                && inner
+                    .iter()
+                    .all(|step| step.get("timeout-minutes").is_none())
+        });
+        is_complete &= time.is_none() || minutes.is_some();
+        for step in inner {
             let tool = step.get("uses").or_else(|| step.get("tool"));
             let Some(tool) = tool.and_then(Value::as_text) else {
                 is_complete = false;
@@ -59,8 +63,12 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             };
             let tool = tool.split('@').next().unwrap_or_default();
             let id = step.get("id").and_then(Value::as_text);
-            let id = id.map_or_else(|| free_id(tool, &ids), str::to_owned);
-            ids.insert(id.clone());
+            let id = if let Some(id) = id {
+                ids.insert(id.to_owned());
+                id.to_owned()
+            } else {
+                ids.add_for(tool)
+            };
             let mut fields = vec![
                 ("id".into(), Value::text(id.as_str())),
                 ("tool".into(), Value::text(tool.replace('/', "."))),
@@ -75,22 +83,42 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                 };
                 let field = replaced(field, &|text: &str| {
                     with_paths(text, |path| {
-                        let found = constants.iter().rev().find(|(name, _)| name == path)?;
-                        Some(found.1.replace("${", "$${"))
+                        own.get(path).or_else(|| shared.get(path)).cloned()
                     })
                 });
                 (key, field)
             }));
+            if let Some(minutes) = minutes {
+                fields.push(("timeout".into(), Value::text(format!("{minutes}m"))));
+            }
             if !before.is_empty() {
                 fields.push(("after".into(), Value::list(std::mem::take(&mut before))));
             }
             before = vec![Value::text(id)];
             steps.push(Value::object(fields));
         }
-        last.push((name, before.into_iter().next()?));
+        last.insert(name, before.into_iter().next()?);
     }
     if is_complete {
         return Translation::complete(form, steps);
     }
     Some(Translation::of_first_step(form, steps.into_iter().next()?))
+}
+
+/// The constants in `env` of a workflow or a job, by the paths that read them; `is_complete` becomes false if one is no constant.
+fn constants(value: &Value, is_complete: &mut bool) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    let Some(env) = value.get("env") else {
+        return found;
+    };
+    *is_complete &= env.as_object().is_some();
+    for (name, value) in env.as_object().into_iter().flatten() {
+        match constant(value) {
+            Some(value) => {
+                found.insert(format!("env.{name}"), value);
+            }
+            None => *is_complete = false,
+        }
+    }
+    found
 }

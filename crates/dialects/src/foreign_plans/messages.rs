@@ -2,7 +2,7 @@
 
 use planwright_core::Value;
 
-use super::{Translation, escaped, objects, step};
+use super::{Translation, escaped, objects, step, waits};
 
 /// The translation of requests `{"method": "tools/call", "params": {"name", "arguments"}}`, one or a list.
 pub(super) fn requests(value: &Value) -> Option<Translation> {
@@ -34,7 +34,7 @@ pub(super) fn conversation(value: &Value) -> Option<Translation> {
         return None;
     }
     let mut steps: Vec<Value> = Vec::new();
-    let mut before: Vec<Value> = Vec::new();
+    let mut before: Option<Value> = None;
     for message in messages {
         let mut ids = Vec::new();
         for (id, name, arguments) in calls(message) {
@@ -42,19 +42,17 @@ pub(super) fn conversation(value: &Value) -> Option<Translation> {
             ids.push(id.clone());
             let mut call = call(id, name, arguments)?;
             if let Value::Object(fields) = &call
-                && !before.is_empty()
+                && let Some(before) = &before
             {
                 let fields = fields
                     .iter()
                     .map(|(key, field)| (key.clone(), field.clone()));
-                let after = ("after".into(), Value::list(before.clone()));
+                let after = ("after".into(), before.clone());
                 call = Value::object(fields.chain([after]));
             }
             steps.push(call);
         }
-        if !ids.is_empty() {
-            before = ids;
-        }
+        before = waits(ids).or(before);
     }
     let is_answer = |message: &Value| {
         let role = message.get("role").and_then(Value::as_text);

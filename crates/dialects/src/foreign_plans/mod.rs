@@ -6,6 +6,7 @@ mod escape;
 mod jobs;
 mod messages;
 mod playbook;
+mod rules;
 mod sentences;
 mod stages;
 mod state_machine;
@@ -27,8 +28,15 @@ pub(crate) struct Translation {
     pub(crate) is_complete: bool,
 }
 
+/// The maximum number of ids in the `after` of all steps together. Each step of a group waits for each one of the group before.
+const MAX_WAITS: usize = 10_000;
+
 impl Translation {
     fn complete(form: &'static str, steps: Vec<Value>) -> Option<Self> {
+        let waits = steps.iter().filter_map(|step| step.get("after")?.as_list());
+        if waits.map(<[Value]>::len).sum::<usize>() > MAX_WAITS {
+            return Some(Self::of_first_step(form, steps.into_iter().next()?));
+        }
         (!steps.is_empty()).then(|| Self {
             form,
             plan: Value::object([("steps", Value::list(steps))]),
@@ -61,6 +69,17 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
 fn step(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Value {
     let fields = fields.into_iter();
     Value::object(fields.filter_map(|(name, value)| Some((name, value?))))
+}
+
+/// Returns true if `value` is an object whose fields are all in `known`, the list of those that have a meaning.
+fn has_only(value: &Value, known: &[&str]) -> bool {
+    let fields = value.as_object();
+    fields.is_some_and(|fields| fields.keys().all(|key| known.contains(&&**key)))
+}
+
+/// The list of ids `ids` as a value of `after`, which steps share; `None` if there are none.
+fn waits(ids: Vec<Value>) -> Option<Value> {
+    (!ids.is_empty()).then(|| Value::list(ids))
 }
 
 /// The objects of the list `value`; `None` if it is none or has other items.

@@ -1,12 +1,14 @@
 //! Playbooks of Ansible: the tasks of a play run one after the other.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::{Translation, objects};
+use super::texts::{replaced, with_paths};
+use super::{Translation, has_only, objects};
 use crate::foreign_text::program_condition;
-use crate::native::{free_id, path_of};
+use crate::native::{UsedIds, path_of};
 
 /// The fields of a task beside its module.
 const FIELDS: [&str; 11] = [
@@ -23,15 +25,31 @@ const FIELDS: [&str; 11] = [
     "vars",
 ];
 
+/// The fields of a play that have a meaning here, or none for a plan.
+const PLAY: [&str; 6] = [
+    "name",
+    "hosts",
+    "connection",
+    "gather_facts",
+    "tasks",
+    "vars",
+];
+
+/// The maximum number of tasks.
+const MAX_TASKS: usize = 1000;
+
 /// The translation of `[{"hosts": …, "tasks": […]}]`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a playbook of Ansible";
     let plays = objects(value)?;
-    let is_play = |play: &Value| play.get("tasks").is_some() && play.get("hosts").is_some();
+    let is_play = |play: &Value| {
+        play.get("tasks").is_some() && play.get("hosts").is_some() && has_only(play, &PLAY)
+    };
     plays.iter().all(is_play).then_some(())?;
     let mut vars: Vec<(Arc<str>, Value)> = Vec::new();
     let mut steps: Vec<Value> = Vec::new();
-    let mut ids = std::collections::HashSet::new();
+    let mut used = UsedIds::default();
+    let mut names: Vec<String> = Vec::new();
     let mut before: Option<String> = None;
     for play in plays {
         if let Some(given) = play.get("vars") {
@@ -46,10 +64,16 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             };
             let name = task.get("register").and_then(Value::as_text);
             let id = match name {
-                Some(name) => name.to_string(),
-                None => free_id(tool, &ids),
+                Some(name) => {
+                    used.insert(name.to_owned()).then_some(())?;
+                    name.to_owned()
+                }
+                None => used.add_for(tool),
             };
-            ids.insert(id.clone()).then_some(())?;
+            names.push(id.clone());
+            if names.len() > MAX_TASKS {
+                return None;
+            }
             let mut fields: Vec<(Arc<str>, Value)> = vec![("id".into(), Value::text(id.as_str()))];
             if let Some(title) = task.get("name") {
                 fields.push(("title".into(), title.clone()));
@@ -61,7 +85,6 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                 _ => return None,
             }
             if let Some(when) = task.get("when") {
-                let names: Vec<String> = ids.iter().cloned().collect();
                 let conditions = match when {
                     Value::List(items) => items.to_vec(),
                     other => vec![other.clone()],
@@ -101,14 +124,13 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     if vars.is_empty() {
         return Some(translation);
     }
-    let names: Vec<Arc<str>> = vars.iter().map(|(name, _)| Arc::clone(name)).collect();
+    let names: HashSet<Arc<str>> = vars.iter().map(|(name, _)| Arc::clone(name)).collect();
     let steps = translation.plan.get("steps")?;
-    let steps = super::texts::replaced(steps, &|text: &str| {
-        super::texts::with_paths(text, |path| {
-            let name = names
-                .iter()
-                .find(|name| super::texts::below(path, name).is_some())?;
-            let rest = super::texts::below(path, name)?;
+    let steps = replaced(steps, &|text: &str| {
+        with_paths(text, |path| {
+            let end = path.find(['.', '[']).unwrap_or(path.len());
+            let (name, rest) = path.split_at(end);
+            names.get(name)?;
             Some(format!("${{vars.{}{rest}}}", path_of(name)))
         })
     });

@@ -15,13 +15,11 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let sentences: Option<Vec<&str>> = items.iter().map(Value::as_text).collect();
     let sentences = sentences.filter(|sentences| !sentences.is_empty())?;
     let form = "a list of sentences";
+    // A sentence without a call would get lost, and one over several lines may have one in a part.
+    let is_line = |sentence: &&str| !sentence.trim().is_empty() && !sentence.contains('\n');
+    let are_lines = sentences.iter().all(is_line);
     let text = sentences.join("\n");
-    // A sentence without a call would get lost.
-    let has_all = |plan: &Value| {
-        let steps = plan.get("steps").and_then(Value::as_list);
-        steps.is_some_and(|steps| steps.len() >= sentences.len())
-    };
-    if let Some(plan) = calls::plan(&text).filter(has_all) {
+    if let Some(plan) = calls::plan(&text).filter(|_| are_lines) {
         return Some(Translation {
             form,
             plan,

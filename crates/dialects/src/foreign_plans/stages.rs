@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::texts::{below, replaced, with_paths};
-use super::{Translation, objects};
+use super::texts::{replaced, with_paths};
+use super::{Translation, has_only, objects, waits};
 use crate::native::path_of;
 
 /// The names of the list of stages.
@@ -15,21 +15,31 @@ const STAGES: [&str; 4] = ["stages", "phases", "waves", "levels"];
 /// The names of the list of steps in a stage.
 const STEPS: [&str; 5] = ["steps", "tasks", "jobs", "actions", "calls"];
 
+/// The names of the list of steps for which a step waits.
+const AFTER: [&str; 4] = ["after", "depends_on", "needs", "dependsOn"];
+
+/// The names of the variables of a plan.
+const INPUTS: [&str; 6] = ["variables", "vars", "env", "inputs", "params", "parameters"];
+
+/// The other fields of a plan that have a meaning here.
+const PLAN: [&str; 5] = ["name", "description", "version", "output", "outputs"];
+
 /// The translation of `{"stages": [{"name": …, "steps": […]}]}`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     let form = "a plan in stages";
     let stages = objects(STAGES.iter().find_map(|name| value.get(name))?)?;
     let mut paths: HashMap<String, String> = HashMap::new();
     let mut steps: Vec<Value> = Vec::new();
-    let mut before: Vec<Value> = Vec::new();
+    let mut before: Option<Value> = None;
     for stage in stages {
         let inner = objects(STEPS.iter().find_map(|name| stage.get(name))?)?;
-        let known = |key: &Arc<str>| {
-            STEPS.contains(&&**key)
-                || ["name", "id", "parallel", "title", "description"].contains(&&**key)
+        let known = ["name", "id", "parallel", "title", "description"];
+        let known: Vec<&str> = STEPS.iter().chain(&known).copied().collect();
+        has_only(stage, &known).then_some(())?;
+        let is_parallel = match stage.get("parallel") {
+            Some(parallel) => parallel.as_bool()?,
+            None => false,
         };
-        stage.as_object()?.keys().all(known).then_some(())?;
-        let is_parallel = stage.get("parallel").and_then(Value::as_bool) == Some(true);
         let name = stage.get("name").or_else(|| stage.get("id"));
         let mut ids = Vec::new();
         for step in inner {
@@ -45,31 +55,42 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
                 .iter()
                 .map(|(key, field)| (Arc::clone(key), field.clone()))
                 .collect();
-            let waits = match ids.last() {
-                Some(last) if !is_parallel => vec![Value::clone(last)],
+            let has_own = fields.iter().any(|(key, _)| AFTER.contains(&&**key));
+            let after = match ids.last() {
+                Some(last) if !is_parallel => Some(Value::list([Value::clone(last)])),
                 _ => before.clone(),
             };
-            let has_own = fields
-                .iter()
-                .any(|(key, _)| ["after", "depends_on", "needs", "dependsOn"].contains(&&**key));
-            if !waits.is_empty() && !has_own {
-                fields.push(("after".into(), Value::list(waits)));
+            if let Some(after) = after.filter(|_| !has_own) {
+                fields.push(("after".into(), after));
             }
             steps.push(Value::object(fields));
             ids.push(id.clone());
         }
-        before = if is_parallel {
-            ids
-        } else {
-            ids.pop().into_iter().collect()
-        };
+        if !is_parallel {
+            ids = ids.pop().into_iter().collect();
+        }
+        before = waits(ids);
+    }
+    let is_known = |key: &Arc<str>| {
+        let mut known = STAGES.iter().chain(&INPUTS).chain(&PLAN);
+        known.any(|known| *known == &**key)
+    };
+    if !value.as_object()?.keys().all(is_known) {
+        return Some(Translation::of_first_step(form, steps.into_iter().next()?));
+    }
+    let translation = Translation::complete(form, steps)?;
+    if !translation.is_complete {
+        return Some(translation);
     }
     let (inputs, names) = inputs(value)?;
-    let steps = replaced(&Value::list(steps), &|text: &str| {
+    let steps = replaced(translation.plan.get("steps")?, &|text: &str| {
         with_paths(text, |path| {
-            let mut known = paths.iter().chain(&names);
-            known.find_map(|(name, meaning)| {
-                let rest = below(path, name)?;
+            // The longest name with which the path begins, `stage.step` before `stage`.
+            let ends = path.match_indices(['.', '[']).map(|(end, _)| end);
+            let ends: Vec<usize> = ends.chain([path.len()]).collect();
+            ends.into_iter().rev().find_map(|end| {
+                let (name, rest) = path.split_at(end);
+                let meaning = paths.get(name).or_else(|| names.get(name))?;
                 Some(format!("${{{meaning}{rest}}}"))
             })
         })
@@ -80,29 +101,26 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     }
     fields.extend(inputs.map(|inputs| (Arc::from("inputs"), inputs)));
     fields.push(("steps".into(), steps));
-    for key in ["output", "outputs"] {
-        fields.extend(
-            value
-                .get(key)
-                .map(|field| (Arc::from("output"), field.clone())),
-        );
-    }
+    let output = value.get("output").or_else(|| value.get("outputs"));
+    fields.extend(output.map(|output| (Arc::from("output"), output.clone())));
     Some(Translation {
-        form,
         plan: Value::object(fields),
-        is_complete: true,
+        ..translation
     })
 }
 
 /// The inputs that the variables of a plan are, `${NAME:-default}` included, with their paths by name.
 fn inputs(value: &Value) -> Option<(Option<Value>, HashMap<String, String>)> {
     let mut names = HashMap::new();
-    let words = ["variables", "vars", "env", "inputs", "params", "parameters"];
-    let Some(given) = words.iter().find_map(|word| value.get(word)) else {
+    let mut given = INPUTS.iter().filter_map(|word| value.get(word));
+    let Some(variables) = given.next() else {
         return Some((None, names));
     };
+    if given.next().is_some() {
+        return None;
+    }
     let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();
-    for (name, default) in given.as_object()? {
+    for (name, default) in variables.as_object()? {
         names.insert(name.to_string(), format!("inputs.{name}"));
         let schema = match default {
             Value::Object(_) => default.clone(),

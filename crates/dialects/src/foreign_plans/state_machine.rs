@@ -1,35 +1,59 @@
 //! State machines of AWS Step Functions: each state waits for the one before it, and paths such as `$.file.content` read what the
 //! states have put there.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::Value;
 
-use super::{Translation, escaped, step};
+use super::rules::condition;
+use super::{Translation, escaped, has_only, step};
 use crate::native::path_of;
 
 const FORM: &str = "a state machine of AWS Step Functions";
+
+/// The fields of all states that have a meaning here.
+const COMMON: [&str; 4] = ["Type", "Comment", "Next", "End"];
+
+/// The fields of a task that have a meaning here.
+const TASK: [&str; 6] = [
+    "Resource",
+    "Parameters",
+    "Arguments",
+    "ResultPath",
+    "TimeoutSeconds",
+    "Retry",
+];
+
+/// The fields of a `Map` that have a meaning here.
+const MAP: [&str; 5] = [
+    "ItemProcessor",
+    "Iterator",
+    "ItemsPath",
+    "MaxConcurrency",
+    "ResultPath",
+];
 
 /// The translation of `{"StartAt": …, "States": {…}}`.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
     value.get("StartAt").and_then(Value::as_text)?;
     let states = value.get("States")?.as_object()?;
-    let mut machine = Machine {
-        steps: Vec::new(),
-        paths: vec![(String::new(), Some("inputs".to_owned()))],
-        conditions: Vec::new(),
-    };
-    if machine.states(value, Vec::new()).is_some() {
+    let mut machine = Machine::new("inputs");
+    let is_known = has_only(value, &["StartAt", "States", "Comment", "Version"]);
+    if is_known && machine.states(value, Value::list([])).is_some() {
         return Translation::complete(FORM, machine.steps);
     }
     let first = states.iter().find_map(|(name, state)| {
-        tool(state)?;
-        Machine {
-            steps: Vec::new(),
-            paths: vec![(String::new(), Some("inputs".to_owned()))],
-            conditions: Vec::new(),
-        }
-        .task(name, state, &[])
+        let machine = Machine::new("inputs");
+        let task = machine.task(name, state, &Value::list([]));
+        // An example needs no arguments.
+        task.or_else(|| {
+            let tool = Value::text(tool(state)?);
+            Some(step([
+                ("id", Some(Value::text(&**name))),
+                ("tool", Some(tool)),
+            ]))
+        })
     })?;
     Some(Translation::of_first_step(FORM, first))
 }
@@ -41,14 +65,35 @@ struct Machine {
     paths: Vec<(String, Option<String>)>,
     /// The conditions of the open branches.
     conditions: Vec<String>,
+    /// The names of the steps and choices so far; each occurs once in a plan.
+    names: HashSet<String>,
+    /// The length of all conditions, in bytes.
+    added: usize,
 }
 
 /// The maximum number of choices, one in the branches of another.
 const MAX_CHOICES: usize = 8;
 
+/// The maximum length of the conditions of all steps together, in bytes.
+const MAX_ADDED: usize = 100_000;
+
+/// The fields of a choice that have a meaning here.
+const CHOICE: [&str; 4] = ["Type", "Comment", "Choices", "Default"];
+
 impl Machine {
-    /// Adds the states of `machine`, which wait for the steps `before`. Returns the ids of the last steps.
-    fn states(&mut self, machine: &Value, before: Vec<Value>) -> Option<Vec<Value>> {
+    /// The state before any step, whose input is `input`.
+    fn new(input: &str) -> Self {
+        Self {
+            steps: Vec::new(),
+            paths: vec![(String::new(), Some(input.to_owned()))],
+            conditions: Vec::new(),
+            names: HashSet::new(),
+            added: 0,
+        }
+    }
+
+    /// Adds the states of `machine`, which wait for the steps in the list `before`. Returns the list of the last steps.
+    fn states(&mut self, machine: &Value, before: Value) -> Option<Value> {
         self.states_from(machine, machine.get("StartAt")?.as_text()?, before)
     }
 
@@ -57,14 +102,17 @@ impl Machine {
         &mut self,
         machine: &'m Value,
         mut name: &'m str,
-        mut before: Vec<Value>,
-    ) -> Option<Vec<Value>> {
+        mut before: Value,
+    ) -> Option<Value> {
         let states = machine.get("States")?.as_object()?;
         // A state that is visited twice belongs to a loop.
         for _ in 0..states.len() {
             let state = states.get(name)?;
             if state.get("Type").and_then(Value::as_text) == Some("Choice") {
-                return self.choice(machine, state, before);
+                if !self.names.insert(name.to_owned()) {
+                    return None;
+                }
+                return self.choice(machine, state, &before);
             }
             before = self.state(name, state, before)?;
             match state.get("Next") {
@@ -75,183 +123,49 @@ impl Machine {
         None
     }
 
-    /// Adds the states of all branches of a choice, each under its condition. A state of two branches has no counterpart.
-    fn choice<'m>(
-        &mut self,
-        machine: &'m Value,
-        state: &'m Value,
-        before: Vec<Value>,
-    ) -> Option<Vec<Value>> {
-        (self.conditions.len() < MAX_CHOICES).then_some(())?;
-        let mut last = Vec::new();
-        let mut earlier: Vec<String> = Vec::new();
-        let mut branches: Vec<(String, &'m Value)> = Vec::new();
+    /// Adds the states of all branches of the choice `state`, each under its condition. `None` if two branches have a step in common,
+    /// or if no branch may be taken.
+    fn choice(&mut self, machine: &Value, state: &Value, before: &Value) -> Option<Value> {
+        if self.conditions.len() >= MAX_CHOICES || !has_only(state, &CHOICE) {
+            return None;
+        }
+        let mut branches: Vec<(String, &Value)> = Vec::new();
+        let mut earlier = String::new();
         for choice in state.get("Choices")?.as_list()? {
-            let condition = self.rule(choice, 0)?;
-            let mut all: Vec<String> = earlier.iter().map(|one| format!("!({one})")).collect();
-            earlier.push(condition.clone());
-            all.push(if all.is_empty() {
-                condition
+            let condition = condition(choice, &|path| self.path(path))?;
+            let negated = format!("!({condition})");
+            let (all, others) = if earlier.is_empty() {
+                (condition, negated)
             } else {
-                format!("({condition})")
-            });
-            branches.push((all.join(" && "), choice.get("Next")?));
+                let all = format!("{earlier} && ({condition})");
+                (all, format!("{earlier} && {negated}"))
+            };
+            self.add(all.len())?;
+            branches.push((all, choice.get("Next")?));
+            earlier = others;
         }
-        if let Some(default) = state.get("Default") {
-            let all: Vec<String> = earlier.iter().map(|one| format!("!({one})")).collect();
-            branches.push((all.join(" && "), default));
+        if branches.is_empty() {
+            return None;
         }
+        branches.push((earlier, state.get("Default")?));
+        let mut last = Vec::new();
         for (condition, next) in branches {
             let paths = self.paths.clone();
             self.conditions.push(condition);
-            let steps = self.states_from(machine, next.as_text()?, before.clone());
+            let ids = self.states_from(machine, next.as_text()?, before.clone())?;
             self.conditions.pop();
             self.paths = paths;
-            last.extend(steps?);
+            last.extend_from_slice(ids.as_list()?);
         }
-        let mut ids: Vec<&str> = self
-            .steps
-            .iter()
-            .filter_map(|step| step.get("id")?.as_text())
-            .collect();
-        ids.sort_unstable();
-        let count = ids.len();
-        ids.dedup();
-        (ids.len() == count).then_some(last)
+        Some(Value::list(last))
     }
 
-    /// The condition of a rule such as `{"Variable": "$.a", "NumericGreaterThan": 0}`.
-    fn rule(&self, rule: &Value, depth: usize) -> Option<String> {
-        (depth < MAX_CHOICES).then_some(())?;
-        for (word, sign) in [("And", " && "), ("Or", " || ")] {
-            if let Some(rules) = rule.get(word) {
-                let rules = rules
-                    .as_list()?
-                    .iter()
-                    .map(|rule| Some(format!("({})", self.rule(rule, depth + 1)?)));
-                return Some(rules.collect::<Option<Vec<_>>>()?.join(sign));
-            }
-        }
-        if let Some(inner) = rule.get("Not") {
-            return Some(format!("!({})", self.rule(inner, depth + 1)?));
-        }
-        let path = self.path(rule.get("Variable")?.as_text()?)?;
-        rule.as_object()?.iter().find_map(|(key, value)| {
-            let end = ["Numeric", "String", "Boolean"]
-                .iter()
-                .find_map(|kind| key.strip_prefix(kind))?;
-            let sign = match end {
-                "Equals" => "==",
-                "GreaterThan" => ">",
-                "GreaterThanEquals" => ">=",
-                "LessThan" => "<",
-                "LessThanEquals" => "<=",
-                _ => return None,
-            };
-            let value = match value {
-                Value::Text(text) if !text.contains(['\'', '\\', '{', '}', '\n']) => {
-                    format!("'{text}'")
-                }
-                Value::Number(_) | Value::Bool(_) => value.to_json(),
-                _ => return None,
-            };
-            Some(format!("{path} {sign} {value}"))
-        })
-    }
-
-    /// Adds the steps of `state`. Returns the ids for which the next state waits.
-    fn state(&mut self, name: &str, state: &Value, before: Vec<Value>) -> Option<Vec<Value>> {
-        match state.get("Type")?.as_text()? {
-            "Task" => {
-                let step = self.task(name, state, &before)?;
-                self.steps.push(step);
-                self.put(state, Some(path_of(name)))?;
-                Some(vec![Value::text(name)])
-            }
-            "Pass" => {
-                let value = match state.get("Result") {
-                    Some(result) => escaped(result),
-                    None => self.arguments(state.get("Parameters")?)?,
-                };
-                self.steps.push(step([
-                    ("id", Some(Value::text(name))),
-                    ("value", Some(value)),
-                ]));
-                self.put(state, Some(path_of(name)))?;
-                Some(before)
-            }
-            "Parallel" => {
-                let mut last = Vec::new();
-                let paths = self.paths.clone();
-                for branch in state.get("Branches")?.as_list()? {
-                    last.extend(self.states(branch, before.clone())?);
-                    self.paths.clone_from(&paths);
-                }
-                self.put(state, None)?;
-                Some(last)
-            }
-            "Map" => {
-                let inner = state
-                    .get("ItemProcessor")
-                    .or_else(|| state.get("Iterator"))?;
-                let list = state
-                    .get("ItemsPath")
-                    .and_then(Value::as_text)
-                    .unwrap_or("$");
-                let list = self.path(list)?;
-                let states = inner.get("States")?.as_object()?;
-                let ((_, only), 1) = (states.iter().next()?, states.len()) else {
-                    return None;
-                };
-                let items = Self {
-                    steps: Vec::new(),
-                    paths: vec![(String::new(), Some("item".to_owned()))],
-                    conditions: self.conditions.clone(),
-                };
-                let task = items.task(name, only, &before)?;
-                let fields = task.as_object()?.iter();
-                let fields = fields.map(|(key, field)| (Arc::clone(key), field.clone()));
-                let over = ("for_each".into(), Value::text(format!("${{{list}}}")));
-                self.steps.push(Value::object(fields.chain([over])));
-                self.put(state, Some(path_of(name)))?;
-                Some(vec![Value::text(name)])
-            }
-            "Succeed" => Some(before),
-            _ => None,
-        }
-    }
-
-    /// The step of a task.
-    fn task(&self, name: &str, state: &Value, before: &[Value]) -> Option<Value> {
-        let known = [
-            "Type",
-            "Resource",
-            "Parameters",
-            "Arguments",
-            "ResultPath",
-            "Next",
-            "End",
-            "Comment",
-            "TimeoutSeconds",
-            "Retry",
-            "InputPath",
-        ];
-        if !state.as_object()?.keys().all(|key| known.contains(&&**key)) {
+    /// Adds the step `name` under the conditions of the open branches; `None` if there is such a step.
+    fn push(&mut self, name: &str, step: &Value) -> Option<()> {
+        if !self.names.insert(name.to_owned()) {
             return None;
         }
-        let parameters = state.get("Parameters").or_else(|| state.get("Arguments"));
-        let payload = parameters.and_then(|parameters| parameters.get("Payload"));
-        let args = match payload.or(parameters) {
-            Some(parameters) => Some(self.arguments(parameters)?),
-            None => None,
-        };
-        let timeout = state.get("TimeoutSeconds").and_then(Value::as_u64);
-        let retry = state.get("Retry").map(|retry| {
-            let attempts = retry.as_list()?.first()?.get("MaxAttempts");
-            let attempts = attempts.map_or(Some(3), Value::as_u64)?;
-            Value::from_json(&attempts.checked_add(1)?.to_string()).ok()
-        });
-        let title = state.get("Comment").cloned();
+        self.add(self.conditions.iter().map(String::len).sum())?;
         let when = match self.conditions.as_slice() {
             [] => None,
             [only] => Some(format!("${{{only}}}")),
@@ -260,28 +174,147 @@ impl Machine {
                 Some(format!("${{{}}}", all.join(" && ")))
             }
         };
-        let when = when.map(Value::text);
+        let when = when.map(|when| (Arc::from("when"), Value::text(when)));
+        let fields = step.as_object()?.iter();
+        let fields = fields.map(|(key, field)| (Arc::clone(key), field.clone()));
+        self.steps.push(Value::object(fields.chain(when)));
+        Some(())
+    }
+
+    /// Counts `bytes` of conditions; `None` if there are too many.
+    fn add(&mut self, bytes: usize) -> Option<()> {
+        self.added += bytes;
+        (self.added <= MAX_ADDED).then_some(())
+    }
+
+    /// Adds the steps of `state`. Returns the list of the steps for which the next state waits.
+    fn state(&mut self, name: &str, state: &Value, before: Value) -> Option<Value> {
+        let kind = state.get("Type")?.as_text()?;
+        let own: &[&str] = match kind {
+            "Task" => &TASK,
+            "Pass" => &["Result", "Parameters", "ResultPath"],
+            "Parallel" => &["Branches", "ResultPath"],
+            "Map" => &MAP,
+            "Succeed" => &[],
+            _ => return None,
+        };
+        let known: Vec<&str> = own.iter().chain(&COMMON).copied().collect();
+        if !has_only(state, &known) {
+            return None;
+        }
+        match kind {
+            "Task" => {
+                let step = self.task(name, state, &before)?;
+                self.push(name, &step)?;
+                self.put(state, Some(path_of(name)))?;
+                Some(Value::list([Value::text(name)]))
+            }
+            "Pass" => {
+                let value = match (state.get("Result"), state.get("Parameters")) {
+                    (Some(result), None) => escaped(result),
+                    (None, Some(parameters)) => self.arguments(parameters)?,
+                    _ => return None,
+                };
+                let step = step([("id", Some(Value::text(name))), ("value", Some(value))]);
+                self.push(name, &step)?;
+                self.put(state, Some(path_of(name)))?;
+                Some(before)
+            }
+            "Parallel" => {
+                let mut last = Vec::new();
+                let paths = self.paths.clone();
+                for branch in state.get("Branches")?.as_list()? {
+                    if !has_only(branch, &["StartAt", "States", "Comment"]) {
+                        return None;
+                    }
+                    let ids = self.states(branch, before.clone())?;
+                    last.extend_from_slice(ids.as_list()?);
+                    self.paths.clone_from(&paths);
+                }
+                self.put(state, None)?;
+                Some(Value::list(last))
+            }
+            "Map" => {
+                let step = self.map(name, state, &before)?;
+                self.push(name, &step)?;
+                self.put(state, Some(path_of(name)))?;
+                Some(Value::list([Value::text(name)]))
+            }
+            _ => Some(before),
+        }
+    }
+
+    /// The step of a `Map`, whose only state is a task.
+    fn map(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
+        let inner = state
+            .get("ItemProcessor")
+            .or_else(|| state.get("Iterator"))?;
+        let list = match state.get("ItemsPath") {
+            Some(path) => path.as_text()?,
+            None => "$",
+        };
+        let list = self.path(list)?;
+        let states = inner.get("States")?.as_object()?;
+        let ((_, only), 1) = (states.iter().next()?, states.len()) else {
+            return None;
+        };
+        let is_task = only.get("Type").and_then(Value::as_text) == Some("Task");
+        // The result of an item would be put into the item.
+        if !is_task
+            || only.get("ResultPath").is_some()
+            || !has_only(inner, &["StartAt", "States", "Comment", "ProcessorConfig"])
+        {
+            return None;
+        }
+        let task = Self::new("item").task(name, only, before)?;
+        let fields = task.as_object()?.iter();
+        let fields = fields.map(|(key, field)| (Arc::clone(key), field.clone()));
+        let over = ("for_each".into(), Value::text(format!("${{{list}}}")));
+        let at_once = match state.get("MaxConcurrency") {
+            Some(count) => Some(count.as_u64()?).filter(|count| *count > 0),
+            None => None,
+        };
+        let at_once = at_once.map(|count| ("max_parallel".into(), Value::from(count)));
+        Some(Value::object(fields.chain([over]).chain(at_once)))
+    }
+
+    /// The step of a task.
+    fn task(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
+        let known: Vec<&str> = TASK.iter().chain(&COMMON).copied().collect();
+        let parameters = state.get("Parameters").or_else(|| state.get("Arguments"))?;
+        if !has_only(state, &known) {
+            return None;
+        }
+        // A function gets its payload only.
+        let arguments = match parameters.get("FunctionName") {
+            Some(_) if has_only(parameters, &["FunctionName", "Payload"]) => {
+                parameters.get("Payload")
+            }
+            Some(_) => return None,
+            None => Some(parameters),
+        };
+        let args = match arguments {
+            Some(arguments) => Some(self.arguments(arguments)?),
+            None => None,
+        };
+        let after = before.as_list().filter(|ids| !ids.is_empty());
+        let after = after.map(|_| before.clone());
+        let timeout = match state.get("TimeoutSeconds") {
+            Some(seconds) => Some(Value::text(format!("{}s", seconds.as_u64()?))),
+            None => None,
+        };
+        let retry = match state.get("Retry") {
+            Some(retry) => Some(attempts(retry)?),
+            None => None,
+        };
         Some(step([
             ("id", Some(Value::text(name))),
-            ("title", title),
+            ("title", state.get("Comment").cloned()),
             ("tool", Some(Value::text(tool(state)?))),
             ("args", args),
-            (
-                "after",
-                (!before.is_empty()).then(|| Value::list(before.to_vec())),
-            ),
-            ("when", when),
-            (
-                "timeout",
-                timeout.map(|seconds| Value::text(format!("{seconds}s"))),
-            ),
-            (
-                "retry",
-                match retry {
-                    Some(retry) => Some(retry?),
-                    None => None,
-                },
-            ),
+            ("after", after),
+            ("timeout", timeout),
+            ("retry", retry),
         ]))
     }
 
@@ -317,14 +350,21 @@ impl Machine {
         let is_plain = path
             .chars()
             .all(|sign| sign.is_alphanumeric() || "_.[]".contains(sign));
-        let is_below = |root: &str| {
-            let rest = path.strip_prefix(root)?;
-            (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
+        let is_below = |root: &str, path: &str| {
+            let rest = path.strip_prefix(root);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        let mut found = self.paths.iter().rev();
-        let (rest, root) =
-            found.find_map(|(root, meaning)| Some((is_below(root)?, meaning.as_ref()?)))?;
-        is_plain.then(|| format!("{root}{rest}"))
+        for (root, meaning) in self.paths.iter().rev() {
+            if is_below(root, path) {
+                let root_of_rest = meaning.as_ref().filter(|_| is_plain)?;
+                return Some(format!("{root_of_rest}{}", &path[root.len()..]));
+            }
+            // The value has the output of another state inside.
+            if is_below(path, root) {
+                return None;
+            }
+        }
+        None
     }
 
     /// Puts the output of a state where its `ResultPath` says; by default it replaces everything.
@@ -341,14 +381,47 @@ impl Machine {
     }
 }
 
+/// The number of attempts that `Retry` allows; `None` if it is more than one rule for all errors, with the usual delays.
+fn attempts(retry: &Value) -> Option<Value> {
+    let [rule] = retry.as_list()? else {
+        return None;
+    };
+    let is_of_all = rule.get("ErrorEquals").is_none_or(|errors| {
+        let names: Vec<_> = errors
+            .as_list()
+            .unwrap_or_default()
+            .iter()
+            .map(Value::as_text)
+            .collect();
+        names == [Some("States.ALL")]
+    });
+    if !is_of_all || !has_only(rule, &["ErrorEquals", "MaxAttempts", "IntervalSeconds"]) {
+        return None;
+    }
+    let retries = rule.get("MaxAttempts").map_or(Some(3), Value::as_u64)?;
+    let attempts = Value::from(retries.checked_add(1)?);
+    match rule.get("IntervalSeconds") {
+        Some(seconds) => Some(Value::object([
+            ("attempts", attempts),
+            ("delay", Value::text(format!("{}s", seconds.as_u64()?))),
+        ])),
+        None => Some(attempts),
+    }
+}
+
 /// The tool of a task: the last part of its resource, or the function that it invokes.
 fn tool(state: &Value) -> Option<&str> {
     let resource = state.get("Resource")?.as_text()?;
+    // The step would wait for more than the call.
+    if resource.contains(".waitForTaskToken") || resource.contains(".sync") {
+        return None;
+    }
     let parameters = state.get("Parameters").or_else(|| state.get("Arguments"));
     let function = parameters.and_then(|parameters| parameters.get("FunctionName"));
     let name = match function {
         Some(function) => function.as_text()?,
         None => resource,
     };
+    let name = name.strip_suffix(":$LATEST").unwrap_or(name);
     name.rsplit(':').next().filter(|name| !name.is_empty())
 }

@@ -17,6 +17,12 @@ pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Valu
     }
 }
 
+/// The maximum length of the path in a reference, in bytes; a longer one is not replaced.
+const MAX_PATH_BYTES: usize = 256;
+
+/// The maximum length of a constant, in bytes: a text may have it many times.
+const MAX_CONSTANT_BYTES: usize = 256;
+
 /// The references in `text`, `${…}`, `{{ … }}` and `${{ … }}`, with the path that `meaning` gives for theirs.
 pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -> String {
     let mut written = String::new();
@@ -26,8 +32,9 @@ pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -
             .iter()
             .find_map(|(open, close)| {
                 let inside = rest.strip_prefix(*open)?;
-                let (path, behind) = inside.split_once(*close)?;
-                Some((meaning(path.trim())?, behind))
+                let window = &inside[..inside.floor_char_boundary(MAX_PATH_BYTES)];
+                let end = window.find(*close)?;
+                Some((meaning(window[..end].trim())?, &inside[end + close.len()..]))
             });
         match found {
             Some((path, behind)) => {
@@ -43,15 +50,10 @@ pub(super) fn with_paths(text: &str, meaning: impl Fn(&str) -> Option<String>) -
     written
 }
 
-/// The rest of `path` behind `root`, which ends there or goes on with a field or an item.
-pub(super) fn below<'p>(path: &'p str, root: &str) -> Option<&'p str> {
-    let rest = path.strip_prefix(root)?;
-    (rest.is_empty() || rest.starts_with(['.', '['])).then_some(rest)
-}
-
-/// The text that `value` stands for in a longer one, if it is a literal.
+/// The text that `value` stands for in a longer one, if it is a short literal.
 pub(super) fn constant(value: &Value) -> Option<String> {
     match value {
+        Value::Text(text) if text.len() > MAX_CONSTANT_BYTES => None,
         Value::Text(text) if !text.contains("${") && !text.contains("{{") => Some(text.to_string()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_json()),
         Value::Text(_) | Value::Null | Value::List(_) | Value::Object(_) => None,

@@ -1,11 +1,12 @@
 //! Workflows of Kubernetes and of serverless systems: Argo, Tekton, Serverless Workflow, Google Cloud Workflows.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use planwright_core::Value;
 
 use super::texts::{constant, replaced, with_paths};
-use super::{Translation, objects, step};
+use super::{Translation, has_only, objects, step, waits};
 
 /// The translation of a workflow.
 pub(super) fn translation(value: &Value) -> Option<Translation> {
@@ -14,63 +15,136 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         .or_else(|| calls_by_name(value))
 }
 
-/// `{"spec": {"templates": [{"dag": {"tasks"}}]}}` of Argo, and `{"spec": {"tasks": […]}}`.
+/// `{"spec": {"templates": [{"dag": {"tasks"}}]}}` of Argo, and `{"spec": {"tasks": […]}}` of Tekton.
 fn kubernetes(value: &Value) -> Option<Translation> {
     let spec = value.get("spec")?;
     let form = "a workflow of Kubernetes";
     let templates = spec.get("templates").and_then(Value::as_list);
-    let main = templates.into_iter().flatten().find_map(|template| {
-        let tasks = template.get("dag").and_then(|dag| dag.get("tasks"));
-        tasks.or_else(|| template.get("steps"))
-    });
+    let templates = templates.unwrap_or_default();
+    let tasks_of = |template: &'_ Value| {
+        let dag = template.get("dag").and_then(|dag| dag.get("tasks"));
+        dag.or_else(|| template.get("steps")).cloned()
+    };
+    let mut mains = templates
+        .iter()
+        .filter(|template| tasks_of(template).is_some());
+    let main = match spec.get("entrypoint") {
+        Some(name) => mains.find(|template| template.get("name") == Some(name)),
+        None => mains.next(),
+    };
     let tasks = main
-        .or_else(|| spec.get("tasks"))
-        .or_else(|| spec.get("steps"))?;
+        .and_then(tasks_of)
+        .or_else(|| spec.get("tasks").cloned())
+        .or_else(|| spec.get("steps").cloned())?;
+    // A template may be another group of tasks, or a tool; and `onExit` and `finally` run at the end.
+    let known = [
+        "entrypoint",
+        "templates",
+        "tasks",
+        "steps",
+        "serviceAccountName",
+    ];
+    let is_tool = |template: &Value| {
+        let known = [
+            "name",
+            "container",
+            "script",
+            "inputs",
+            "outputs",
+            "metadata",
+        ];
+        has_only(template, &known)
+    };
+    let is_main = |template: &Value| {
+        Some(template) == main
+            && has_only(template, &["name", "dag", "steps"])
+            && template
+                .get("dag")
+                .is_none_or(|dag| has_only(dag, &["tasks"]))
+    };
+    let mut is_complete = has_only(spec, &known)
+        && templates
+            .iter()
+            .all(|template| is_tool(template) || is_main(template))
+        && (main.is_some() || spec.get("templates").is_none());
     let mut steps = Vec::new();
-    let mut before = Vec::new();
+    let mut before = None;
     for item in tasks.as_list()? {
         // A list in the list is a group that runs after the one before.
         let is_group = item.as_list().is_some();
         let group = item.as_list().unwrap_or(std::slice::from_ref(item));
         let mut ids = Vec::new();
         for task in group {
+            is_complete &= has_only(task, &TASK) && task.get("name").is_some();
             ids.extend(task.get("name").cloned());
-            steps.push(task_of(task, if is_group { &before } else { &[] })?);
+            steps.push(task_of(task, before.as_ref().filter(|_| is_group))?);
         }
-        before = ids;
+        before = waits(ids).or(before);
     }
-    Translation::complete(form, steps)
+    if is_complete {
+        return Translation::complete(form, steps);
+    }
+    Some(Translation::of_first_step(form, steps.into_iter().next()?))
 }
 
+/// The fields of a task that have a meaning here, or a guess.
+const TASK: [&str; 13] = [
+    "name",
+    "template",
+    "taskRef",
+    "arguments",
+    "params",
+    "withItems",
+    "withParam",
+    "dependencies",
+    "depends",
+    "runAfter",
+    "when",
+    "retries",
+    "timeout",
+];
+
 /// The step of a task, which waits for the steps `before`.
-fn task_of(task: &Value, before: &[Value]) -> Option<Value> {
+fn task_of(task: &Value, before: Option<&Value>) -> Option<Value> {
     let fields = task.as_object()?.iter().map(|(key, field)| {
         let (key, field) = match &**key {
             "name" => ("id", field.clone()),
             "template" => ("tool", field.clone()),
             "taskRef" => ("tool", field.get("name")?.clone()),
-            "arguments" => ("args", arguments(field.get("parameters").unwrap_or(field))?),
-            "params" => ("args", arguments(field)?),
+            "arguments" => ("args", arguments(field)?),
+            "params" => ("args", list_of_arguments(field)?),
             "withItems" | "withParam" => ("for_each", field.clone()),
             other => return Some((Arc::from(other), field.clone())),
         };
         Some((Arc::from(key), field))
     });
     let mut fields: Vec<(Arc<str>, Value)> = fields.collect::<Option<_>>()?;
-    if !before.is_empty() {
-        fields.push(("after".into(), Value::list(before.to_vec())));
+    if let Some(before) = before {
+        fields.push(("after".into(), before.clone()));
     }
     Some(Value::object(fields))
 }
 
-/// `[{"name": "a", "value": 1}]` as `{"a": 1}`.
+/// The arguments in `{"parameters": […]}`, or by name.
 fn arguments(value: &Value) -> Option<Value> {
+    match value.get("parameters") {
+        Some(parameters) if has_only(value, &["parameters"]) => list_of_arguments(parameters),
+        Some(_) => None,
+        None => list_of_arguments(value),
+    }
+}
+
+/// `[{"name": "a", "value": 1}]` as `{"a": 1}`.
+fn list_of_arguments(value: &Value) -> Option<Value> {
     let Some(items) = value.as_list() else {
         return value.as_object().map(|_| value.clone());
     };
     let fields = items.iter().map(|item| {
         let name = item.get("name")?.as_text()?;
-        Some((Arc::from(name), item.get("value")?.clone()))
+        let value = item
+            .get("value")
+            .filter(|_| has_only(item, &["name", "value"]))?;
+        Some((Arc::from(name), value.clone()))
     });
     Some(Value::object(fields.collect::<Option<Vec<_>>>()?))
 }
@@ -78,30 +152,48 @@ fn arguments(value: &Value) -> Option<Value> {
 /// `{"states": [{"actions": [{"functionRef": …}]}]}` of Serverless Workflow.
 fn serverless(value: &Value) -> Option<Translation> {
     let states = objects(value.get("states")?)?;
+    let known = [
+        "id",
+        "key",
+        "name",
+        "description",
+        "version",
+        "specVersion",
+        "start",
+        "functions",
+        "states",
+    ];
+    if !has_only(value, &known) {
+        return None;
+    }
     let functions = value
         .get("functions")
         .and_then(Value::as_list)
         .unwrap_or_default();
-    let operation = |name: &Value| {
-        let function = functions
-            .iter()
-            .find(|function| function.get("name") == Some(name));
-        let operation = function.and_then(|function| function.get("operation"));
-        operation.unwrap_or(name).clone()
-    };
+    let operations = functions.iter().filter_map(|function| {
+        let name = function.get("name")?.as_text()?;
+        Some((name, function.get("operation")?))
+    });
+    let operations: HashMap<&str, &Value> = operations.collect();
     let mut steps = Vec::new();
-    let mut before: Vec<Value> = Vec::new();
-    for state in states {
-        let is_known = |key: &Arc<str>| {
-            ["name", "type", "actions", "end", "transition", "actionMode"].contains(&&**key)
-        };
-        if !state.as_object()?.keys().all(is_known) {
+    let mut before: Option<Value> = None;
+    for state in in_order(value, states)? {
+        let known = ["name", "type", "actions", "end", "transition", "actionMode"];
+        let is_operation = state
+            .get("type")
+            .is_none_or(|kind| kind.as_text() == Some("operation"));
+        if !has_only(state, &known) || !is_operation {
             return None;
         }
         let actions = objects(state.get("actions")?)?;
         for (index, action) in actions.iter().enumerate() {
             let call = action.get("functionRef")?;
+            let is_plain = call.as_text().is_some() || has_only(call, &["refName", "arguments"]);
+            if !has_only(action, &["name", "functionRef"]) || !is_plain {
+                return None;
+            }
             let name = call.get("refName").unwrap_or(call);
+            let operation = name.as_text().and_then(|name| operations.get(name));
             let id = action.get("name").cloned().or_else(|| {
                 let name = state.get("name")?.as_text()?;
                 Some(match index {
@@ -109,17 +201,55 @@ fn serverless(value: &Value) -> Option<Translation> {
                     _ => Value::text(format!("{name}_{}", index + 1)),
                 })
             });
-            let after = (!before.is_empty()).then(|| Value::list(before.clone()));
-            before = id.iter().cloned().collect();
+            let after = before.take();
+            before = waits(id.iter().cloned().collect());
             steps.push(step([
                 ("id", id),
-                ("tool", Some(operation(name))),
+                ("tool", Some((*operation.unwrap_or(&name)).clone())),
                 ("args", call.get("arguments").cloned()),
                 ("after", after),
             ]));
         }
     }
     Translation::complete("a serverless workflow", steps)
+}
+
+/// The `states` of the workflow `value` in the order of their transitions, or as they are listed; `None` if some are not reached, or
+/// twice.
+fn in_order<'v>(value: &'v Value, states: &'v [Value]) -> Option<Vec<&'v Value>> {
+    // `{"nextState": "a"}` and `"a"` are the same.
+    fn target<'t>(value: &'t Value, field: &str) -> Option<&'t str> {
+        match value {
+            Value::Text(name) => Some(name),
+            _ => value
+                .get(field)
+                .filter(|_| has_only(value, &[field]))?
+                .as_text(),
+        }
+    }
+    let named = states.iter().enumerate();
+    let positions: HashMap<&str, usize> = named
+        .filter_map(|(at, state)| Some((state.get("name")?.as_text()?, at)))
+        .collect();
+    let mut at = match value.get("start") {
+        Some(start) => *positions.get(target(start, "stateName")?)?,
+        None => 0,
+    };
+    let mut found: Vec<&Value> = Vec::new();
+    // A state that is visited twice belongs to a loop.
+    while found.len() < states.len() {
+        let state = states.get(at)?;
+        found.push(state);
+        let ends = matches!(state.get("end"), Some(Value::Bool(true)));
+        at = match state.get("transition") {
+            Some(next) => *positions.get(target(next, "nextState")?)?,
+            None if ends || at + 1 == states.len() => {
+                return (found.len() == states.len()).then_some(found);
+            }
+            None => at + 1,
+        };
+    }
+    None
 }
 
 /// `{"do": [{"a": {"call": …, "with": …}}]}` of Serverless Workflow, and `{"main": {"steps": [{"a": {"call", "args"}}]}}` of
@@ -131,9 +261,16 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
             .or_else(|| value.get("do"))
             .unwrap_or(main),
     )?;
+    // Other parts are inputs, or workflows of their own.
+    let is_all = |value: &Value| {
+        value.as_list().is_some() || has_only(value, &["main", "steps", "do", "document"])
+    };
+    if !is_all(value) || !is_all(main) {
+        return None;
+    }
     let mut steps = Vec::new();
     let mut before: Option<Value> = None;
-    let mut constants: Vec<(String, String)> = Vec::new();
+    let mut constants: HashMap<String, String> = HashMap::new();
     let mut output = None;
     for item in items {
         let mut fields = item.as_object()?.iter();
@@ -142,21 +279,22 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
         };
         // A return ends the workflow.
         output.is_none().then_some(())?;
-        if let Some(returned) = call.get("return") {
+        if let Some(returned) = call.get("return").filter(|_| has_only(call, &["return"])) {
             output = Some(with_constants(returned, &constants));
             continue;
         }
-        if let Some(assigned) = call.get("assign").filter(|_| call.get("call").is_none()) {
+        if let Some(assigned) = call.get("assign").filter(|_| has_only(call, &["assign"])) {
             for (name, value) in objects(assigned)?
                 .iter()
                 .filter_map(Value::as_object)
                 .flatten()
             {
-                constants.push((name.to_string(), constant(value)?));
+                constants.insert(name.to_string(), constant(value)?);
             }
             continue;
         }
-        let tool = call.get("call")?;
+        let known = ["call", "with", "args", "arguments", "result", "if"];
+        let tool = call.get("call").filter(|_| has_only(call, &known))?;
         tool.as_text()?;
         let id = call
             .get("result")
@@ -175,7 +313,7 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
         steps.push(Value::object(fields));
     }
     let translation = Translation::complete("a workflow of calls by name", steps)?;
-    let Some(output) = output else {
+    let Some(output) = output.filter(|_| translation.is_complete) else {
         return Some(translation);
     };
     let steps = translation.plan.get("steps")?.clone();
@@ -186,11 +324,8 @@ fn calls_by_name(value: &Value) -> Option<Translation> {
 }
 
 /// `value` with constants in place of their names in its references.
-fn with_constants(value: &Value, constants: &[(String, String)]) -> Value {
+fn with_constants(value: &Value, constants: &HashMap<String, String>) -> Value {
     replaced(value, &|text: &str| {
-        with_paths(text, |path| {
-            let found = constants.iter().rev().find(|(name, _)| name == path)?;
-            Some(found.1.replace("${", "$${"))
-        })
+        with_paths(text, |path| constants.get(path).cloned())
     })
 }

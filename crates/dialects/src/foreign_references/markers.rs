@@ -522,15 +522,8 @@ impl<'a> ReferenceNames<'a> {
     /// The path in this dialect of a path in another system, if it names a step or an input.
     pub(super) fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
-        // `{{ Get time.field }}`
-        let ids = self.order.iter().filter(|id| id.contains(' '));
-        let named = ids.filter_map(|id| Some((*id, written.strip_prefix(*id)?)));
-        if let Some((id, rest)) = named
-            .filter(|(_, rest)| rest.is_empty() || rest.starts_with(['.', '[']))
-            .max_by_key(|(id, _)| id.len())
-            && !rest.contains([' ', '|'])
-        {
-            return Some(format!("{}{rest}", self.steps.get(id)?));
+        if let Some(meaning) = self.path_with_blanks(written) {
+            return Some(meaning);
         }
         // `{{ x | filter }}`
         let written = written.split([' ', '|']).next().unwrap_or_default();
@@ -576,6 +569,21 @@ impl<'a> ReferenceNames<'a> {
                     true,
                 )
             })
+    }
+
+    /// The path of a reference to a step whose id has blanks, `{{ Get time.field }}`.
+    fn path_with_blanks(&self, written: &str) -> Option<String> {
+        let blank = written.find(' ')?;
+        let ends = written.match_indices(['.', '[']).map(|(at, _)| at);
+        let ends = ends.take_while(|end| *end <= MAX_MARKER_BYTES);
+        let whole = (written.len() <= MAX_MARKER_BYTES).then_some(written.len());
+        let outputs = ends
+            .chain(whole)
+            .filter(|end| *end > blank)
+            .filter_map(|end| Some((self.steps.get(&written[..end])?, &written[end..])));
+        // The longest id counts.
+        let (output, rest) = outputs.last()?;
+        (!rest.contains([' ', '|'])).then(|| format!("{output}{rest}"))
     }
 
     /// The path of a reference to the output of the step before, `json.x` or `previous.x`.

@@ -1,6 +1,7 @@
 //! Advice with a whole plan in JSON, in the native dialect.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
@@ -16,14 +17,42 @@ pub(super) const JSON_FORM: &str =
 /// The maximum length of the JSON in advice, in bytes.
 const MAX_SHOWN_JSON: usize = 3000;
 
+/// The part of a text that the plan in advice stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of the text, which the plan may replace.
+    All,
+    /// A part of the text, with words around it, which a replacement would lose.
+    Part,
+    /// The first step, as an example.
+    FirstStep,
+}
+
+impl Extent {
+    /// The extent of a plan in the bytes `range` of `text`.
+    pub(crate) fn of(range: Range<usize>, text: &str) -> Self {
+        let is_blank = |part: Option<&str>| part.is_none_or(|part| part.trim().is_empty());
+        if is_blank(text.get(..range.start)) && is_blank(text.get(range.end..)) {
+            Self::All
+        } else {
+            Self::Part
+        }
+    }
+
+    /// The extent of a plan that is in a part with the extent `self`.
+    pub(super) fn and(self, inner: Self) -> Self {
+        if self == Self::All { inner } else { self }
+    }
+}
+
 /// An error with `message` about all of `text`, whose advice is the plan `value` in JSON; what is not certain in it follows.
 ///
-/// A plan that is not `complete` has the first step only, as an example.
+/// Only a plan that stands for all of the text becomes an edit.
 pub(crate) fn advice(
     code: Code,
     message: &str,
     value: &Value,
-    is_complete: bool,
+    extent: Extent,
     text: &str,
 ) -> Diagnostics {
     let value = &without_output_fields(value);
@@ -34,14 +63,15 @@ pub(crate) fn advice(
         .map_or(text.len(), |end| start + end);
     let diagnostic = Diagnostic::error(code, message).at_span("", start..end);
     let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`');
-    let diagnostic = match (is_shown, is_complete) {
-        (true, true) => diagnostic.help(format!("write it as JSON: `{json}`")),
-        (true, false) => diagnostic.help(format!(
+    let diagnostic = match (is_shown, extent) {
+        (true, Extent::All | Extent::Part) => diagnostic.help(format!("write it as JSON: `{json}`")),
+        (true, Extent::FirstStep) => diagnostic.help(format!(
             "write each call as a step of JSON, with `${{ID.FIELD}}` for what another step gives, `\"when\": \"${{…}}\"` for a condition, `\"for_each\": \"${{…}}\"` for a loop; here is the first one: `{json}`"
         )),
         (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
     };
-    let edit = (is_complete && open.is_empty()).then(|| TextEdit::new(0..text.len(), json));
+    let is_replaced = extent == Extent::All && open.is_empty();
+    let edit = is_replaced.then(|| TextEdit::new(0..text.len(), json));
     let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
     if is_shown {
         let of_plan = open.into_iter().filter(Diagnostic::is_error);

@@ -11,12 +11,21 @@ mod values;
 mod xml;
 mod yaml;
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use planwright_core::{Code, Diagnostic, Diagnostics, Value};
 
-use self::advice::{JSON_FORM, advice};
+use self::advice::{Extent, JSON_FORM, advice};
 use crate::document::quote;
 use crate::foreign_plans::translated;
 use crate::lowering::lines::tool_name_length;
+
+/// The maximum length of a text whose plan is read, in bytes; advice about a longer one shows only the form of a plan.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// The maximum nesting of values on one line.
+const MAX_DEPTH: usize = 64;
 
 /// The diagnostics about `text`, which is neither JSON nor lines of calls; `None` if its kind is not known.
 pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
@@ -24,17 +33,19 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
         return Some(found);
     }
     let code = fenced(text).unwrap_or(text);
-    if let Some((kind, plan)) = plan_in(code) {
+    if let Some((kind, found)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
-        return Some(match translated(&plan) {
-            Some(found) => advice(
-                Code::NotJson,
-                &message,
-                &found.plan,
-                found.is_complete,
-                text,
-            ),
-            None => advice(Code::NotJson, &message, &plan, true, text),
+        let extent = extent(code, text).and(found.extent);
+        return Some(match translated(&found.plan) {
+            Some(translation) => {
+                let extent = if translation.is_complete {
+                    extent
+                } else {
+                    Extent::FirstStep
+                };
+                advice(Code::NotJson, &message, &translation.plan, extent, text)
+            }
+            None => advice(Code::NotJson, &message, &found.plan, extent, text),
         });
     }
     diagnostic(text, code).map(|found| [found].into_iter().collect())
@@ -43,10 +54,30 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
 /// The diagnostics about `text`, if it is TOML or XML; parts of such a text may look like JSON or like lines of a plan.
 pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let code = fenced(text).unwrap_or(text);
-    let toml = toml_plans::value(code).map(|plan| ("TOML", plan));
-    let (kind, plan) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
+    if code.len() > MAX_BYTES {
+        return None;
+    }
+    let toml = toml_plans::value(code).map(|plan| ("TOML", FoundPlan::all(plan)));
+    let (kind, found) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
-    Some(advice(Code::NotJson, &message, &plan, true, text))
+    let extent = extent(code, text).and(found.extent);
+    Some(advice(Code::NotJson, &message, &found.plan, extent, text))
+}
+
+/// The value of a plan, and the part of the text that it stands for.
+#[derive(Debug)]
+struct FoundPlan {
+    plan: Value,
+    extent: Extent,
+}
+
+impl FoundPlan {
+    fn all(plan: Value) -> Self {
+        Self {
+            plan,
+            extent: Extent::All,
+        }
+    }
 }
 
 /// The diagnostics about `text`, if it is a program that calls tools, or a format for other programs.
@@ -55,24 +86,29 @@ pub(crate) fn of_program(text: &str) -> Option<Diagnostics> {
     let program = program::plan(code).map(|plan| ("a program", plan));
     let (kind, plan) = program.or_else(|| formats::plan(code))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
-    Some(advice(Code::NotJson, &message, &plan, true, text))
+    let extent = extent(code, text);
+    Some(advice(Code::NotJson, &message, &plan, extent, text))
 }
 
 /// The diagnostics about JSON with typographic quotes in place of straight ones.
 pub(crate) fn of_typographic_quotes(text: &str) -> Option<Diagnostics> {
-    let value = formats::with_straight_quotes(fenced(text).unwrap_or(text))?;
+    let code = fenced(text).unwrap_or(text);
+    let value = formats::with_straight_quotes(code)?;
     let message = "the text has typographic quotes, and JSON has straight ones";
-    Some(match translated(&value) {
-        Some(found) => advice(Code::NotJson, message, &found.plan, found.is_complete, text),
-        None => advice(Code::NotJson, message, &value, true, text),
-    })
+    let found = translated(&value);
+    let extent = match &found {
+        Some(found) if !found.is_complete => Extent::FirstStep,
+        Some(_) | None => extent(code, text),
+    };
+    let plan = found.as_ref().map_or(&value, |found| &found.plan);
+    Some(advice(Code::NotJson, message, plan, extent, text))
 }
 
 /// The diagnostics about a plan of ReWOO whose inputs are objects of JSON, which ReWOO does not have.
 pub(crate) fn of_evidence(text: &str) -> Option<Diagnostics> {
     let plan = formats::evidence(text)?;
     let message = "the inputs of ReWOO are texts, and these are objects";
-    Some(advice(Code::NotJson, message, &plan, true, text))
+    Some(advice(Code::NotJson, message, &plan, Extent::All, text))
 }
 
 /// The condition `written` in the style of Python or Jinja, whose names are those of steps; `None` if it has no counterpart.
@@ -81,11 +117,26 @@ pub(crate) fn program_condition(written: &str, names: &[String]) -> Option<Strin
 }
 
 /// The plan in `code` with the name of its syntax, if that is not JSON.
-fn plan_in(code: &str) -> Option<(&'static str, Value)> {
+fn plan_in(code: &str) -> Option<(&'static str, FoundPlan)> {
+    if code.len() > MAX_BYTES {
+        return None;
+    }
     values::value(code)
-        .map(|plan| ("a list of JSON values", plan))
+        .map(|plan| ("a list of JSON values", FoundPlan::all(plan)))
         .or_else(|| Some(("a table", table::plan(code)?)))
-        .or_else(|| Some(("YAML", yaml::value(code).filter(is_plan)?)))
+        .or_else(|| {
+            let plan = yaml::value(code).filter(is_plan)?;
+            Some(("YAML", FoundPlan::all(plan)))
+        })
+}
+
+/// The object with `fields`; `None` if two of them have the same name.
+fn object(fields: Vec<(Arc<str>, Value)>) -> Option<Value> {
+    let mut names = HashSet::with_capacity(fields.len());
+    let is_unique = fields
+        .iter()
+        .all(|(name, _)| names.insert(Arc::clone(name)));
+    is_unique.then(|| Value::object(fields))
 }
 
 /// Returns true if the value of YAML may be a plan: blocks of keys occur in other texts as well.
@@ -115,11 +166,26 @@ fn diagnostic(text: &str, code: &str) -> Option<Diagnostic> {
     Some(diagnostic.at_span("", start..end))
 }
 
-/// The inside of the first fenced block of `text`.
+/// The inside of the only fenced block of `text`.
 fn fenced(text: &str) -> Option<&str> {
     let (_, inside) = text.split_once("```")?;
     let (_, inside) = inside.split_once('\n')?;
-    Some(inside.split("```").next().unwrap_or(inside))
+    let (inside, after) = inside.split_once("```").unwrap_or((inside, ""));
+    // With several blocks, the plan may be in any of them.
+    (!after.contains("```")).then_some(inside)
+}
+
+/// The extent of `code`, which is `text` or the inside of its fenced block.
+fn extent(code: &str, text: &str) -> Extent {
+    let Some((before, inside)) = text.split_once("```").filter(|_| code.len() < text.len()) else {
+        return Extent::All;
+    };
+    let after = inside.split_once("```").map_or("", |(_, after)| after);
+    if before.trim().is_empty() && after.trim().is_empty() {
+        Extent::All
+    } else {
+        Extent::Part
+    }
 }
 
 /// Fields of YAML: `key:` and `- key: value`.
@@ -201,7 +267,7 @@ pub(crate) fn only_looks_like_json(text: &str) -> bool {
     of_toml(&lines).is_some()
         || listed_calls(text).is_some()
         || values::value(text).is_some()
-        || toml_plans::value(text).is_some()
+        || (text.len() <= MAX_BYTES && toml_plans::value(text).is_some())
 }
 
 /// Calls without ids: `tool(name=value)`.

@@ -1,13 +1,18 @@
 //! The value of a plan in TOML, for advice: tables, lists of tables, texts, numbers, lists and inline tables.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use planwright_core::Value;
 
+use super::MAX_DEPTH;
 use super::calls::values::{closing, is_open, split, split_at};
 
 /// The maximum length of a value over several lines, in bytes.
 const MAX_STATEMENT_BYTES: usize = 4096;
+
+/// The maximum number of lines of a value. Each one reads the lines before it again.
+const MAX_STATEMENT_LINES: usize = 200;
 
 /// The value of the TOML in `text`; `None` if it has no table, or more than this.
 pub(super) fn value(text: &str) -> Option<Value> {
@@ -27,8 +32,10 @@ pub(super) fn value(text: &str) -> Option<Value> {
             at = path;
             continue;
         }
+        let mut count = 1;
         while is_open(&statement) {
-            if statement.len() > MAX_STATEMENT_BYTES {
+            count += 1;
+            if statement.len() > MAX_STATEMENT_BYTES || count > MAX_STATEMENT_LINES {
                 return None;
             }
             statement.push(' ');
@@ -37,7 +44,7 @@ pub(super) fn value(text: &str) -> Option<Value> {
         let (key, written) = statement.split_once('=')?;
         let mut path = at.clone();
         path.extend(keys(key)?);
-        root.set(&path, scalar(written.trim())?)?;
+        root.set(&path, scalar(written.trim(), path.len())?)?;
     }
     has_table.then(|| root.into_value())
 }
@@ -54,6 +61,9 @@ fn header(line: &str) -> Option<(Vec<String>, bool)> {
 /// The keys of a dotted key.
 fn keys(written: &str) -> Option<Vec<String>> {
     let parts = split_at(written, '.')?;
+    if parts.len() > MAX_DEPTH {
+        return None;
+    }
     let keys = parts.into_iter().map(|part| {
         let key = part.trim_matches(['"', '\'']);
         let is_key = !key.is_empty() && !key.contains(['[', ']', '"', '=', ' ', '(', '{']);
@@ -65,8 +75,11 @@ fn keys(written: &str) -> Option<Vec<String>> {
 /// `line` without its comment.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
+    let mut is_escaped = false;
     for (at, sign) in line.char_indices() {
         match (quote, sign) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some('"'), '\\') => is_escaped = true,
             (None, '#') => return &line[..at],
             (None, '"' | '\'') => quote = Some(sign),
             (Some(open), sign) if sign == open => quote = None,
@@ -76,37 +89,47 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-fn scalar(written: &str) -> Option<Value> {
-    if written.starts_with("\"\"\"") || written.starts_with("'''") {
+/// The value `written`, which is `depth` levels deep.
+fn scalar(written: &str, depth: usize) -> Option<Value> {
+    if depth > MAX_DEPTH || written.starts_with("\"\"\"") || written.starts_with("'''") {
         return None;
     }
     match written.chars().next()? {
         '\'' => {
             let inside = written.strip_prefix('\'')?.strip_suffix('\'')?;
-            Some(Value::text(inside))
+            (!inside.contains('\'')).then(|| Value::text(inside))
         }
         '[' if closing(written) == Some(written.len() - 1) => {
             let items = split(&written[1..written.len() - 1])?;
-            Some(Value::list(
-                items.into_iter().map(scalar).collect::<Option<Vec<_>>>()?,
-            ))
+            let items = items.into_iter().map(|item| scalar(item, depth + 1));
+            Some(Value::list(items.collect::<Option<Vec<_>>>()?))
         }
         '{' if closing(written) == Some(written.len() - 1) => {
             let mut table = Table::default();
             for part in split(&written[1..written.len() - 1])? {
                 let (key, value) = part.split_once('=')?;
-                table.set(&keys(key)?, scalar(value.trim())?)?;
+                let path = keys(key)?;
+                table.set(&path, scalar(value.trim(), depth + path.len())?)?;
             }
             Some(table.into_value())
         }
         '"' => Value::from_json(written).ok(),
-        _ => Value::from_json(&written.replace('_', "")).ok(),
+        '0'..='9' | '-' => Value::from_json(&written.replace('_', "")).ok(),
+        _ => match written {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
     }
 }
 
 /// A table in the making.
 #[derive(Debug, Default)]
-struct Table(Vec<(String, Entry)>);
+struct Table {
+    entries: Vec<(String, Entry)>,
+    /// The positions of the entries by their keys.
+    positions: HashMap<String, usize>,
+}
 
 #[derive(Debug)]
 enum Entry {
@@ -130,7 +153,7 @@ impl Table {
                 } else {
                     Entry::Table(Self::default())
                 };
-                table.0.push((last.clone(), entry));
+                table.push(last, entry);
             }
         }
         Some(())
@@ -142,7 +165,7 @@ impl Table {
         table
             .entry(last)
             .is_none()
-            .then(|| table.0.push((last.clone(), Entry::Value(value))))
+            .then(|| table.push(last, Entry::Value(value)))
     }
 
     /// The table at `path`, of a list its last item; those that do not exist are made.
@@ -150,7 +173,7 @@ impl Table {
         let mut table = self;
         for key in path {
             if table.entry(key).is_none() {
-                table.0.push((key.clone(), Entry::Table(Self::default())));
+                table.push(key, Entry::Table(Self::default()));
             }
             table = match table.entry(key)? {
                 Entry::Table(inner) => inner,
@@ -162,12 +185,17 @@ impl Table {
     }
 
     fn entry(&mut self, key: &str) -> Option<&mut Entry> {
-        let found = self.0.iter_mut().find(|(name, _)| name == key);
-        found.map(|(_, entry)| entry)
+        let position = *self.positions.get(key)?;
+        self.entries.get_mut(position).map(|(_, entry)| entry)
+    }
+
+    fn push(&mut self, key: &str, entry: Entry) {
+        self.positions.insert(key.to_owned(), self.entries.len());
+        self.entries.push((key.to_owned(), entry));
     }
 
     fn into_value(self) -> Value {
-        let fields = self.0.into_iter().map(|(key, entry)| {
+        let fields = self.entries.into_iter().map(|(key, entry)| {
             let value = match entry {
                 Entry::Value(value) => value,
                 Entry::Table(table) => table.into_value(),
@@ -199,6 +227,18 @@ mod tests {
             "[steps.a]\ntool = \"f\"\nargs.n = 1",
             Some(r#"{"steps":{"a":{"tool":"f","args":{"n":1}}}}"#),
         );
+        check(
+            "[a]\nb = \"x\\\" # y\" # z\nc = -1_0\nd = true",
+            Some(r#"{"a":{"b":"x\" # y","c":-10,"d":true}}"#),
+        );
+        check("[a]\nb = tr_ue", None);
+        check("[a]\nb = 'c' 'd'", None);
+        check(
+            &format!("[a]\nb = {}{}", "[".repeat(20_000), "]".repeat(20_000)),
+            None,
+        );
+        check(&format!("[a]\nb{} = 1", ".c".repeat(20_000)), None);
+        check(&format!("[a{}]\nb = 1", ".c".repeat(20_000)), None);
         check("a = f(x=1)", None);
         check("[a]\nb = 1\nb = 2", None);
         check("[a]\nb = \"\"\"\nx\"\"\"", None);

@@ -46,7 +46,7 @@ mod reference;
 mod schema;
 
 pub(crate) use guesses::{
-    Language, expression_in, free_id, has_named_steps, is_for_people, path_of, quoted_length,
+    Language, UsedIds, expression_in, has_named_steps, is_for_people, path_of, quoted_length,
     resembles_plan, resembles_step, resembles_steps, without_output_fields,
 };
 pub use parse::Native;

@@ -236,7 +236,7 @@ fn lines_are_fixed_as_well() {
 fn calls_without_ids() {
     check(
         "search(query=\"x\")\nmail.search(query=\"y\");\n",
-        "search = search(query=\"x\")\nsearch_2 = mail.search(query=\"y\")\n",
+        "plan {\"ordering\": \"listed\"}\nsearch = search(query=\"x\")\nsearch_2 = mail.search(query=\"y\")\n",
     );
     check(
         "f = g()\n# then\nf(x=1)\n",

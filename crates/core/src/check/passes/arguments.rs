@@ -494,10 +494,16 @@ fn list_advice(over: &Node, found: &Type) -> Option<String> {
     let NodeKind::Reference(reference) = &over.kind else {
         return None;
     };
-    let form = print_form(&reference.form)?;
+    let whole = print_form(&reference.form)?;
+    // A field and a method bind more than any operator.
+    let form = if whole.contains(' ') {
+        format!("({whole})")
+    } else {
+        whole.clone()
+    };
     if *found == Type::Text {
         return Some(format!(
-            "write `${{{form}.split('\\n')}}` for its lines, or `${{json({form})}}` if it is the JSON of a list"
+            "write `${{{form}.split('\\n')}}` for its lines, or `${{json({whole})}}` if it is the JSON of a list"
         ));
     }
     let fields = properties(found);

@@ -129,9 +129,9 @@ impl Stream {
                 let condition = inside.unwrap_or(condition);
                 // JMESPath names the fields of the item alone, and marks literals.
                 let condition = if condition.contains('@') {
-                    condition.replace('@', "x")
+                    outside_texts(condition, &[("@", "x")])
                 } else {
-                    with_item(&condition.replace('`', ""))
+                    with_item(&outside_texts(condition, &[("`", "")]))
                 };
                 let condition = words(&condition);
                 self.each(|list| format!("{list}.filter(x, {condition})"))?;
@@ -172,14 +172,19 @@ impl Stream {
         // In JMESPath a position behind a pipe is one of all values so far.
         let position = stage
             .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        if position.is_some_and(|position| position.parse::<u32>().is_ok()) && self.list.is_some() {
+            .and_then(|rest| rest.split_once(']'))
+            .filter(|(position, _)| position.parse::<u32>().is_ok() && self.list.is_some());
+        if let Some((position, rest)) = position {
             let all = Self {
                 list: self.list.take(),
                 value: std::mem::take(&mut self.value),
             };
-            self.value = format!("{}{stage}", all.form());
-            return Some(());
+            self.value = format!("{}[{position}]", all.form());
+            return if rest.is_empty() {
+                Some(())
+            } else {
+                self.path(rest)
+            };
         }
         if stage.starts_with(['.', '[']) {
             return self.path(stage);
@@ -286,7 +291,33 @@ fn with_item(text: &str) -> String {
 
 /// `text` with operators in place of the words of jq.
 fn words(text: &str) -> String {
-    text.replace(" and ", " && ").replace(" or ", " || ")
+    outside_texts(text, &[(" and ", " && "), (" or ", " || ")])
+}
+
+/// `text` with the second of each of `pairs` in place of the first, but for its texts in quotes.
+fn outside_texts(text: &str, pairs: &[(&str, &str)]) -> String {
+    let mut written = String::new();
+    let mut rest = text;
+    let mut quote = None;
+    while let Some(letter) = rest.chars().next() {
+        let found = pairs
+            .iter()
+            .find_map(|(word, sign)| Some((*sign, rest.strip_prefix(word)?)))
+            .filter(|_| quote.is_none());
+        if let Some((sign, after)) = found {
+            written.push_str(sign);
+            rest = after;
+            continue;
+        }
+        match quote {
+            Some(open) if open == letter => quote = None,
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            Some(_) | None => {}
+        }
+        written.push(letter);
+        rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+    }
+    written
 }
 
 /// The stages of the pipe `text`.
@@ -392,6 +423,15 @@ mod tests {
             "$.a.items[?(@.n > 1)].name",
             Some("a.items.filter(x, x.n > 1).map(x, x.name)"),
         );
+        check(
+            "a.items[] | select(.n == \"x and y\" or .ok)",
+            Some("a.items.filter(x, x.n == \"x and y\" || x.ok)"),
+        );
+        check(
+            "a.items[?@.mail == 'b@c.d or e'].name",
+            Some("a.items.filter(x, x.mail == 'b@c.d or e').map(x, x.name)"),
+        );
+        check("a.items[*] | [0].name", Some("a.items[*][0].name"));
         check("a[\"odd name\"][]", Some("a[\"odd name\"][*]"));
         for text in [
             "a.b",

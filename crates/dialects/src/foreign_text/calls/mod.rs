@@ -5,19 +5,20 @@
 //! not understood gets none, because leaving that line out would change the plan.
 
 mod block;
+mod series;
 mod statement;
 pub(super) mod values;
 mod words;
 
-pub(super) use self::words::{calls_tool, without_client};
-
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use self::block::Blocks;
-use self::statement::{Statement, list_of_calls, pipeline};
+use self::series::{list_of_calls, pipeline};
+use self::statement::Statement;
+pub(super) use self::words::{calls_tool, without_client};
 use crate::dialect::Dialect;
 use crate::document::{ReadLimits, quote, read_lines};
 use crate::lowering::lines::{line_at, next_line};
@@ -29,11 +30,21 @@ const MAX_BYTES: usize = 10_000;
 /// The maximum length of a line in a message, in bytes.
 const MAX_SHOWN_LINE: usize = 300;
 
+/// The line of a plan whose steps run one after the other.
+const ORDERED: &str = "plan {\"ordering\": \"listed\"}";
+
 /// A part of a text, and the lines of a plan that it stands for.
 #[derive(Debug, PartialEq, Eq)]
 struct Rewrite {
     range: Range<usize>,
     lines: Vec<String>,
+}
+
+impl Rewrite {
+    /// Returns true if it says that the steps run one after the other.
+    fn is_ordered(&self) -> bool {
+        self.lines.first().is_some_and(|line| line == ORDERED)
+    }
 }
 
 /// Diagnostics, one for each part of `text` that stands for other lines, with the lines; `None` if a part has no meaning, or if all are
@@ -46,7 +57,16 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     let found = rewrites.into_iter().map(|rewrite| {
         let written = text[rewrite.range.clone()].trim();
         let first = written.lines().next().unwrap_or_default();
-        let (message, help) = if rewrite.lines.is_empty() {
+        let (message, help) = if rewrite.is_ordered() {
+            let message =
+                "the calls of a program run one after the other, and the steps of a plan at once";
+            let lines = rewrite.lines.iter().map(|line| shown(line));
+            let lines = lines.collect::<Vec<_>>().join(", then ");
+            let help = format!(
+                "write {lines}; without `ordering`, a step waits only for those that it refers to"
+            );
+            (message.to_owned(), help)
+        } else if rewrite.lines.is_empty() {
             let message = format!("{} is not a line of a plan", quote(first));
             (message, "leave it out".to_owned())
         } else {
@@ -65,11 +85,16 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     Some(found.collect())
 }
 
-/// The plan in `text`, which is lines of a plan or stands for such; `None` if a part has no meaning.
+/// The plan in `text`, which is lines of a plan or stands for such; `None` if a part has no meaning, or is words.
 pub(crate) fn plan(text: &str) -> Option<Value> {
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let read = Rewriter::new(text).read();
     match rewrites(text) {
+        Some(_) if read.as_ref().is_some_and(|read| read.has_prose) => None,
         Some(found) => to_json(&rewritten(text, &found)),
-        None => to_json(text).filter(|_| is_plan(text)),
+        None => to_json(text).filter(|_| is_plan(text) && read.is_some_and(|read| !read.has_prose)),
     }
 }
 
@@ -90,7 +115,7 @@ fn rewrites(text: &str) -> Option<Vec<Rewrite>> {
             range: 0..text.len(),
             lines,
         }],
-        None => Rewriter::new(text).read()?,
+        None => Rewriter::new(text).read()?.rewrites(),
     };
     (!found.is_empty() && is_plan(&rewritten(text, &found))).then_some(found)
 }
@@ -113,6 +138,13 @@ fn is_plan(text: &str) -> bool {
     })
 }
 
+/// The ids of the steps in a statement, which need not wait for each other.
+#[derive(Debug)]
+struct Group {
+    range: Range<usize>,
+    ids: Vec<String>,
+}
+
 /// The state of reading a text statement by statement.
 struct Rewriter<'a> {
     text: &'a str,
@@ -125,6 +157,14 @@ struct Rewriter<'a> {
     action: Option<(String, usize)>,
     /// The name of the function around the calls.
     function: Option<Function>,
+    /// The steps in the order of their statements.
+    groups: Vec<Group>,
+    /// True if the order of the statements has a meaning: they are not all lines of a plan, or a list.
+    is_program: bool,
+    /// True if a line is words.
+    has_prose: bool,
+    /// True if the text has lines with the fields of the plan.
+    has_plan_fields: bool,
 }
 
 /// A function without parameters around the calls, such as `async def main():`.
@@ -144,15 +184,69 @@ impl<'a> Rewriter<'a> {
             found: Vec::new(),
             action: None,
             function: None,
+            groups: Vec::new(),
+            is_program: false,
+            has_prose: false,
+            has_plan_fields: false,
         }
     }
 
-    fn read(mut self) -> Option<Vec<Rewrite>> {
+    fn read(mut self) -> Option<Self> {
         for range in statements(self.text) {
             self.statement(range)?;
         }
-        let is_open = self.function.is_some_and(|function| function.has_brace);
-        (self.action.is_none() && self.blocks.are_closed() && !is_open).then_some(self.found)
+        let function = self.function.as_ref();
+        let is_open = function.is_some_and(|function| function.has_brace);
+        (self.action.is_none() && self.blocks.are_closed() && !is_open).then_some(self)
+    }
+
+    /// The parts of the text that are to be rewritten, with the order of its statements if no references say it.
+    fn rewrites(mut self) -> Vec<Rewrite> {
+        if self.is_program
+            && !self.has_plan_fields
+            && !self.is_chain()
+            && let Some(first) = self.groups.first()
+        {
+            let range = first.range.clone();
+            let at = self.found.iter().position(|found| found.range == range);
+            match at.and_then(|at| self.found.get_mut(at)) {
+                Some(rewrite) => rewrite.lines.insert(0, ORDERED.to_owned()),
+                None => {
+                    let line = self.text[range.clone()].to_owned();
+                    let before = self
+                        .found
+                        .iter()
+                        .filter(|found| found.range.start < range.start);
+                    let rewrite = Rewrite {
+                        range: range.clone(),
+                        lines: vec![ORDERED.to_owned(), line],
+                    };
+                    self.found.insert(before.count(), rewrite);
+                }
+            }
+        }
+        self.found
+    }
+
+    /// Returns true if each step refers to all steps of the statement before.
+    fn is_chain(&self) -> bool {
+        let text = rewritten(self.text, &self.found);
+        let plan = to_json(&text);
+        let steps = plan.as_ref().and_then(|plan| plan.get("steps")?.as_list());
+        let steps: HashMap<&str, &Value> = steps
+            .into_iter()
+            .flatten()
+            .filter_map(|step| Some((step.get("id")?.as_text()?, step)))
+            .collect();
+        self.groups.windows(2).all(|pair| {
+            let [before, group] = pair else {
+                return true;
+            };
+            group.ids.iter().all(|id| {
+                let step = steps.get(&**id);
+                step.is_some_and(|step| before.ids.iter().all(|id| refers_to(step, id)))
+            })
+        })
     }
 
     fn statement(&mut self, range: Range<usize>) -> Option<()> {
@@ -166,6 +260,7 @@ impl<'a> Rewriter<'a> {
             .iter()
             .any(|start| inside.starts_with(start));
         if inside.is_empty() || (is_unchanged && self.action.is_none()) {
+            self.has_plan_fields |= inside.starts_with("plan {");
             return Some(());
         }
         if let Some(tool) = inside.strip_prefix("Action:") {
@@ -176,6 +271,7 @@ impl<'a> Rewriter<'a> {
             return Some(());
         }
         if let Some(input) = inside.strip_prefix("Action Input:") {
+            self.is_program = true;
             let (tool, start) = self.action.take()?;
             let call = format!("{tool}({})", input.trim());
             let statement = Statement::read(&call, &self.ids)?;
@@ -186,6 +282,7 @@ impl<'a> Rewriter<'a> {
             return None;
         }
         if self.surroundings(inside)? {
+            self.is_program = true;
             self.found.push(Rewrite {
                 range,
                 lines: Vec::new(),
@@ -194,6 +291,7 @@ impl<'a> Rewriter<'a> {
         }
         let indentation = written.len() - written.trim_start().len();
         if self.blocks.line(inside, indentation, &self.ids)? {
+            self.is_program = true;
             self.found.push(Rewrite {
                 range,
                 lines: Vec::new(),
@@ -206,7 +304,11 @@ impl<'a> Rewriter<'a> {
             && let Some(id) = id_of_line(inside)
         {
             self.order.push(id.clone());
-            self.ids.insert(id);
+            self.ids.insert(id.clone());
+            self.groups.push(Group {
+                range,
+                ids: vec![id],
+            });
             return Some(());
         }
         let item = self.blocks.item_name().map(str::to_owned);
@@ -218,10 +320,12 @@ impl<'a> Rewriter<'a> {
         let mut statement = match statement {
             Some(statement) => statement,
             None if is_prose(inside) && !words::names_call(inside) && !self.blocks.are_open() => {
+                self.has_prose = true;
                 return Some(());
             }
             None => return None,
         };
+        self.is_program |= !statement.is_line(inside);
         if let Some(field) = self.blocks.field(&statement).ok()? {
             statement.fields.push(field);
         }
@@ -266,11 +370,38 @@ impl<'a> Rewriter<'a> {
             return None;
         }
         self.order.extend(ids.iter().cloned());
-        self.ids.extend(ids);
+        self.ids.extend(ids.iter().cloned());
+        if !ids.is_empty() {
+            self.groups.push(Group {
+                range: range.clone(),
+                ids,
+            });
+        }
         if lines != [&self.text[range.clone()]] {
             self.found.push(Rewrite { range, lines });
         }
         Some(())
+    }
+}
+
+/// Returns true if a text in `value` names `id`, in a reference or in `after`.
+fn refers_to(value: &Value, id: &str) -> bool {
+    match value {
+        Value::Text(text) => {
+            let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_' || sign == '-';
+            &**text == id
+                || text.match_indices(id).any(|(at, _)| {
+                    text[..at].contains("${")
+                        && !text[..at].ends_with(is_of_name)
+                        && !text[at + id.len()..].starts_with(is_of_name)
+                })
+        }
+        Value::List(items) => items.iter().any(|item| refers_to(item, id)),
+        Value::Object(fields) => {
+            let others = fields.iter().filter(|(key, _)| &***key != "id");
+            others.into_iter().any(|(_, field)| refers_to(field, id))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -2,30 +2,31 @@
 
 use std::collections::HashSet;
 
-use super::values::{closing, expression, named, split, split_at, value};
+use super::values::{closing, expression, named, split, value};
 use super::words::{self, After, Before};
 use crate::lowering::lines::tool_name_length;
-use crate::native::free_id;
+use crate::native::UsedIds;
 
 /// The effect of a statement of another language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) id: Option<String>,
     /// The tool with its arguments, `tool(name=value)`; several calls that a program waits for together.
-    calls: Vec<Call>,
+    pub(super) calls: Vec<Call>,
     /// The value of a step without a call, as a line has it.
-    value: Option<String>,
+    pub(super) value: Option<String>,
     /// The fields behind the call, as JSON.
     pub(super) fields: Vec<String>,
     /// The value that the plan gives back, as a line has it; an empty text for the output of the step.
-    returns: Option<String>,
+    pub(super) returns: Option<String>,
 }
 
+/// A call in a statement, as a line has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Call {
-    id: Option<String>,
-    tool: String,
-    arguments: String,
+pub(super) struct Call {
+    pub(super) id: Option<String>,
+    pub(super) tool: String,
+    pub(super) arguments: String,
 }
 
 /// Functions that wait for several calls.
@@ -130,7 +131,7 @@ impl Statement {
         Some(statement)
     }
 
-    fn call(written: &str, ids: &HashSet<String>) -> Option<Self> {
+    pub(super) fn call(written: &str, ids: &HashSet<String>) -> Option<Self> {
         let (start, length, open) = head(written)?;
         let tool = &written[start..start + length];
         let (inside, behind) = match written[open..].chars().next() {
@@ -179,11 +180,15 @@ impl Statement {
                 .strip_prefix('[')
                 .and_then(|rest| rest.strip_suffix(']'))
                 .unwrap_or(inside);
-            let calls: Option<Vec<Self>> = split(inside)?
-                .into_iter()
-                .map(|call| Self::call(call, ids))
-                .collect();
-            let calls = calls?;
+            let calls = split(inside)?.into_iter().map(|call| {
+                let (start, length, _) = head(call)?;
+                // Calls that are waited for together do not wait for others inside.
+                if GATHER.contains(&&call[start..start + length]) {
+                    return None;
+                }
+                Self::call(call, ids)
+            });
+            let calls: Vec<Self> = calls.collect::<Option<_>>()?;
             let mut names = names.into_iter();
             for inner in calls {
                 let [call] = <[Call; 1]>::try_from(inner.calls).ok()?;
@@ -234,6 +239,21 @@ impl Statement {
         Some(())
     }
 
+    /// Returns true if `written` is a line of a plan but for its values, `id = tool(name=value)`.
+    pub(super) fn is_line(&self, written: &str) -> bool {
+        let [call] = &*self.calls else {
+            return self.calls.is_empty() && self.value.is_none();
+        };
+        let Some(id) = &call.id else {
+            return false;
+        };
+        let head = written
+            .strip_prefix(&**id)
+            .and_then(|rest| rest.trim_start().strip_prefix('='));
+        let head = head.and_then(|rest| rest.trim_start().strip_prefix(&*call.tool));
+        head.is_some_and(|rest| rest.starts_with('(')) && !written.ends_with(';')
+    }
+
     /// Returns true if it makes exactly one call and gives nothing back.
     pub(super) fn is_single_call(&self) -> bool {
         self.calls.len() == 1 && self.returns.is_none()
@@ -241,7 +261,7 @@ impl Statement {
 
     /// The lines that mean the same, and the ids in them; ids that the statement does not name are not in `ids`.
     pub(super) fn lines(&self, ids: &HashSet<String>) -> (Vec<String>, Vec<String>) {
-        let mut taken = ids.clone();
+        let mut taken: UsedIds = ids.iter().cloned().collect();
         let mut lines = Vec::new();
         let mut own = Vec::new();
         if let (Some(id), Some(value)) = (&self.id, &self.value) {
@@ -253,10 +273,7 @@ impl Statement {
             own.push(id.clone());
         }
         for call in &self.calls {
-            let id = call
-                .id
-                .clone()
-                .unwrap_or_else(|| free_id(&call.tool, &taken));
+            let id = call.id.clone().unwrap_or_else(|| taken.add_for(&call.tool));
             taken.insert(id.clone());
             let mut line = format!("{id} = {}({})", call.tool, call.arguments);
             if !self.fields.is_empty() {
@@ -411,65 +428,4 @@ fn without_marks(written: &str) -> &str {
         rest = digits[1..].trim_start();
     }
     rest
-}
-
-/// The lines of a list of calls, `[tool(name=value), tool(name=value)]`; `None` if `text` is none.
-pub(super) fn list_of_calls(text: &str) -> Option<Vec<String>> {
-    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    let mut ids = HashSet::new();
-    let mut lines = Vec::new();
-    for part in split(inside)? {
-        let statement = Statement::call(part, &ids)?;
-        let (found, own) = statement.lines(&ids);
-        ids.extend(own);
-        lines.extend(found);
-    }
-    (!lines.is_empty()).then_some(lines)
-}
-
-/// The lines of calls that each take the output of the one before, `f(x) | g | h(y=1)`; `None` if `text` is none.
-pub(super) fn pipeline(text: &str) -> Option<Vec<String>> {
-    let text = text.trim().trim_end_matches(';');
-    let parts = split_at_pipes(text)?;
-    let mut ids = HashSet::new();
-    let mut lines = Vec::new();
-    let mut before: Option<String> = None;
-    for part in parts {
-        let is_name = !part.is_empty() && tool_name_length(part) == part.len();
-        let mut statement = if is_name && before.is_some() {
-            Statement {
-                calls: vec![Call {
-                    id: None,
-                    tool: part.to_owned(),
-                    arguments: String::new(),
-                }],
-                ..Statement::default()
-            }
-        } else {
-            Statement::call(part, &ids).filter(Statement::is_single_call)?
-        };
-        if let (Some(before), Some(call)) = (&before, statement.calls.first_mut()) {
-            let separator = if call.arguments.is_empty() { "" } else { ", " };
-            call.arguments = format!("${{{before}}}{separator}{}", call.arguments);
-        }
-        let (found, own) = statement.lines(&ids);
-        before = own.first().cloned();
-        ids.extend(own);
-        lines.extend(found);
-    }
-    (lines.len() > 1).then_some(lines)
-}
-
-/// The parts of the single line `text` between `|` or `|>` that are in no brackets and no text.
-fn split_at_pipes(text: &str) -> Option<Vec<&str>> {
-    if text.contains('\n') || text.contains("||") {
-        return None;
-    }
-    let parts = split_at(text, '|')?.into_iter().enumerate();
-    // The first part stands before all pipes.
-    let after = |(index, part): (usize, _)| match index {
-        0 => part,
-        _ => str::strip_prefix(part, '>').map_or(part, str::trim),
-    };
-    Some(parts.map(after).collect())
 }

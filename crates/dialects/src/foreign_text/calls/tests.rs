@@ -50,14 +50,39 @@ fn calls_of_other_languages() {
         ),
         ("x <- f(a: 1)\nreturn x", "x = f(a=1)\nreturn ${x}"),
         ("x = f()\nprint(x.a)", "x = f()\nreturn ${x.a}"),
+        // What a program does one after the other, a plan would do at once.
+        (
+            "f(a=1)\ng(b=2)",
+            "plan {\"ordering\": \"listed\"}\nf = f(a=1)\ng = g(b=2)",
+        ),
+        (
+            "x = f(a=1)\nawait g(b=2)",
+            "plan {\"ordering\": \"listed\"}\nx = f(a=1)\ng = g(b=2)",
+        ),
+        (
+            "const [a, b] = await Promise.all([f(1), g(2)]);\nawait h({c: [a, b]});",
+            "a = f(1)\nb = g(2)\nh = h(c=[${a}, ${b}])",
+        ),
+        (
+            "1. Call f(a=1).\n2. Finally call g(b=2).",
+            "plan {\"ordering\": \"listed\"}\nf = f(a=1)\ng = g(b=2)",
+        ),
+        (
+            "x = f(a='1')\ny = g(b=f'{x.c}')\nz = h(c='2')",
+            "x = f(a='1')\ny = g(b=\"${x.c}\")\nz = h(c='2')",
+        ),
+        (
+            "const auth = require('auth');\nauth.require(user=\"x\")",
+            "\nrequire = auth.require(user=\"x\")",
+        ),
         ("[f(a=1), f(a=2)]", "f = f(a=1)\nf_2 = f(a=2)"),
         (
             "Thought: first\nAction: f\nAction Input: {\"a\": 1}\nThought: then\nAction: g\nAction Input: {}",
-            "Thought: first\nf = f(a=1)\nThought: then\ng = g()",
+            "Thought: first\nplan {\"ordering\": \"listed\"}\nf = f(a=1)\nThought: then\ng = g()",
         ),
         (
             "x = f()\nif x.t > 3 and x.u:\n    g(a=1)\nelse:\n    h(a=2)",
-            "x = f()\n\ng = g(a=1) {\"when\": ${x.t > 3 && x.u}}\n\nh = h(a=2) {\"when\": ${!(x.t > 3 && x.u)}}",
+            "plan {\"ordering\": \"listed\"}\nx = f()\n\ng = g(a=1) {\"when\": ${x.t > 3 && x.u}}\n\nh = h(a=2) {\"when\": ${!(x.t > 3 && x.u)}}",
         ),
         (
             "const x = await f();\nfor (const r of x.rows) {\n  await g({ a: r.id });\n}",
@@ -101,7 +126,7 @@ fn calls_of_other_languages() {
         ),
         (
             "x = f()\nfor each r in x.rows: g(a=r.id) -> y\nif x.ok: h()",
-            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\nh = h() {\"when\": ${x.ok}}",
+            "plan {\"ordering\": \"listed\"}\nx = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\nh = h() {\"when\": ${x.ok}}",
         ),
         (
             "x = f()\ny = [g(a=r[\"id\"]) for r in x[\"rows\"]]",
@@ -124,6 +149,8 @@ fn calls_of_other_languages() {
 fn texts_with_another_meaning_are_left() {
     for text in [
         "x = f(a=1)",
+        "x = gather(gather(f()))",
+        "x = f()\nvar y = require(\"a\" + g(\"b\"))",
         "1. Call `f(a=1)` only if it rains.",
         "x = f()\ng(b=y.c)",
         "x = f()\nwhile x.t:\n    g()",
@@ -157,6 +184,7 @@ fn texts_with_another_meaning_are_left() {
         "x = f()\ng(t=x.t ?? \"none\")",
         "x = f()\ng(t=x.t[1:2])",
         "x = f()\ng(t=all(x.t))",
+        "x = f()\ng(t=', '.join(x.t))",
         "x = f()\nif 1 < x.t < 3:\n    g()",
         "x = f()\nif x.t is x.u:\n    g()",
         "x = f()\nif \"a\" in \"abc\":\n    g()",
@@ -179,5 +207,17 @@ fn texts_with_another_meaning_are_left() {
         "é = ü(\u{fe0f}",
     ] {
         assert_eq!(rewritten(text), None, "{text}");
+    }
+}
+
+#[test]
+fn deep_texts_are_left() {
+    for (open, close) in [("[", "]"), ("{a: ", "}"), ("gather(", ")"), ("(", ")")] {
+        for count in [60, 500, 1200] {
+            let text = format!("x = f(a={}1{})", open.repeat(count), close.repeat(count));
+            let _ = rewritten(&text);
+            let text = format!("x = {}f(){}", open.repeat(count), close.repeat(count));
+            let _ = rewritten(&text);
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use planwright_core::Value;
 use planwright_core::expression::is_item_name;
 
+use crate::foreign_text::MAX_DEPTH;
 use crate::native::{Language, expression_in, quoted_length};
 
 /// Returns true if a bracket of `text` is not closed.
@@ -121,6 +122,14 @@ pub(in crate::foreign_text) fn named<'a>(
 
 /// `written` as a value of a line, whose references are to steps in `ids`.
 pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
+    value_at(written, ids, 0)
+}
+
+/// `written` as a value of a line, `depth` levels deep.
+fn value_at(written: &str, ids: &HashSet<String>, depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
     let written = written.trim();
     match written {
         "True" | "true" => return Some("true".to_owned()),
@@ -144,16 +153,18 @@ pub(super) fn value(written: &str, ids: &HashSet<String>) -> Option<String> {
         '`' if closes(written, first) => text(written, Some("${"), ids),
         '[' if closing(written) == Some(written.len() - 1) => {
             let items = split(&written[1..written.len() - 1])?;
-            let items: Option<Vec<String>> =
-                items.into_iter().map(|item| value(item, ids)).collect();
-            Some(format!("[{}]", items?.join(", ")))
+            let items = items.into_iter().map(|item| value_at(item, ids, depth + 1));
+            Some(format!(
+                "[{}]",
+                items.collect::<Option<Vec<_>>>()?.join(", ")
+            ))
         }
         '{' if closing(written) == Some(written.len() - 1) => {
             let fields = split(&written[1..written.len() - 1])?;
             let fields = fields.into_iter().map(|field| {
                 let (name, inner) = named(field, &[':'])?;
                 let name = Value::text(name).to_json();
-                Some(format!("{name}: {}", value(inner, ids)?))
+                Some(format!("{name}: {}", value_at(inner, ids, depth + 1)?))
             });
             Some(format!(
                 "{{{}}}",

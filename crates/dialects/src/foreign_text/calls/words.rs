@@ -95,10 +95,33 @@ pub(super) struct After {
 pub(super) fn is_import(line: &str) -> bool {
     line.starts_with("import ")
         || (line.starts_with("from ") && line.contains(" import "))
-        || (line.contains("require(") && !line.contains('{'))
+        || is_require(line)
         || line == "\"use strict\";"
         // A decorator
         || (line.starts_with('@') && !line.contains(' '))
+}
+
+/// Returns true if `line` is `const name = require("module")`.
+fn is_require(line: &str) -> bool {
+    let declared = DECLARATIONS
+        .iter()
+        .find_map(|word| line.strip_prefix(word)?.strip_prefix(' '));
+    let module = declared.and_then(|rest| {
+        let (name, value) = rest.split_once('=')?;
+        let is_names = name
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || "_$ {},:".contains(sign));
+        let module = value.trim().strip_prefix("require(")?;
+        let module = module.trim_end_matches(';').strip_suffix(')')?.trim();
+        is_names.then_some(module)
+    });
+    module.is_some_and(|module| {
+        let quotes: [char; 2] = ['"', '\''];
+        let inside = module
+            .strip_prefix(quotes)
+            .and_then(|rest| rest.strip_suffix(quotes));
+        inside.is_some_and(|name| !name.contains(quotes))
+    })
 }
 
 /// The name of the function without parameters that `line` begins, and whether a brace opens its body.

@@ -8,7 +8,7 @@ use planwright_core::Value;
 use super::syntax::{Argument, Expression, Statement};
 use super::values::reference;
 use crate::foreign_text::calls::{calls_tool, without_client};
-use crate::native::{free_id, path_of};
+use crate::native::{UsedIds, path_of};
 
 /// The maximum number of steps in advice.
 const MAX_STEPS: usize = 100;
@@ -243,10 +243,10 @@ impl Builder {
             ];
             !others.contains(name)
         };
-        let mut taken: HashSet<String> = self.steps.iter().map(|step| step.id.clone()).collect();
         // An id is no name of an item, which would hide it.
-        taken.extend(self.items.iter().cloned());
-        let id = free_id(name.filter(is_word).unwrap_or(tool), &taken);
+        let taken = self.steps.iter().map(|step| &step.id).chain(&self.items);
+        let mut taken: UsedIds = taken.cloned().collect();
+        let id = taken.add_for(name.filter(is_word).unwrap_or(tool));
         match self.conditions.as_slice() {
             [] => {}
             [only] => fields.push(("when".into(), reference(only))),

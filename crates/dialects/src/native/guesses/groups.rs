@@ -8,13 +8,20 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 use super::names::Names;
 use super::texts::{bare_name, expression_of, without_output_fields};
 use super::words::{
-    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_switch, negates,
+    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_step, is_switch,
+    negates,
 };
 use super::{Guesses, field, get, has, is_for_people};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// The maximum length of steps in advice, in bytes.
 const MAX_SHOWN_STEPS: usize = 2000;
+
+/// The maximum size of the conditions, in bytes, and of the ids that one group adds to its steps.
+const MAX_ADDED: usize = 100_000;
+
+/// The maximum number of steps before a loop whose outputs its plan may use.
+const MAX_OUTER: usize = 1000;
 
 impl Guesses<'_> {
     /// Replaces groups of steps by the steps that have the same effect, and reports each with these steps.
@@ -35,6 +42,7 @@ impl Guesses<'_> {
             let group = entries.remove(at);
             let is_loop = |entry: &ItemEntry| meaning_of(entry) == Some("for_each");
             let loop_at = entries.iter().position(is_loop);
+            let is_sequence = matches!(&*group.key, "sequence" | "sequential");
             let (mut steps, otherwise) = match (&*group.key, loop_at) {
                 ("cases", _) => (cases(&group, &mut entries), ARE_UNCERTAIN),
                 ("then", _) => {
@@ -43,13 +51,18 @@ impl Guesses<'_> {
                 }
                 (_, Some(at)) => {
                     let over = entries.remove(at);
-                    let steps = loop_of(&group, &mut entries, &over, items);
+                    let inner = if is_sequence {
+                        chain(steps_in(&group.item))
+                    } else {
+                        Some(steps_in(&group.item))
+                    };
+                    let steps = inner.and_then(|steps| loop_of(steps, &mut entries, &over, items));
                     (
                         steps,
                         "put these steps into `steps`, each with its own `for_each`",
                     )
                 }
-                ("sequence" | "sequential", None) => (chain(steps_in(&group.item)), ARE_PARALLEL),
+                (_, None) if is_sequence => (chain(steps_in(&group.item)), ARE_PARALLEL),
                 _ => (Some(steps_in(&group.item)), ARE_PARALLEL),
             };
             let fixed = fixed_field(&group.key, &entries, steps.as_mut());
@@ -86,8 +99,11 @@ impl Guesses<'_> {
                 });
                 let help = format!("write these steps in its place: `{written}`{reason}{names}");
                 let span = self.source.span(place);
+                let is_replaced = names.is_empty()
+                    && !has_comment(self.source, place)
+                    && !is_field(self.source, place);
                 let edit = span
-                    .filter(|_| names.is_empty() && !has_comment(self.source, place))
+                    .filter(|_| is_replaced)
                     .map(|span| TextEdit::new(span, written));
                 diagnostic = diagnostic.help(help).fixes(edit);
             }
@@ -127,10 +143,11 @@ fn fixed_field(
         let mut steps = steps.iter_mut();
         let is_moved = match meaning_of(entry) {
             Some("when") => condition_of(entry)
+                .filter(|condition| condition.len() * steps.len() <= MAX_ADDED)
                 .and_then(|condition| steps.try_for_each(|step| add_condition(step, &condition))),
-            Some("after") => {
-                ids_of(&entry.item).and_then(|ids| steps.try_for_each(|step| add_after(step, &ids)))
-            }
+            Some("after") => ids_of(&entry.item)
+                .filter(|ids| ids.len() * steps.len() <= MAX_ADDED)
+                .and_then(|ids| steps.try_for_each(|step| add_after(step, &ids))),
             _ => None,
         };
         if is_moved.is_none() {
@@ -165,9 +182,12 @@ pub(super) fn condition_of(entry: &ItemEntry) -> Option<String> {
     })
 }
 
-/// Makes `step` depend on `condition` besides its own; `None` if its own is not an expression.
+/// Makes `step` depend on `condition` besides its own; `None` if its own is not an expression, or belongs to the branches in it.
 fn add_condition(step: &mut Item, condition: &str) -> Option<()> {
     let place = step.place;
+    if matches!(group_of(step).as_deref(), Some("if" | "then" | "cases")) {
+        return None;
+    }
     let ItemKind::Object(fields) = &mut step.kind else {
         return None;
     };
@@ -200,12 +220,13 @@ fn add_after(step: &mut Item, ids: &[Item]) -> Option<()> {
         return None;
     };
     let mut all = ids.to_vec();
+    let mut known: HashSet<String> = ids.iter().map(|id| id.to_value().to_json()).collect();
     while let Some(at) = fields
         .iter()
         .position(|entry| meaning_of(entry) == Some("after"))
     {
         for id in ids_of(&fields.remove(at).item)? {
-            if !all.iter().any(|known| known.to_value() == id.to_value()) {
+            if known.insert(id.to_value().to_json()) {
                 all.push(id);
             }
         }
@@ -256,6 +277,13 @@ fn has_comment(source: &SourceText, place: Place) -> bool {
     text.is_none_or(|text| text.contains("//") || text.contains("/*") || text.contains('#'))
 }
 
+/// Returns true if the value at `place` belongs to a key, so that no two values can replace it.
+fn is_field(source: &SourceText, place: Place) -> bool {
+    let span = source.span(place).unwrap_or_default();
+    let before = source.text().get(..span.start);
+    before.is_none_or(|before| before.trim_end().ends_with(':'))
+}
+
 /// The steps in the value of a group.
 fn steps_in(item: &Item) -> Vec<Item> {
     match &item.kind {
@@ -282,10 +310,24 @@ fn branches(
         .iter()
         .position(|entry| matches!(&*entry.key, "else" | "otherwise"));
     let other = other.map(|at| entries.remove(at).item);
+    // Words in place of steps may name a step, or say that nothing is done.
+    let has_steps = |item: &Item| match &item.kind {
+        ItemKind::List(items) => items.is_empty() || are_steps(item),
+        ItemKind::Object(_) => is_step(item),
+        ItemKind::Null => true,
+        ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => false,
+    };
+    if !other.as_ref().is_none_or(has_steps) {
+        return None;
+    }
     let groups = [(Some(then.item.clone()), condition), (other, negated)];
     let mut steps = Vec::new();
     for (group, condition) in groups {
-        for mut step in group.iter().flat_map(steps_in) {
+        let inner: Vec<Item> = group.iter().flat_map(steps_in).collect();
+        if condition.len() * inner.len() > MAX_ADDED {
+            return None;
+        }
+        for mut step in inner {
             add_condition(&mut step, &condition)?;
             steps.push(step);
         }
@@ -330,7 +372,11 @@ fn cases(group: &ItemEntry, entries: &mut Vec<ItemEntry>) -> Option<Vec<Item>> {
         } else {
             conditions.next()?
         };
-        for mut step in steps_in(&entry.item) {
+        let inner = steps_in(&entry.item);
+        if condition.len() * inner.len() > MAX_ADDED {
+            return None;
+        }
+        for mut step in inner {
             let place = step.place;
             add_condition(&mut step, condition)?;
             if let ItemKind::Object(fields) = &mut step.kind
@@ -363,8 +409,11 @@ fn hoist_branches(item: &mut Item) {
 /// Words for the value of a `switch`.
 const SWITCH: [&str; 4] = ["switch", "on", "match", "expression"];
 
-/// `steps`, each after the one before it; `None` if one to wait for has no id.
+/// `steps`, each after the one before it; `None` if one to wait for has no id, or is a group.
 fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
+    if steps.iter().any(|step| group_of(step).is_some()) {
+        return None;
+    }
     let ids: Vec<Option<Item>> = steps.iter().map(|step| step.get("id").cloned()).collect();
     for (step, before) in steps.iter_mut().skip(1).zip(ids) {
         add_after(step, &[before?])?;
@@ -372,19 +421,20 @@ fn chain(mut steps: Vec<Item>) -> Option<Vec<Item>> {
     Some(steps)
 }
 
-/// The step that does the steps in `group` for each item of `over`: the only one of them, or a plan of its own that gets the item
-/// and the outputs of steps `before` as its inputs. `None` if it has no name.
+/// The step that does `steps` for each item of `over`: the only one of them, or a plan of its own that gets the item and the outputs
+/// of steps `before` as its inputs. `None` if it has no name, or uses the inputs of the plan around it.
 fn loop_of(
-    group: &ItemEntry,
+    mut steps: Vec<Item>,
     entries: &mut Vec<ItemEntry>,
     over: &ItemEntry,
     before: &[Item],
 ) -> Option<Vec<Item>> {
-    let place = group.item.place;
-    let mut steps = steps_in(&group.item);
+    let place = steps.first()?.place;
     let list = format!("${{{}}}", expression_of(inside(over.item.as_text()?))?);
     let over = field("for_each", ItemKind::Text(list.into()), place);
-    let named_at = ITEM_NAMES.iter().find_map(|word| {
+    // `name` is the name of the loop.
+    let words = ITEM_NAMES.iter().filter(|word| **word != "name");
+    let named_at = words.into_iter().find_map(|word| {
         let is_name = |entry: &ItemEntry| &*entry.key == *word && entry.item.as_text().is_some();
         entries.iter().position(is_name)
     });
@@ -407,37 +457,42 @@ fn loop_of(
         return Some(steps);
     }
     let id = get(entries, "id").cloned()?;
-    let own: Vec<Item> = steps
-        .iter()
-        .filter_map(|step| step.get("id").cloned())
-        .collect();
-    let is_own = |id: &Item| own.iter().any(|own| own.to_value() == id.to_value());
-    let outer = before
-        .iter()
-        .filter_map(|step| step.get("id"))
-        .filter(|id| !is_own(id));
-    let outer: Vec<String> = outer
-        .filter_map(Item::as_text)
-        .map(ToString::to_string)
-        .collect();
-    let mut args = Vec::new();
-    for name in outer.iter().chain([&item_name]) {
-        let mut names = Names::default();
-        names.add(name.as_str().into(), format!("inputs.{name}"));
-        let mut is_used = false;
-        for step in &mut steps {
-            is_used |= names.write_in(step);
-        }
-        if is_used {
+    if before.len() > MAX_OUTER {
+        return None;
+    }
+    let mut of_plan = Names::default();
+    for name in ["inputs", "vars"] {
+        of_plan.add(name.into(), name.to_owned());
+    }
+    if steps.iter().any(|step| of_plan.are_in(step)) {
+        return None;
+    }
+    let ids = |steps: &[Item]| -> Vec<Arc<str>> {
+        let ids = steps.iter().filter_map(|step| step.get("id")?.as_text());
+        ids.cloned().collect()
+    };
+    let own = ids(&steps);
+    let is_own: HashSet<&Arc<str>> = own.iter().collect();
+    let mut outer = ids(before);
+    outer.retain(|id| !is_own.contains(id));
+    outer.push(item_name.as_str().into());
+    let mut names = Names::default();
+    for name in &outer {
+        names.add(Arc::clone(name), format!("inputs.{name}"));
+    }
+    for name in &own {
+        names.add(Arc::clone(name), name.to_string());
+    }
+    let mut used = HashSet::new();
+    for step in &mut steps {
+        names.write_in(step, &mut used);
+    }
+    let mut args: Vec<ItemEntry> = Vec::new();
+    for name in &outer {
+        // An item may have the name of a step.
+        if used.contains(name) && !has(&args, name) {
             let value = ItemKind::Text(format!("${{{name}}}").into());
             args.push(field(name, value, place));
-        }
-    }
-    for name in own.iter().filter_map(Item::as_text) {
-        let mut names = Names::default();
-        names.add(Arc::clone(name), name.to_string());
-        for step in &mut steps {
-            names.write_in(step);
         }
     }
     let inputs = args

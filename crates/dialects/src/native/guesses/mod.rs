@@ -3,7 +3,10 @@
 //! Each is an error that says what to write; the value is read as what was meant, so that no other problem is reported for it
 //! and all others are found at once. Only texts for people, which change nothing in a run, are read with a note.
 
+mod arguments;
+mod calls;
 mod groups;
+mod loops;
 mod names;
 mod positions;
 mod step;
@@ -18,11 +21,15 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
 
 use self::names::{DollarName, Names};
+use self::step::may_have_loose_arguments;
 pub(super) use self::texts::is_own_expression;
-pub(crate) use self::texts::{expression_in, free_id, path_of, without_output_fields};
+pub(crate) use self::texts::{UsedIds, expression_in, path_of, without_output_fields};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
-use self::words::{FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field, is_step};
+use self::words::{
+    FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field,
+    is_step,
+};
 use crate::document::edits::{field_edits, key_edit, removal};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind, ReadLimits, quote};
 
@@ -304,6 +311,7 @@ impl Guesses<'_> {
         synonyms: &'static [Synonyms],
         is_known: fn(&str) -> bool,
     ) {
+        let is_loose = owner == "the step" && may_have_loose_arguments(entries);
         for group in synonyms {
             if has(entries, group.field) {
                 continue;
@@ -318,6 +326,13 @@ impl Guesses<'_> {
             if let (Some(entry), None) = (found.next(), found.next()) {
                 if &*entry.key == "sequence" && group.field == "steps" {
                     self.sequence(entry);
+                } else if is_loose && LOOSE.contains(&&*entry.key) {
+                    let help = format!(
+                        "an argument stands in `args`; the field of the step is `{}`",
+                        group.field
+                    );
+                    self.unknown(entry, &help);
+                    entry.key = group.field.into();
                 } else {
                     self.rename_entry(entry, owner, group.field);
                 }
@@ -369,8 +384,12 @@ impl Guesses<'_> {
         is_known: fn(&str) -> bool,
     ) {
         let mut is_free = !has(entries, field);
+        let is_loose = field == "note" && may_have_loose_arguments(entries);
         entries.retain_mut(|entry| {
-            if is_known(&entry.key) || !is_for_people(&entry.key, &entry.item) {
+            if is_known(&entry.key)
+                || !is_for_people(&entry.key, &entry.item)
+                || (is_loose && LOOSE_FOR_PEOPLE.contains(&&*entry.key))
+            {
                 return true;
             }
             let word = format!("`{}`", entry.key);
@@ -403,12 +422,23 @@ impl Guesses<'_> {
             return;
         };
         let words = self.ignored.join(", ");
+        // The last field of an object goes with the comma before it, which may belong to another field that goes.
+        let mut edits = std::mem::take(&mut self.ignored_edits);
+        edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+        let mut end = 0;
+        edits.retain(|edit| {
+            let is_apart = edit.span.start >= end;
+            if is_apart {
+                end = edit.span.end;
+            }
+            is_apart
+        });
         let message = format!("these fields say something to people only: {words}");
         let note = Diagnostic::note(Code::ReadAs, message);
         self.sink.push(
             place,
             note.help("a plan has `description`, a step `title` and `note` for that")
-                .fixes(std::mem::take(&mut self.ignored_edits)),
+                .fixes(edits),
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Names that a plan introduces in other ways than by ids, and the references to them.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use planwright_core::Place;
@@ -10,11 +11,16 @@ use crate::document::{Item, ItemEntry, ItemKind};
 /// The paths that stand for names in references.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// The names, and the paths of the outputs.
-    names: Vec<(Arc<str>, String)>,
-    /// The titles of steps by which other systems refer to them, and the ids.
-    titles: Vec<(Arc<str>, String)>,
+    /// The paths of the outputs by the names.
+    by_name: HashMap<Arc<str>, String>,
+    /// The paths in `by_name`.
+    paths: HashSet<String>,
+    /// The paths of the outputs by the titles of steps, by which other systems refer to them.
+    by_title: HashMap<Arc<str>, String>,
 }
+
+/// The maximum length of a title, and of a path in a template, in bytes; a longer one is not replaced.
+const MAX_NAME_BYTES: usize = 256;
 
 /// A name with a dollar before it in a text, which is not a reference here.
 #[derive(Debug)]
@@ -27,18 +33,20 @@ pub(super) struct DollarName {
 
 impl Names {
     pub(super) fn add(&mut self, name: Arc<str>, path: String) {
-        self.names.push((name, path));
+        self.paths.insert(path.clone());
+        self.by_name.entry(name).or_insert(path);
     }
 
     /// Adds the title of the step `id`: `$node["Title"]` and `$('Title')` of n8n.
     pub(super) fn add_title(&mut self, title: &str, id: &str) {
         if !id.contains(['\'', '"', '\\']) {
-            self.titles.push((title.into(), format!("steps['{id}']")));
+            let path = format!("steps['{id}']");
+            self.by_title.entry(title.into()).or_insert(path);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.titles.is_empty()
+        self.by_name.is_empty() && self.by_title.is_empty()
     }
 
     /// Replaces the names in the references of all texts of `entries`; those with a dollar alone are added to `found`.
@@ -48,27 +56,31 @@ impl Names {
         }
     }
 
-    /// Replaces the names in all texts of `item`, and writes `{{name.field}}` in the form of this dialect. Returns true if there was one.
-    pub(super) fn write_in(&self, item: &mut Item) -> bool {
+    /// Replaces the names in all texts of `item`, and writes `{{name.field}}` in the form of this dialect. The names are added to `used`.
+    pub(super) fn write_in(&self, item: &mut Item, used: &mut HashSet<Arc<str>>) {
         match &mut item.kind {
             ItemKind::Text(text) => {
-                let Some(replaced) = self.replaced(text) else {
-                    return false;
+                let Some(replaced) = self.replaced(text, used) else {
+                    return;
                 };
-                *text =
-                    with_own_signs(&replaced, self.names.iter().map(|(_, path)| &**path)).into();
-                true
+                *text = with_own_signs(&replaced, &self.paths).into();
             }
-            ItemKind::List(items) => {
-                let found = items.iter_mut().map(|item| self.write_in(item));
-                found.fold(false, |any, found| any | found)
-            }
+            ItemKind::List(items) => items.iter_mut().for_each(|item| self.write_in(item, used)),
             ItemKind::Object(entries) => {
-                let found = entries
-                    .iter_mut()
-                    .map(|entry| self.write_in(&mut entry.item));
-                found.fold(false, |any, found| any | found)
+                for entry in entries {
+                    self.write_in(&mut entry.item, used);
+                }
             }
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => {}
+        }
+    }
+
+    /// Returns true if a reference in a text of `item` begins with one of the names.
+    pub(super) fn are_in(&self, item: &Item) -> bool {
+        match &item.kind {
+            ItemKind::Text(text) => self.replaced(text, &mut HashSet::new()).is_some(),
+            ItemKind::List(items) => items.iter().any(|item| self.are_in(item)),
+            ItemKind::Object(entries) => entries.iter().any(|entry| self.are_in(&entry.item)),
             ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) => false,
         }
     }
@@ -76,7 +88,7 @@ impl Names {
     fn replace(&self, item: &mut Item, found: &mut Vec<DollarName>) {
         match &mut item.kind {
             ItemKind::Text(text) if text.contains('$') || text.contains("{{") => {
-                if let Some(replaced) = self.replaced(text) {
+                if let Some(replaced) = self.replaced(text, &mut HashSet::new()) {
                     *text = replaced.into();
                 }
                 if let Some(replaced) = self.without_titles(text) {
@@ -94,24 +106,49 @@ impl Names {
 
     /// `text` with the ids of steps in place of their titles; `None` if it has none of them.
     fn without_titles(&self, text: &str) -> Option<String> {
-        let mut replaced = text.to_owned();
-        for (title, path) in &self.titles {
-            for quote in ['"', '\''] {
-                for (open, close) in [
-                    ("$node[", "]"),
-                    ("$(", ")"),
-                    ("nodes[", "]"),
-                    ("steps[", "]"),
-                ] {
-                    let written = format!("{open}{quote}{title}{quote}{close}");
-                    // The item of a node is its only output.
-                    for selection in [".first()", ".last()", ".item", ""] {
-                        replaced = replaced.replace(&format!("{written}{selection}"), path);
-                    }
-                }
-            }
+        if self.by_title.is_empty() {
+            return None;
         }
-        (replaced != text).then_some(replaced)
+        let marks = [
+            ("$node[", ']'),
+            ("$(", ')'),
+            ("nodes[", ']'),
+            ("steps[", ']'),
+        ];
+        let mut replaced = String::new();
+        let mut done = 0;
+        for (at, _) in text.match_indices(['[', '(']) {
+            let mut marks = marks.iter();
+            let Some((open, close)) = marks.find(|(open, _)| text[..=at].ends_with(open)) else {
+                continue;
+            };
+            let (start, inside) = (at + 1 - open.len(), &text[at + 1..]);
+            let Some(quote) = inside
+                .chars()
+                .next()
+                .filter(|sign| matches!(sign, '"' | '\'') && start >= done)
+            else {
+                continue;
+            };
+            let window = &inside[1..inside.floor_char_boundary(MAX_NAME_BYTES)];
+            let found = window
+                .find(&format!("{quote}{close}"))
+                .and_then(|length| Some((length, self.by_title.get(&window[..length])?)));
+            let Some((length, path)) = found else {
+                continue;
+            };
+            let end = at + 2 + length + 2;
+            // The item of a node is its only output.
+            let selections = [".first()", ".last()", ".item"];
+            let selection = selections
+                .iter()
+                .find(|word| text[end..].starts_with(**word));
+            replaced.push_str(&text[done..start]);
+            replaced.push_str(path);
+            done = end + selection.map_or(0, |word| word.len());
+        }
+        replaced.push_str(&text[done..]);
+        (done > 0).then_some(replaced)
     }
 
     /// `text` with references in place of names such as `$name.field`, which are added to `found`; `None` if it has none.
@@ -129,12 +166,9 @@ impl Names {
             let length = inside.find(|c: char| !(c.is_alphanumeric() || "_-.[]".contains(c)));
             let path = inside[..length.unwrap_or(inside.len())].trim_end_matches(['.', '-']);
             let end = path.find(['.', '[']).unwrap_or(path.len());
-            let mut names = self.names.iter();
-            let meant = names
-                .find(|(name, _)| **name == path[..end])
-                .filter(|_| !is_escaped);
+            let meant = self.by_name.get(&path[..end]).filter(|_| !is_escaped);
             replaced.push_str(&rest[..at]);
-            if let Some((_, root)) = meant {
+            if let Some(root) = meant {
                 let meaning = format!("{root}{}", &path[end..]);
                 replaced.extend(["${", &meaning, "}"]);
                 found.push(DollarName {
@@ -152,17 +186,11 @@ impl Names {
         (replaced != text).then_some(replaced)
     }
 
-    /// `text` with the paths in place of the names; `None` if it has none of them.
-    fn replaced(&self, text: &str) -> Option<String> {
+    /// `text` with the paths in place of the names, which are added to `used`; `None` if it has none of them.
+    fn replaced(&self, text: &str, used: &mut HashSet<Arc<str>>) -> Option<String> {
         let mut replaced = String::new();
         let mut is_changed = false;
         let mut rest = text;
-        let opening = |rest: &str| {
-            [rest.find("${"), rest.find("{{")]
-                .into_iter()
-                .flatten()
-                .min()
-        };
         while let Some(open) = opening(rest) {
             let close = if rest[open..].starts_with("{{") {
                 rest[open..].find("}}").map(|length| open + length)
@@ -173,14 +201,13 @@ impl Names {
                 break;
             };
             replaced.push_str(&rest[..open + 2]);
-            let mut inside = rest[open + 2..close].to_owned();
-            for (name, path) in &self.names {
-                if let Some(changed) = replace_root(&inside, name, path) {
-                    inside = changed;
-                    is_changed = true;
-                }
+            let inside = &rest[open + 2..close];
+            if let Some(changed) = self.with_paths(inside, used) {
+                replaced.push_str(&changed);
+                is_changed = true;
+            } else {
+                replaced.push_str(inside);
             }
-            replaced.push_str(&inside);
             rest = &rest[close..];
         }
         replaced.push_str(rest);
@@ -188,9 +215,17 @@ impl Names {
     }
 }
 
+/// The start of the first `${` or `{{` in `text`.
+fn opening(text: &str) -> Option<usize> {
+    text.match_indices('{').find_map(|(at, _)| {
+        let is_reference = text[..at].ends_with('$');
+        let is_template = text[at + 1..].starts_with('{');
+        (is_reference || is_template).then(|| at - usize::from(is_reference))
+    })
+}
+
 /// `text` with `${path}` in place of `{{path}}`, where that begins with one of `roots`.
-fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> String {
-    let roots: Vec<&str> = roots.collect();
+fn with_own_signs(text: &str, roots: &HashSet<String>) -> String {
     let mut written = String::new();
     let mut rest = text;
     while let Some(open) = rest.find("{{") {
@@ -200,11 +235,14 @@ fn with_own_signs<'a>(text: &str, roots: impl Iterator<Item = &'a str>) -> Strin
         };
         let path = inside[..close].trim();
         written.push_str(&rest[..open]);
-        let is_root = |root: &&str| {
-            let after = path.strip_prefix(*root);
-            after.is_some_and(|after| !after.starts_with(is_of_name))
-        };
-        if roots.iter().any(is_root) && !rest[..open].ends_with('$') {
+        let begins_with_root = path.len() <= MAX_NAME_BYTES
+            && path
+                .char_indices()
+                .filter(|(_, sign)| !is_of_name(*sign))
+                .map(|(end, _)| end)
+                .chain([path.len()])
+                .any(|end| roots.contains(&path[..end]));
+        if begins_with_root && !rest[..open].ends_with('$') {
             written.extend(["${", path, "}"]);
         } else {
             written.push_str(&rest[open..open + close + 4]);
@@ -219,35 +257,42 @@ fn is_of_name(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_' || sign == '-'
 }
 
-/// `expression` with `path` in place of the name `name` where a path begins with it.
-fn replace_root(expression: &str, name: &str, path: &str) -> Option<String> {
-    let mut replaced = String::new();
-    let mut at = 0;
-    let mut quote = None;
-    let mut before = ' ';
-    for (start, sign) in expression.char_indices() {
-        let is_apart = !is_of_name(before) && before != '.';
-        match quote {
-            // What follows a backslash does not close the text.
-            Some(_) if before == '\\' => {
-                before = ' ';
+impl Names {
+    /// `expression` with paths in place of the names with which a path begins, which are added to `used`; `None` if it has none.
+    fn with_paths(&self, expression: &str, used: &mut HashSet<Arc<str>>) -> Option<String> {
+        let mut replaced = String::new();
+        let mut at = 0;
+        let mut quote = None;
+        let mut before = ' ';
+        for (start, sign) in expression.char_indices() {
+            let is_apart = !is_of_name(before) && before != '.';
+            match quote {
+                // What follows a backslash does not close the text.
+                Some(_) if before == '\\' => {
+                    before = ' ';
+                    continue;
+                }
+                Some(open) if sign == open => quote = None,
+                None if matches!(sign, '"' | '\'') => quote = Some(sign),
+                Some(_) | None => {}
+            }
+            before = sign;
+            if quote.is_some() || !is_apart || !is_of_name(sign) {
                 continue;
             }
-            Some(open) if sign == open => quote = None,
-            None if matches!(sign, '"' | '\'') => quote = Some(sign),
-            Some(_) | None => {}
+            let rest = &expression[start..];
+            let length = rest.find(|sign| !is_of_name(sign)).unwrap_or(rest.len());
+            let found = self.by_name.get_key_value(&rest[..length]);
+            if let Some((name, path)) = found.filter(|_| !rest[length..].starts_with('(')) {
+                used.insert(Arc::clone(name));
+                replaced.push_str(&expression[at..start]);
+                replaced.push_str(path);
+                at = start + length;
+            }
         }
-        before = sign;
-        let after = expression[start..].strip_prefix(name);
-        let is_name = after.is_some_and(|after| !after.starts_with(|c| is_of_name(c) || c == '('));
-        if quote.is_none() && is_apart && is_name && start >= at {
-            replaced.push_str(&expression[at..start]);
-            replaced.push_str(path);
-            at = start + name.len();
-        }
+        replaced.push_str(&expression[at..]);
+        (at > 0).then_some(replaced)
     }
-    replaced.push_str(&expression[at..]);
-    (at > 0).then_some(replaced)
 }
 
 #[cfg(test)]
@@ -259,7 +304,8 @@ mod tests {
         let mut names = Names::default();
         names.add("now".into(), "t".into());
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(names.replaced(text).as_deref(), expected, "{text}");
+            let found = names.replaced(text, &mut HashSet::new());
+            assert_eq!(found.as_deref(), expected, "{text}");
         };
         check("${now}", Some("${t}"));
         check(

@@ -1,5 +1,7 @@
 //! Positions of steps in place of their ids: `"after": [0]`.
 
+use std::collections::HashSet;
+
 use planwright_core::{Code, Diagnostic, TextEdit};
 
 use super::Guesses;
@@ -16,10 +18,22 @@ impl Guesses<'_> {
         // HuggingGPT waits for `-1` if there is nothing to wait for.
         let is_none = |item: &Item| matches!(&item.kind, ItemKind::Number(number) if number.as_i64() == Some(-1));
         for list in items.iter_mut().filter_map(after_of) {
+            let is_only = list.len() == 1;
+            if let Some(place) = list
+                .iter()
+                .find(|item| is_none(item))
+                .map(|item| item.place)
+            {
+                let edit = self.source.span(place).filter(|_| is_only);
+                let edit = edit.map(|span| TextEdit::new(span, ""));
+                let note = Diagnostic::note(Code::ReadAs, "`-1` in `after` is read as no step");
+                self.sink.push(place, note.fixes(edit));
+            }
             list.retain(|item| !is_none(item));
         }
-        if let Some(base) = base(items, &ids) {
-            self.replace_positions(items, &ids, base);
+        let known: HashSet<&str> = ids.iter().flatten().map(String::as_str).collect();
+        if let Some(base) = base(items, &known) {
+            self.replace_positions(items, (&ids, &known), base);
         }
         // Ids that are numbers are texts, too.
         for item in items.iter_mut().filter_map(after_of).flatten() {
@@ -29,13 +43,18 @@ impl Guesses<'_> {
         }
     }
 
-    fn replace_positions(&mut self, items: &mut [Item], ids: &[Option<String>], base: usize) {
+    fn replace_positions(
+        &mut self,
+        items: &mut [Item],
+        (ids, known): (&[Option<String>], &HashSet<&str>),
+        base: usize,
+    ) {
         for item in items {
             let Some(list) = after_of(item) else {
                 continue;
             };
             for waits_for in list {
-                let Some(position) = position(waits_for, ids) else {
+                let Some(position) = position(waits_for, known) else {
                     continue;
                 };
                 let index = position.checked_sub(base);
@@ -57,7 +76,8 @@ impl Guesses<'_> {
 }
 
 /// The position of the first step, 0 or 1; `None` if there are no positions, or if both are possible.
-fn base(items: &mut [Item], ids: &[Option<String>]) -> Option<usize> {
+fn base(items: &mut [Item], ids: &HashSet<&str>) -> Option<usize> {
+    let count = items.len();
     let (mut from_zero, mut from_one) = (true, true);
     let mut is_found = false;
     for (index, item) in items.iter_mut().enumerate() {
@@ -65,8 +85,8 @@ fn base(items: &mut [Item], ids: &[Option<String>]) -> Option<usize> {
             if let Some(position) = position(waits_for, ids) {
                 is_found = true;
                 // A step waits for another one, and for one that exists.
-                from_zero &= position < ids.len() && position != index;
-                from_one &= (1..=ids.len()).contains(&position) && position != index + 1;
+                from_zero &= position < count && position != index;
+                from_one &= (1..=count).contains(&position) && position != index + 1;
             }
         }
     }
@@ -93,11 +113,11 @@ fn after_of(item: &mut Item) -> Option<&mut Vec<Item>> {
 }
 
 /// The number that `item` is, if no step has it as its id.
-fn position(item: &Item, ids: &[Option<String>]) -> Option<usize> {
+fn position(item: &Item, ids: &HashSet<&str>) -> Option<usize> {
     let ItemKind::Number(number) = &item.kind else {
         return None;
     };
     let written = number.to_string();
-    let is_id = ids.iter().any(|id| id.as_deref() == Some(&*written));
+    let is_id = ids.contains(&*written);
     written.parse().ok().filter(|_| !is_id)
 }

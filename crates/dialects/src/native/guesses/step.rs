@@ -1,6 +1,5 @@
 //! Guesses of steps: their calls, their names, and the shapes of their fields.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use planwright_core::plan::RETRY_FIELDS;
@@ -8,27 +7,13 @@ use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
 use super::groups::{condition_of, group_of};
 use super::names::Names;
-use super::texts::{bare_name, expression_of, free_id, path_of, without_output_fields};
+use super::texts::{UsedIds, bare_name, expression_of, path_of, without_output_fields};
 use super::words::{
-    ARGS, FOR_EACH, GROUPS, ITEM_NAMES, OUTPUT_NAMES, RETRY, STEP, TOOL, call_by_name, is_step,
-    is_step_field, negates,
+    ARGS, ITEM_NAMES, LOOSE, OUTPUT_NAMES, RETRY, STEP, TOOL, is_step_field, negates,
 };
 use super::{Guesses, field, get, get_mut, has};
-use crate::document::edits::{field_edits, json, key_edit};
-use crate::document::{Item, ItemEntry, ItemKind, nearest, quote, read_inside};
-
-/// Words for the server of a tool.
-const SERVERS: &[&str] = &[
-    "server",
-    "server_name",
-    "serverName",
-    "mcp_server",
-    "mcpServer",
-    "app",
-    "connector",
-    "integration",
-    "toolset",
-];
+use crate::document::edits::{field_edits, json};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 impl Guesses<'_> {
     /// Rewrites the steps `items`; the names of their outputs are added to `names`.
@@ -42,75 +27,6 @@ impl Guesses<'_> {
         }
         self.add_ids(items);
         self.positions(items);
-    }
-
-    /// Reads a call that is made if the one of its step fails, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`: it is a step of
-    /// its own.
-    fn fallback_calls(&mut self, items: &mut Vec<Item>) {
-        for mut item in std::mem::take(items) {
-            let place = item.place;
-            let id = item.get("id").and_then(Item::as_text).cloned();
-            let ItemKind::Object(entries) = &mut item.kind else {
-                items.push(item);
-                continue;
-            };
-            let call = |entry: &ItemEntry| {
-                let words = [
-                    "fallback",
-                    "on_error",
-                    "on_failure",
-                    "onError",
-                    "catch",
-                    "otherwise",
-                ];
-                if !words.contains(&&*entry.key) {
-                    return None;
-                }
-                let inner = ["fallback", "call", "step", "then"];
-                let nested = inner.iter().find_map(|word| entry.item.get(word));
-                let call = nested.unwrap_or(&entry.item);
-                is_step(call).then(|| call.clone())
-            };
-            let found = entries
-                .iter()
-                .enumerate()
-                .find_map(|(at, entry)| Some((at, call(entry)?)));
-            let Some((at, mut fallback)) = found else {
-                items.push(item);
-                continue;
-            };
-            let entry = entries.remove(at);
-            let id = id.filter(|id| bare_name(id).as_deref() == Some(&**id));
-            let id = id.as_deref().unwrap_or("ID");
-            let other = format!("{id}_fallback");
-            let when = format!("${{!results.{id}.success}}");
-            if let ItemKind::Object(fields) = &mut fallback.kind {
-                fields.retain(|field| &*field.key != "id");
-                fields.insert(0, field("id", ItemKind::Text(other.as_str().into()), place));
-                fields.push(field("when", ItemKind::Text(when.into()), place));
-            }
-            let shown = fallback.to_value().to_json();
-            let shown = if shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
-                format!("`{shown}`")
-            } else {
-                quote(&shown)
-            };
-            let help = format!(
-                "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
-            );
-            let message = format!(
-                "a step has no call for a failure, as in {}",
-                quote(&entry.key)
-            );
-            let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            self.sink.push_at_key(&entry, diagnostic.help(help));
-            let is_free = !entries.iter().any(|entry| &*entry.key == "on_error");
-            if is_free {
-                entries.push(field("on_error", ItemKind::Text("continue".into()), place));
-            }
-            items.push(item);
-            items.push(fallback);
-        }
     }
 
     fn step(&mut self, step: &mut Item, names: &mut Names) {
@@ -157,74 +73,6 @@ impl Guesses<'_> {
         numbers_as_ids(entries);
     }
 
-    /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
-    fn call_object(&mut self, entries: &mut Vec<ItemEntry>) {
-        let is_call = |entry: &ItemEntry| {
-            (&*entry.key == "tool" || (TOOL.contains(&&*entry.key) && !has(entries, "tool")))
-                && call_name(&entry.item).is_some()
-        };
-        let Some(at) = entries.iter().position(is_call) else {
-            return;
-        };
-        let Some(name) = entries.get(at).and_then(|entry| call_name(&entry.item)) else {
-            return;
-        };
-        let name = name.clone();
-        let entry = entries.remove(at);
-        let (code, message) = if &*entry.key == "tool" {
-            (
-                Code::WrongFieldType,
-                "expected text in `tool`, found an object".to_owned(),
-            )
-        } else {
-            let message = format!("the step has an unknown field {}", quote(&entry.key));
-            (Code::UnknownField, message)
-        };
-        let text = name.as_text().map_or("", |text| &**text);
-        let help = format!("write `\"tool\": \"{text}\"`, and its arguments as `args` beside it");
-        let diagnostic = Diagnostic::error(code, message);
-        self.sink.push_at_key(&entry, diagnostic.help(help));
-        let place = entry.item.place;
-        let inner = match entry.item.kind {
-            ItemKind::Object(inner) => inner,
-            _ => Vec::new(),
-        };
-        for mut part in inner {
-            let is_args = ARGS.contains(&&*part.key);
-            if is_args && !has(entries, "args") {
-                part.key = "args".into();
-                entries.push(part);
-            } else if &*part.key == "id" && !has(entries, "id") {
-                entries.push(part);
-            }
-        }
-        entries.push(field("tool", name.kind, place));
-    }
-
-    /// Reads a step whose tool is its only field, `{"tool": {"name": value}}`.
-    fn call_by_name(&mut self, entries: &mut Vec<ItemEntry>) {
-        let Some(at) = call_by_name(entries) else {
-            return;
-        };
-        let entry = entries.remove(at);
-        let message = format!("the step has an unknown field {}", quote(&entry.key));
-        let args = entry.item.to_value().to_json();
-        let tool = json(&entry.key);
-        let help = if args.len() < MAX_SHOWN_ARGS && !args.contains('`') {
-            format!("write `\"tool\": {tool}, \"args\": {args}`")
-        } else {
-            format!("write `\"tool\": {tool}`, and its arguments as `args` beside it")
-        };
-        let place = entry.item.place;
-        let edit = key_edit(self.source, (&entry.key, entry.key_span), "args")
-            .map(|edit| TextEdit::new(edit.span, format!("\"tool\": {tool}, \"args\"")));
-        let diagnostic = Diagnostic::error(Code::UnknownField, message);
-        self.sink
-            .push_at_key(&entry, diagnostic.help(help).fixes(edit));
-        entries.push(field("tool", ItemKind::Text(Arc::clone(&entry.key)), place));
-        entries.push(field("args", entry.item.kind, place));
-    }
-
     pub(super) fn unknown(&mut self, entry: &ItemEntry, help: &str) {
         self.unknown_with(entry, help, Vec::new());
     }
@@ -235,31 +83,6 @@ impl Guesses<'_> {
         let diagnostic = Diagnostic::error(Code::UnknownField, message);
         let diagnostic = diagnostic.help(help).fixes(edits);
         self.sink.push_at_key(entry, diagnostic);
-    }
-
-    /// Reads `"uses": "server/tool"` of GitHub's workflows.
-    fn uses(&mut self, entries: &mut [ItemEntry]) {
-        if has(entries, "tool") {
-            return;
-        }
-        let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "uses") else {
-            return;
-        };
-        let Some(text) = entry.item.as_text() else {
-            return;
-        };
-        let name = text.split('@').next().unwrap_or_default();
-        if let Some((server, tool)) = name.split_once('/')
-            && !tool.contains('/')
-        {
-            let name = format!("{server}.{tool}");
-            let message = "the step has an unknown field `uses`";
-            let diagnostic = Diagnostic::error(Code::UnknownField, message);
-            let help = format!("write `\"tool\": \"{name}\"`");
-            self.sink.push_at_key(entry, diagnostic.help(help));
-            entry.key = "tool".into();
-            entry.item.kind = ItemKind::Text(name.into());
-        }
     }
 
     /// Reads `name`, which is the tool of a step without one, the id of a step without one, or else a title; and `type`,
@@ -315,6 +138,7 @@ impl Guesses<'_> {
 
     /// Reads conditions and lists of loops that are written without `${…}`.
     fn expressions(&mut self, entries: &mut [ItemEntry]) {
+        let is_loose = may_have_loose_arguments(entries);
         for target in ["when", "for_each"] {
             let words = STEP.iter().find(|group| group.field == target);
             let words = words.map_or(&[][..], |group| group.words);
@@ -327,6 +151,10 @@ impl Guesses<'_> {
             let (Some(entry), None) = (found.next(), found.next()) else {
                 continue;
             };
+            // Whether it is an argument is decided when fields are renamed.
+            if is_loose && LOOSE.contains(&&*entry.key) {
+                continue;
+            }
             let negates = negates(&entry.key);
             let text = entry.item.as_text();
             let inside = text.and_then(|text| text.strip_prefix("${")?.strip_suffix('}'));
@@ -374,6 +202,14 @@ impl Guesses<'_> {
         let (Some(entry), None) = (found.next(), found.next()) else {
             return;
         };
+        let has_other_outcome = match &entry.item.kind {
+            ItemKind::Object(keys) => !keys.iter().all(|entry| is_success(&entry.item)),
+            ItemKind::Null
+            | ItemKind::Bool(_)
+            | ItemKind::Number(_)
+            | ItemKind::Text(_)
+            | ItemKind::List(_) => false,
+        };
         // The ids of Logic Apps are keys.
         let ids: Vec<Arc<str>> = match &entry.item.kind {
             ItemKind::Text(id) => vec![Arc::clone(id)],
@@ -387,13 +223,23 @@ impl Guesses<'_> {
         };
         let written: Vec<String> = ids.iter().map(|id| json(id)).collect();
         let value = format!("[{}]", written.join(", "));
-        let help = format!("write `\"after\": {value}`");
+        let help = if has_other_outcome {
+            format!(
+                "a step with `\"after\": {value}` runs after any outcome; what else it needs is a condition, such as `\"when\": \"${{!results.ID.success}}\"`"
+            )
+        } else {
+            format!("write `\"after\": {value}`")
+        };
         let items = ids.into_iter().map(|id| Item {
             kind: ItemKind::Text(id),
             place: entry.item.place,
         });
         let items: Vec<Item> = items.collect();
-        let edits = field_edits(self.source, entry, "after", Some(value));
+        let edits = if has_other_outcome {
+            Vec::new()
+        } else {
+            field_edits(self.source, entry, "after", Some(value))
+        };
         if &*entry.key == "after" {
             let message = format!("expected a list in `after`, found {found}");
             let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
@@ -404,30 +250,6 @@ impl Guesses<'_> {
         }
         entry.key = "after".into();
         entry.item.kind = ItemKind::List(items);
-    }
-
-    /// Reads the server of a tool, which belongs to the tool's name.
-    fn server(&mut self, entries: &mut Vec<ItemEntry>) {
-        let is_server =
-            |entry: &ItemEntry| SERVERS.contains(&&*entry.key) && entry.item.as_text().is_some();
-        let Some(at) = entries.iter().position(is_server) else {
-            return;
-        };
-        let Some(tool) = get(entries, "tool").and_then(Item::as_text).cloned() else {
-            return;
-        };
-        let entry = entries.remove(at);
-        let server = entry.item.as_text().map_or("", |text| &**text);
-        let name = if tool.starts_with(&format!("{server}.")) {
-            tool.to_string()
-        } else {
-            format!("{server}.{tool}")
-        };
-        let help = format!("leave it out: the tool's name has it, `\"tool\": \"{name}\"`");
-        self.unknown(&entry, &help);
-        if let Some(item) = get_mut(entries, "tool") {
-            item.kind = ItemKind::Text(name.into());
-        }
     }
 
     /// Reads a name for the output of a step, which has none but the id.
@@ -464,180 +286,6 @@ impl Guesses<'_> {
         }
     }
 
-    /// Reads a condition on the items of a loop, which belongs to its list.
-    fn filter(&mut self, entries: &mut Vec<ItemEntry>) {
-        let words = ["filter", "where", "select"];
-        let Some(at) = entries
-            .iter()
-            .position(|entry| words.contains(&&*entry.key))
-        else {
-            return;
-        };
-        let inside = |item: &Item| {
-            let text = item.as_text()?;
-            let inside = text
-                .strip_prefix("${")
-                .and_then(|text| text.strip_suffix('}'));
-            expression_of(inside.unwrap_or(text))
-        };
-        let item = get(entries, "as").and_then(Item::as_text).cloned();
-        let item = item.unwrap_or_else(|| "item".into());
-        let list = get(entries, "for_each").and_then(inside);
-        let condition = entries.get(at).and_then(|entry| inside(&entry.item));
-        let (Some(list), Some(condition)) = (list, condition) else {
-            return;
-        };
-        let entry = entries.remove(at);
-        let list = format!("${{({list}).filter({item}, {condition})}}");
-        self.unknown(&entry, &format!("write `\"for_each\": \"{list}\"`"));
-        if let Some(over) = get_mut(entries, "for_each") {
-            over.kind = ItemKind::Text(list.into());
-        }
-    }
-
-    /// Reads `"for": "x in list"`.
-    fn loop_head(&mut self, entries: &mut Vec<ItemEntry>) {
-        let words = STEP.iter().find(|group| group.field == "for_each");
-        let words = words.map_or(&[][..], |group| group.words);
-        let is_loop =
-            |entry: &&mut ItemEntry| words.contains(&&*entry.key) || &*entry.key == "for_each";
-        let Some(entry) = entries.iter_mut().find(is_loop) else {
-            return;
-        };
-        let text = entry.item.as_text().map_or("", |text| &**text);
-        let text = text.trim_matches(|c: char| "${} ".contains(c));
-        let Some((name, list)) = text.split_once(" in ") else {
-            return;
-        };
-        let (Some(name), Some(list)) = (bare_name(name), expression_of(list)) else {
-            return;
-        };
-        let written = format!("\"${{{list}}}\", \"as\": \"{name}\"");
-        let edits = field_edits(self.source, entry, "for_each", Some(written.clone()));
-        self.unknown_with(entry, &format!("write `\"for_each\": {written}`"), edits);
-        entry.key = "for_each".into();
-        entry.item.kind = ItemKind::Text(format!("${{{list}}}").into());
-        let place = entry.item.place;
-        entries.push(field("as", ItemKind::Text(name.into()), place));
-    }
-
-    /// Reads a name for the item of a loop under another name than `as`, or at another place.
-    fn loop_item(&mut self, entries: &mut Vec<ItemEntry>) {
-        let Some(over) = get_mut(entries, "for_each") else {
-            return;
-        };
-        let is_name =
-            |entry: &ItemEntry| ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some();
-        let mut found = None;
-        if let ItemKind::Object(inner) = &mut over.kind {
-            let is_known = |key: &str| matches!(key, "items" | "max_parallel");
-            self.rename(inner, "`for_each`", FOR_EACH, is_known);
-            found = inner.iter().position(is_name).map(|at| inner.remove(at));
-        }
-        if found.is_none() {
-            let is_synonym = |entry: &ItemEntry| &*entry.key != "as" && is_name(entry);
-            let at = entries.iter().position(is_synonym);
-            found = at.map(|at| entries.remove(at));
-        }
-        let Some(mut entry) = found else {
-            return;
-        };
-        let name = entry.item.as_text().and_then(|text| bare_name(text));
-        let name = name.unwrap_or_default();
-        let message = format!(
-            "the name of a loop's item is `as`, beside `for_each`, found {}",
-            quote(&entry.key)
-        );
-        let help = format!("write `\"as\": \"{name}\"` beside `for_each`");
-        let diagnostic = Diagnostic::error(Code::UnknownField, message);
-        self.sink.push_at_key(&entry, diagnostic.help(help));
-        if !name.is_empty() && !has(entries, "as") {
-            entry.key = "as".into();
-            entry.item.kind = ItemKind::Text(name.into());
-            entries.push(entry);
-        }
-    }
-
-    /// Reads arguments that stand beside the tool and not in `args`.
-    fn loose_arguments(&mut self, entries: &mut Vec<ItemEntry>, place: Place) {
-        let has_arguments = ["args", "positional", "extract", "plan", "value"];
-        if !has(entries, "tool") || has_arguments.iter().any(|word| has(entries, word)) {
-            return;
-        }
-        let is_loose = |entry: &ItemEntry| {
-            let key = &*entry.key;
-            let is_word = STEP.iter().any(|group| group.words.contains(&key))
-                || ITEM_NAMES.contains(&key)
-                || OUTPUT_NAMES.contains(&key)
-                || GROUPS.contains(&key);
-            !is_step_field(key) && !is_word && nearest(key, KNOWN.iter().copied()).is_none()
-        };
-        let (loose, others) = std::mem::take(entries).into_iter().partition(is_loose);
-        *entries = others;
-        let loose: Vec<ItemEntry> = loose;
-        let Some(first) = loose.first() else {
-            return;
-        };
-        let written = Item {
-            kind: ItemKind::Object(loose.clone()),
-            place,
-        };
-        let written = written.to_value().to_json();
-        let written = quote(&written);
-        let written = written.trim_matches('`');
-        self.unknown(
-            first,
-            &format!("arguments stand in `args`: write `\"args\": {written}`"),
-        );
-        entries.push(field("args", ItemKind::Object(loose), place));
-    }
-
-    /// Reads arguments that are JSON in a text, or a list.
-    fn arguments(&mut self, entries: &mut [ItemEntry]) {
-        let has_positional = has(entries, "positional");
-        let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "args") else {
-            return;
-        };
-        match &entry.item.kind {
-            ItemKind::Text(text) if text.trim_start().starts_with('{') => {
-                let (read, _) = read_inside(self.source, &entry.item, &self.limits);
-                if let Some(read) = read.filter(|read| read.as_object().is_some()) {
-                    let message = "expected an object in `args`, found text";
-                    let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                    let help = "write the object itself, without quotes around it";
-                    self.sink.push(entry.item.place, diagnostic.help(help));
-                    entry.item.kind = read.kind;
-                }
-            }
-            ItemKind::List(items) if items.is_empty() => {}
-            ItemKind::List(items) if named_arguments(items).is_some() => {
-                let place = entry.item.place;
-                let named = named_arguments(items).unwrap_or_default();
-                let written = Item {
-                    kind: ItemKind::Object(named),
-                    place,
-                };
-                let json = written.to_value().to_json();
-                let message = "expected an object in `args`, found a list of names and values";
-                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                let help = format!("write `\"args\": {}`", quote(&json).trim_matches('`'));
-                let edits = field_edits(self.source, entry, "args", Some(json));
-                self.sink
-                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
-                entry.item.kind = written.kind;
-            }
-            ItemKind::List(_) if !has_positional => {
-                let message = "expected an object in `args`, found a list";
-                let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-                let help = "write the arguments by name, or `positional` in place of `args`";
-                self.sink
-                    .push_at_key(entry, diagnostic.help(help).rename("positional"));
-                entry.key = "positional".into();
-            }
-            _ => {}
-        }
-    }
-
     /// The edit that puts a field before the others of the object at `place`.
     fn first_field(&self, place: Place, key: &str, value: &str) -> Option<TextEdit> {
         let span = self.source.span(place)?;
@@ -661,7 +309,7 @@ impl Guesses<'_> {
             return;
         }
         let texts = items.iter().filter_map(|item| item.get("id"));
-        let mut ids: HashSet<String> = texts.map(|id| id.to_value().to_inserted_text()).collect();
+        let mut ids: UsedIds = texts.map(|id| id.to_value().to_inserted_text()).collect();
         let mut missing = Vec::new();
         let mut edits = Vec::new();
         for item in items {
@@ -671,14 +319,13 @@ impl Guesses<'_> {
             let Some(tool) = item.get("tool").and_then(Item::as_text) else {
                 continue;
             };
-            let id = free_id(tool, &ids);
+            let id = ids.add_for(tool);
             edits.extend(self.first_field(item.place, "id", &json(&id)));
             missing.push((item.place, id.clone()));
             let place = item.place;
             if let ItemKind::Object(entries) = &mut item.kind {
                 entries.push(field("id", ItemKind::Text(id.as_str().into()), place));
             }
-            ids.insert(id);
         }
         let Some((place, _)) = missing.first() else {
             return;
@@ -699,53 +346,26 @@ impl Guesses<'_> {
     }
 }
 
-/// The fields of a step, for the search of typing errors.
-const KNOWN: [&str; 16] = [
-    "id",
-    "title",
-    "tool",
-    "args",
-    "positional",
-    "after",
-    "when",
-    "for_each",
-    "max_parallel",
-    "repeat",
-    "writes",
-    "on_error",
-    "retry",
-    "timeout",
-    "approval",
-    "note",
-];
+/// Returns true if the outcomes of a step in Logic Apps are only its success.
+fn is_success(outcomes: &Item) -> bool {
+    let is_success = |item: &Item| {
+        let text = item.as_text();
+        text.is_some_and(|text| text.eq_ignore_ascii_case("succeeded"))
+    };
+    let outcomes = outcomes.as_list();
+    outcomes.is_some_and(|outcomes| !outcomes.is_empty() && outcomes.iter().all(is_success))
+}
+
+/// Returns true if a field of the step may be an argument of its call: it has no other arguments.
+pub(super) fn may_have_loose_arguments(entries: &[ItemEntry]) -> bool {
+    let names = ["tool", "name"];
+    let calls = TOOL.iter().chain(&names).any(|word| has(entries, word));
+    let others = ["positional", "extract", "plan", "value"];
+    calls && !ARGS.iter().chain(&others).any(|word| has(entries, word))
+}
 
 /// The maximum number of ids in advice.
 const MAX_SHOWN_IDS: usize = 8;
-
-/// The maximum length of arguments in advice, in bytes.
-const MAX_SHOWN_ARGS: usize = 1000;
-
-/// The name of the tool in a call that is an object.
-fn call_name(item: &Item) -> Option<&Item> {
-    item.as_object()?;
-    let words = ["name", "tool", "tool_name", "toolName", "function"];
-    let mut names = words.iter().filter_map(|word| item.get(word));
-    names.find(|name| name.as_text().is_some())
-}
-
-/// The arguments in a list of `{"name": …, "value": …}`; `None` if it has anything else.
-fn named_arguments(items: &[Item]) -> Option<Vec<ItemEntry>> {
-    let entries = items.iter().map(|item| {
-        let [_, _] = item.as_object()? else {
-            return None;
-        };
-        let mut names = ["name", "key", "parameter"].iter();
-        let name = names.find_map(|word| item.get(word))?.as_text()?;
-        let value = item.get("value")?;
-        Some(field(name, value.kind.clone(), value.place))
-    });
-    entries.collect()
-}
 
 /// Reads ids that are numbers.
 fn numbers_as_ids(entries: &mut [ItemEntry]) {

@@ -1,9 +1,9 @@
 //! Texts that stand for expressions, names and ids.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::translation::{Language, translated};
+use super::translation::{Language, quoted_length, translated};
 use crate::document::{Item, ItemKind};
 
 /// The expression that a text without `${…}` is meant as; `None` if it is none.
@@ -157,7 +157,8 @@ fn with_methods(text: &str) -> Option<String> {
     let is_value = |text: &str| crate::native::reference::is_expression(text);
     for (words, method) in METHODS {
         if let Some((value, other)) = text.split_once(words)
-            && !value.trim().contains(' ')
+            && is_operand(value.trim())
+            && is_operand(other.trim())
         {
             let (value, other) = (value.trim(), other.trim());
             let expression = match method.strip_prefix('!') {
@@ -169,8 +170,19 @@ fn with_methods(text: &str) -> Option<String> {
     }
     STATES.iter().find_map(|(words, after)| {
         let value = text.strip_suffix(words)?;
-        (is_value(value) && !value.contains(' ')).then(|| format!("{value}{after}"))
+        (is_value(value) && is_operand(value)).then(|| format!("{value}{after}"))
     })
+}
+
+/// Returns true if `text` is one text in quotes, one number or one path, without an operator.
+fn is_operand(text: &str) -> bool {
+    match text.chars().next() {
+        Some(quote @ ('"' | '\'')) => quoted_length(text, quote) == Some(text.len()),
+        Some(_) => text
+            .chars()
+            .all(|sign| sign.is_alphanumeric() || "_.-[]'\"".contains(sign)),
+        None => false,
+    }
 }
 
 /// The name in a text such as `now`, `$now` or `${now}`.
@@ -198,20 +210,50 @@ pub(crate) fn path_of(id: &str) -> String {
     format!("steps[{}]", planwright_core::Value::from(id).to_json())
 }
 
-/// An id for a call of `tool` that is not among `ids`.
-pub(crate) fn free_id(tool: &str, ids: &HashSet<String>) -> String {
-    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
-    let name: String = name
-        .chars()
-        .map(|c| {
-            if c.is_alphanumeric() || c == '_' {
-                c
-            } else {
-                '_'
+/// The ids of a plan, from which those of steps without one differ.
+#[derive(Debug, Default)]
+pub(crate) struct UsedIds {
+    ids: HashSet<String>,
+    /// The number to try next for each name.
+    next: HashMap<String, usize>,
+}
+
+impl UsedIds {
+    /// Adds `id`; returns false if it was used before.
+    pub(crate) fn insert(&mut self, id: String) -> bool {
+        self.ids.insert(id)
+    }
+
+    /// Adds an id for a call of `tool`, and returns it.
+    pub(crate) fn add_for(&mut self, tool: &str) -> String {
+        let name = id_of_tool(tool);
+        let mut id = name.clone();
+        if self.ids.contains(&id) {
+            let next = self.next.entry(name.clone()).or_insert(2);
+            while self.ids.contains(&id) {
+                id = format!("{name}_{next}");
+                *next += 1;
             }
-        })
-        .collect();
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
-    let mut candidates = std::iter::once(name.clone()).chain(numbered);
-    candidates.find(|id| !ids.contains(id)).unwrap_or(name)
+        }
+        self.ids.insert(id.clone());
+        id
+    }
+}
+
+impl FromIterator<String> for UsedIds {
+    fn from_iter<I: IntoIterator<Item = String>>(ids: I) -> Self {
+        Self {
+            ids: ids.into_iter().collect(),
+            next: HashMap::new(),
+        }
+    }
+}
+
+/// The name of `tool` without its server, as an id.
+fn id_of_tool(tool: &str) -> String {
+    let name = tool.rsplit(['.', '/', ':']).next().unwrap_or(tool);
+    let is_of_id = |sign: char| sign.is_alphanumeric() || sign == '_';
+    name.chars()
+        .map(|sign| if is_of_id(sign) { sign } else { '_' })
+        .collect()
 }

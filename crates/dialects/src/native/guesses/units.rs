@@ -1,8 +1,12 @@
 //! Fields of steps that have another unit or another meaning than those of this dialect.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use planwright_core::{Code, Diagnostic, Value};
 
 use super::texts::bare_name;
+use super::words::{are_steps, is_step, is_word};
 use super::{Guesses, field, get, has};
 use crate::document::edits::{field_edits, json, removal};
 use crate::document::{Item, ItemEntry, ItemKind, quote};
@@ -39,15 +43,20 @@ impl Guesses<'_> {
     /// Reads fields that have another unit or another meaning than those of this dialect.
     pub(super) fn units(&mut self, entries: &mut Vec<ItemEntry>) {
         let mut remaining = Vec::with_capacity(entries.len());
+        let written_fields: HashSet<Arc<str>> =
+            entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
         for mut entry in std::mem::take(entries) {
             match replacement(&entry) {
+                // Of two values, neither is certain.
+                Some(Replacement::Write(name, ..))
+                    if written_fields.contains(name) || has(&remaining, name) =>
+                {
+                    let help = format!("leave out this field or `{name}`, which it stands for");
+                    self.unknown(&entry, &help);
+                }
                 Some(Replacement::Write(name, kind, written)) => {
                     let help = format!("write `\"{name}\": {written}`");
-                    let edits = if has(&remaining, name) {
-                        Vec::new()
-                    } else {
-                        field_edits(self.source, &entry, name, Some(written))
-                    };
+                    let edits = field_edits(self.source, &entry, name, Some(written));
                     self.unknown_with(&entry, &help, edits);
                     entry.key = name.into();
                     entry.item.kind = kind;
@@ -72,6 +81,7 @@ impl Guesses<'_> {
 impl Guesses<'_> {
     /// Reads the fields of `retry` that have another unit, and leaves out those that say how the delay grows.
     pub(super) fn retry_units(&mut self, entries: &mut Vec<ItemEntry>) {
+        let mut has_delay = has(entries, "delay");
         entries.retain_mut(|entry| {
             let is_delay = ["delay", "backoff", "interval", "wait", "pause"]
                 .iter()
@@ -95,7 +105,18 @@ impl Guesses<'_> {
             };
             let message = format!("`retry` has an unknown field {}", quote(&entry.key));
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            if entry.key.to_lowercase().contains("max") && is_delay {
+                let help = "leave it out: the delay has no maximum";
+                self.sink.push_at_key(entry, diagnostic.help(help));
+                return false;
+            }
+            if is_delay && unit.is_some() && has_delay {
+                let help = "leave out this field or `delay`, which it stands for";
+                self.sink.push_at_key(entry, diagnostic.help(help));
+                return false;
+            }
             if let (true, Some(unit), Some(number)) = (is_delay, unit, number) {
+                has_delay = true;
                 let written = json(&format!("{number}{unit}"));
                 let help = format!("write `\"delay\": {written}`");
                 let edits = field_edits(self.source, entry, "delay", Some(written));
@@ -237,6 +258,17 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
         }
         ("next" | "next_step" | "nextStep" | "goto", _, _) => Some(Replacement::LeaveOut(
             "a step waits for those that it refers to, and for those in its `after`",
+        )),
+        ("fallback" | "default" | "default_value" | "defaultValue" | "fallback_value", _, _)
+            if is_step(&entry.item) || are_steps(&entry.item) =>
+        {
+            Some(Replacement::LeaveOut(
+                "another call is a step of its own, with `\"when\": \"${!results.ID.success}\"` for the `id` of this step, which has `\"on_error\": \"continue\"`",
+            ))
+        }
+        // A word may be the name of a step or of a tool.
+        ("fallback", _, _) if is_word(&entry.item) => Some(Replacement::LeaveOut(
+            "an output in place of the answer is `\"on_error\": {\"output\": …}`, and another call is a step of its own, with `\"when\": \"${!results.ID.success}\"`",
         )),
         ("fallback" | "default" | "default_value" | "defaultValue" | "fallback_value", _, _) => {
             let value = entry.item.to_value().to_json();

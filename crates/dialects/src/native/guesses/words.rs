@@ -83,7 +83,7 @@ fn is_bool(item: &Item) -> bool {
 }
 
 /// Returns true for text without blanks, as names of tools are.
-fn is_word(item: &Item) -> bool {
+pub(super) fn is_word(item: &Item) -> bool {
     let text = item.as_text();
     text.is_some_and(|text| !text.is_empty() && !text.contains(char::is_whitespace))
 }
@@ -518,6 +518,25 @@ pub(super) const STEP: &[Synonyms] = &[
         words: &["attempts", "max_attempts", "maxAttempts"],
         fits: is_any,
     },
+];
+
+/// Words for fields of a step that are as often arguments of a call.
+pub(super) const LOOSE: &[&str] = &[
+    "items", "key", "order", "number", "index", "label", "alias", "uid", "map", "over", "context",
+    "parents",
+];
+
+/// Words for people, and marks of formats, that are as often arguments of a call.
+pub(super) const LOOSE_FOR_PEOPLE: &[&str] = &[
+    "summary",
+    "question",
+    "user_request",
+    "role",
+    "agent",
+    "namespace",
+    "version",
+    "status",
+    "position",
 ];
 
 /// Words for the inner fields of `retry`.

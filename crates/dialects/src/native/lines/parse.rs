@@ -17,7 +17,7 @@ use crate::document::{
     Syntax, quote, read_lines,
 };
 use crate::lowering::lines::LineContext;
-use crate::native::guesses::free_id;
+use crate::native::guesses::UsedIds;
 use crate::native::parse::parse as parse_tree;
 
 /// Planwright's own dialect in lines.
@@ -124,7 +124,7 @@ struct StatementReader<'a> {
     /// The steps that are written as in other languages, each with the line that was meant.
     foreign: Vec<(Range<usize>, String)>,
     /// The ids of all steps, once a call without an id needs another one.
-    ids: Option<HashSet<String>>,
+    ids: Option<UsedIds>,
 }
 
 impl StatementReader<'_> {
@@ -170,8 +170,7 @@ impl StatementReader<'_> {
             });
             heads.collect()
         });
-        let id = free_id(tool, ids);
-        ids.insert(id.clone());
+        let id = ids.add_for(tool);
         let call = line.trim();
         let start = range.start + line.len() - line.trim_start().len();
         let edit = TextEdit::new(start..start, format!("{id} = "));
@@ -184,7 +183,8 @@ impl StatementReader<'_> {
     fn finish(mut self) -> Option<Item> {
         self.report_foreign();
         if let Some((note, at)) = self.values.note() {
-            self.context.report(at..at + 1, note);
+            let end = self.text.ceil_char_boundary(at + 1);
+            self.context.report(at..end, note);
         }
         if self.steps.is_empty() && self.fields.is_none() && self.output.is_none() {
             if !self.context.sink.has_errors() {

@@ -348,6 +348,13 @@ impl<'t> Translator<'t> {
                     self.written.push(' ');
                 }
             }
+            // In Python, the separator joins the list.
+            "." if is_code
+                && self.text(at + 1) == "join"
+                && self.kind(at.checked_sub(1)?) == Some(TokenKind::Text) =>
+            {
+                return None;
+            }
             // `$name`
             "$" if is_code
                 && self.kind(at + 1) == Some(TokenKind::Name)

@@ -1,0 +1,233 @@
+//! Guesses of calls: as objects, by the name of their tool, with their server, and those for failures.
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, TextEdit};
+
+use super::texts::bare_name;
+use super::words::{ARGS, TOOL, call_by_name, is_format_mark, is_step};
+use super::{Guesses, field, get, get_mut, has};
+use crate::document::edits::{json, key_edit};
+use crate::document::{Item, ItemEntry, ItemKind, quote};
+
+/// Words for the server of a tool.
+const SERVERS: &[&str] = &[
+    "server",
+    "server_name",
+    "serverName",
+    "mcp_server",
+    "mcpServer",
+    "app",
+    "connector",
+    "integration",
+    "toolset",
+];
+
+/// The maximum length of arguments in advice, in bytes.
+const MAX_SHOWN_ARGS: usize = 1000;
+
+/// Words for the tool in a call that is an object.
+const CALL_NAMES: [&str; 5] = ["name", "tool", "tool_name", "toolName", "function"];
+
+impl Guesses<'_> {
+    /// Reads a call that is made if the one of its step fails, `"fallback": {"tool": …}` or `"on_error": {"tool": …}`: it is a step of
+    /// its own.
+    pub(super) fn fallback_calls(&mut self, items: &mut Vec<Item>) {
+        for mut item in std::mem::take(items) {
+            let place = item.place;
+            let id = item.get("id").and_then(Item::as_text).cloned();
+            let ItemKind::Object(entries) = &mut item.kind else {
+                items.push(item);
+                continue;
+            };
+            let call = |entry: &ItemEntry| {
+                let words = [
+                    "fallback",
+                    "on_error",
+                    "on_failure",
+                    "onError",
+                    "catch",
+                    "otherwise",
+                ];
+                if !words.contains(&&*entry.key) {
+                    return None;
+                }
+                let inner = ["fallback", "call", "step", "then"];
+                let nested = inner.iter().find_map(|word| entry.item.get(word));
+                let call = nested.unwrap_or(&entry.item);
+                is_step(call).then(|| call.clone())
+            };
+            let found = entries
+                .iter()
+                .enumerate()
+                .find_map(|(at, entry)| Some((at, call(entry)?)));
+            let Some((at, mut fallback)) = found else {
+                items.push(item);
+                continue;
+            };
+            let entry = entries.remove(at);
+            let id = id.filter(|id| bare_name(id).as_deref() == Some(&**id));
+            let id = id.as_deref().unwrap_or("ID");
+            let other = format!("{id}_fallback");
+            let when = format!("${{!results.{id}.success}}");
+            if let ItemKind::Object(fields) = &mut fallback.kind {
+                fields.retain(|field| &*field.key != "id");
+                fields.insert(0, field("id", ItemKind::Text(other.as_str().into()), place));
+                fields.push(field("when", ItemKind::Text(when.into()), place));
+            }
+            let shown = fallback.to_value().to_json();
+            let shown = if shown.len() < MAX_SHOWN_ARGS && !shown.contains('`') {
+                format!("`{shown}`")
+            } else {
+                quote(&shown)
+            };
+            let help = format!(
+                "write `\"on_error\": \"continue\"` here, the step {shown}, and `${{{id} ?? {other}}}` in place of `${{{id}}}`"
+            );
+            let message = format!(
+                "a step has no call for a failure, as in {}",
+                quote(&entry.key)
+            );
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            self.sink.push_at_key(&entry, diagnostic.help(help));
+            let is_free = !entries.iter().any(|entry| &*entry.key == "on_error");
+            if is_free {
+                entries.push(field("on_error", ItemKind::Text("continue".into()), place));
+            }
+            items.push(item);
+            items.push(fallback);
+        }
+    }
+
+    /// Reads a call that is an object, `"tool": {"name": …, "arguments": …}`.
+    pub(super) fn call_object(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_call = |entry: &ItemEntry| {
+            (&*entry.key == "tool" || (TOOL.contains(&&*entry.key) && !has(entries, "tool")))
+                && call_name(&entry.item).is_some()
+        };
+        let Some(at) = entries.iter().position(is_call) else {
+            return;
+        };
+        let Some(name) = entries.get(at).and_then(|entry| call_name(&entry.item)) else {
+            return;
+        };
+        let name = name.clone();
+        let entry = entries.remove(at);
+        let (code, message) = if &*entry.key == "tool" {
+            (
+                Code::WrongFieldType,
+                "expected text in `tool`, found an object".to_owned(),
+            )
+        } else {
+            let message = format!("the step has an unknown field {}", quote(&entry.key));
+            (Code::UnknownField, message)
+        };
+        let text = name.as_text().map_or("", |text| &**text);
+        let help = format!("write `\"tool\": \"{text}\"`, and its arguments as `args` beside it");
+        let diagnostic = Diagnostic::error(code, message);
+        self.sink.push_at_key(&entry, diagnostic.help(help));
+        let place = entry.item.place;
+        let inner = match entry.item.kind {
+            ItemKind::Object(inner) => inner,
+            _ => Vec::new(),
+        };
+        let mut is_named = false;
+        for mut part in inner {
+            let is_name =
+                !is_named && CALL_NAMES.contains(&&*part.key) && part.item.kind == name.kind;
+            is_named |= is_name;
+            if is_name || is_format_mark(&part.key, &part.item) {
+                continue;
+            }
+            if ARGS.contains(&&*part.key) && !has(entries, "args") {
+                part.key = "args".into();
+            }
+            if has(entries, &part.key) {
+                self.unknown(&part, "leave it out: the step has such a field as well");
+            } else {
+                entries.push(part);
+            }
+        }
+        entries.push(field("tool", name.kind, place));
+    }
+
+    /// Reads a step whose tool is its only field, `{"tool": {"name": value}}`.
+    pub(super) fn call_by_name(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(at) = call_by_name(entries) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let message = format!("the step has an unknown field {}", quote(&entry.key));
+        let args = entry.item.to_value().to_json();
+        let tool = json(&entry.key);
+        let help = if args.len() < MAX_SHOWN_ARGS && !args.contains('`') {
+            format!("write `\"tool\": {tool}, \"args\": {args}`")
+        } else {
+            format!("write `\"tool\": {tool}`, and its arguments as `args` beside it")
+        };
+        let place = entry.item.place;
+        let edit = key_edit(self.source, (&entry.key, entry.key_span), "args")
+            .map(|edit| TextEdit::new(edit.span, format!("\"tool\": {tool}, \"args\"")));
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink
+            .push_at_key(&entry, diagnostic.help(help).fixes(edit));
+        entries.push(field("tool", ItemKind::Text(Arc::clone(&entry.key)), place));
+        entries.push(field("args", entry.item.kind, place));
+    }
+
+    /// Reads `"uses": "server/tool"` of GitHub's workflows.
+    pub(super) fn uses(&mut self, entries: &mut [ItemEntry]) {
+        if has(entries, "tool") {
+            return;
+        }
+        let Some(entry) = entries.iter_mut().find(|entry| &*entry.key == "uses") else {
+            return;
+        };
+        let Some(text) = entry.item.as_text() else {
+            return;
+        };
+        let name = text.split('@').next().unwrap_or_default();
+        if let Some((server, tool)) = name.split_once('/')
+            && !tool.contains('/')
+        {
+            let name = format!("{server}.{tool}");
+            let message = "the step has an unknown field `uses`";
+            let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let help = format!("write `\"tool\": \"{name}\"`");
+            self.sink.push_at_key(entry, diagnostic.help(help));
+            entry.key = "tool".into();
+            entry.item.kind = ItemKind::Text(name.into());
+        }
+    }
+
+    /// Reads the server of a tool, which belongs to the tool's name.
+    pub(super) fn server(&mut self, entries: &mut Vec<ItemEntry>) {
+        let is_server =
+            |entry: &ItemEntry| SERVERS.contains(&&*entry.key) && entry.item.as_text().is_some();
+        let Some(at) = entries.iter().position(is_server) else {
+            return;
+        };
+        let Some(tool) = get(entries, "tool").and_then(Item::as_text).cloned() else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let server = entry.item.as_text().map_or("", |text| &**text);
+        let name = if tool.starts_with(&format!("{server}.")) {
+            tool.to_string()
+        } else {
+            format!("{server}.{tool}")
+        };
+        let help = format!("leave it out: the tool's name has it, `\"tool\": \"{name}\"`");
+        self.unknown(&entry, &help);
+        if let Some(item) = get_mut(entries, "tool") {
+            item.kind = ItemKind::Text(name.into());
+        }
+    }
+}
+
+/// The name of the tool in a call that is an object.
+fn call_name(item: &Item) -> Option<&Item> {
+    item.as_object()?;
+    let mut names = CALL_NAMES.iter().filter_map(|word| item.get(word));
+    names.find(|name| name.as_text().is_some())
+}

@@ -1,0 +1,113 @@
+//! Guesses of loops: their lists, the names of their items, and conditions on these.
+
+use planwright_core::{Code, Diagnostic};
+
+use super::step::may_have_loose_arguments;
+use super::texts::{bare_name, expression_of};
+use super::words::{FOR_EACH, ITEM_NAMES, LOOSE, STEP};
+use super::{Guesses, field, get, get_mut, has};
+use crate::document::edits::field_edits;
+use crate::document::{Item, ItemEntry, ItemKind, quote};
+
+impl Guesses<'_> {
+    /// Reads a condition on the items of a loop, which belongs to its list.
+    pub(super) fn filter(&mut self, entries: &mut Vec<ItemEntry>) {
+        let words = ["filter", "where", "select"];
+        let Some(at) = entries
+            .iter()
+            .position(|entry| words.contains(&&*entry.key))
+        else {
+            return;
+        };
+        let inside = |item: &Item| {
+            let text = item.as_text()?;
+            let inside = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'));
+            expression_of(inside.unwrap_or(text))
+        };
+        let item = get(entries, "as").and_then(Item::as_text).cloned();
+        let item = item.unwrap_or_else(|| "item".into());
+        let list = get(entries, "for_each").and_then(inside);
+        let condition = entries.get(at).and_then(|entry| inside(&entry.item));
+        let (Some(list), Some(condition)) = (list, condition) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let list = format!("${{({list}).filter({item}, {condition})}}");
+        self.unknown(&entry, &format!("write `\"for_each\": \"{list}\"`"));
+        if let Some(over) = get_mut(entries, "for_each") {
+            over.kind = ItemKind::Text(list.into());
+        }
+    }
+
+    /// Reads `"for": "x in list"`.
+    pub(super) fn loop_head(&mut self, entries: &mut Vec<ItemEntry>) {
+        let words = STEP.iter().find(|group| group.field == "for_each");
+        let words = words.map_or(&[][..], |group| group.words);
+        let is_loose = may_have_loose_arguments(entries);
+        let is_loop = |entry: &&mut ItemEntry| {
+            let may_be_argument = is_loose && LOOSE.contains(&&*entry.key);
+            &*entry.key == "for_each" || (words.contains(&&*entry.key) && !may_be_argument)
+        };
+        let Some(entry) = entries.iter_mut().find(is_loop) else {
+            return;
+        };
+        let text = entry.item.as_text().map_or("", |text| &**text);
+        let text = text.trim_matches(|c: char| "${} ".contains(c));
+        let Some((name, list)) = text.split_once(" in ") else {
+            return;
+        };
+        // `x in list ? a : b` is an expression of its own.
+        if list.contains(['?', '&', '|']) {
+            return;
+        }
+        let (Some(name), Some(list)) = (bare_name(name), expression_of(list)) else {
+            return;
+        };
+        let written = format!("\"${{{list}}}\", \"as\": \"{name}\"");
+        let edits = field_edits(self.source, entry, "for_each", Some(written.clone()));
+        self.unknown_with(entry, &format!("write `\"for_each\": {written}`"), edits);
+        entry.key = "for_each".into();
+        entry.item.kind = ItemKind::Text(format!("${{{list}}}").into());
+        let place = entry.item.place;
+        entries.push(field("as", ItemKind::Text(name.into()), place));
+    }
+
+    /// Reads a name for the item of a loop under another name than `as`, or at another place.
+    pub(super) fn loop_item(&mut self, entries: &mut Vec<ItemEntry>) {
+        let Some(over) = get_mut(entries, "for_each") else {
+            return;
+        };
+        let is_name =
+            |entry: &ItemEntry| ITEM_NAMES.contains(&&*entry.key) && entry.item.as_text().is_some();
+        let mut found = None;
+        if let ItemKind::Object(inner) = &mut over.kind {
+            let is_known = |key: &str| matches!(key, "items" | "max_parallel");
+            self.rename(inner, "`for_each`", FOR_EACH, is_known);
+            found = inner.iter().position(is_name).map(|at| inner.remove(at));
+        }
+        if found.is_none() {
+            let is_synonym = |entry: &ItemEntry| &*entry.key != "as" && is_name(entry);
+            let at = entries.iter().position(is_synonym);
+            found = at.map(|at| entries.remove(at));
+        }
+        let Some(mut entry) = found else {
+            return;
+        };
+        let name = entry.item.as_text().and_then(|text| bare_name(text));
+        let name = name.unwrap_or_default();
+        let message = format!(
+            "the name of a loop's item is `as`, beside `for_each`, found {}",
+            quote(&entry.key)
+        );
+        let help = format!("write `\"as\": \"{name}\"` beside `for_each`");
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink.push_at_key(&entry, diagnostic.help(help));
+        if !name.is_empty() && !has(entries, "as") {
+            entry.key = "as".into();
+            entry.item.kind = ItemKind::Text(name.into());
+            entries.push(entry);
+        }
+    }
+}
