@@ -65,7 +65,7 @@ fn step(fields: impl IntoIterator<Item = (&'static str, Option<Value>)>) -> Valu
     Value::object(fields.filter_map(|(name, value)| Some((name, value?))))
 }
 
-/// Returns true if `value` is an object with no other fields than `known`, each of which has a meaning.
+/// Returns true if `value` is an object whose fields are all among `known`.
 fn has_only(value: &Value, known: &[&str]) -> bool {
     let fields = value.as_object();
     fields.is_some_and(|fields| fields.keys().all(|key| known.contains(&&**key)))

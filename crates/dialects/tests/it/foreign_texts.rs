@@ -254,7 +254,7 @@ fn has_errors(text: &str) -> bool {
         .has_errors()
 }
 
-/// The plan of two steps, of which the second one, or the group, has `fields`.
+/// The plan of two steps; the second one, or the group, has `fields`.
 fn plan(fields: &str) -> String {
     format!("{{\"steps\": [{{\"id\": \"a\", \"tool\": \"t\"}}, {{{fields}}}]}}")
 }
