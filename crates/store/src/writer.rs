@@ -435,7 +435,7 @@ fn insert_entries(
     Ok(())
 }
 
-/// Returns true if the entries of `append`, the first of which has the number `next`, have to be inserted, and false if an earlier
+/// Returns true if the entries of `append`, whose first has the number `next`, have to be inserted, and false if an earlier
 /// attempt has committed them. The lease may be lost, for example on a file system without locks; these checks keep the journal
 /// consistent anyway.
 fn needs_insert(

@@ -57,5 +57,6 @@ mod unknown;
 mod waiting;
 #[cfg(unix)]
 mod watching;
+mod whole_plans;
 mod wrap;
 mod written;

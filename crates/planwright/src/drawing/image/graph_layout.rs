@@ -88,7 +88,7 @@ pub struct LaidOutEdgeV1 {
 /// The most parts of one step that are drawn.
 const MAX_PARTS: usize = 50;
 
-/// What is open in a layout.
+/// The open groups and parts of a layout.
 struct View<'a> {
     open: &'a BTreeSet<String>,
     /// The parts of the steps, if a run is drawn.
