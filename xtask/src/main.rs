@@ -35,7 +35,7 @@ const DEFAULT_FUZZ_SECONDS: u32 = 60;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test      run all checks that must pass before a change is merged
+  test      [STAGE ...] run all checks that must pass before a change is merged, or some of them
   tidy      check the style rules: captions, sizes, codes, boundaries, links, language
   deps      check the dependencies between the crates
   package   check and build the packages to publish
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     let project = Project::here();
     let done = match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["test"] => return test::run(&project),
+        ["test", ref names @ ..] => return test::run(&project, names),
         ["tidy"] => tidy::run(&project),
         ["deps"] => deps::run(&project),
         ["package"] => package::run(&project),

@@ -42,10 +42,23 @@ const STAGES: &[(&str, Check)] = &[
     }),
 ];
 
-/// Runs all stages, and ends with the line `N passed, N failed`, which counts a failed stage other than the tests as one.
-pub(crate) fn run(project: &Project) -> ExitCode {
+/// Runs the stages of these names, or all if there are none, and ends with the line `N passed, N failed`, which counts a failed stage other
+/// than the tests as one.
+pub(crate) fn run(project: &Project, names: &[&str]) -> ExitCode {
+    let is_stage = |name: &&str| STAGES.iter().any(|(stage, _)| stage == name);
+    if let Some(unknown) = names.iter().find(|name| !is_stage(name)) {
+        let stages: Vec<&str> = STAGES.iter().map(|(stage, _)| *stage).collect();
+        eprintln!(
+            "error: there is no stage `{unknown}`\n  hint: the stages are {}",
+            stages.join(", ")
+        );
+        return ExitCode::from(2);
+    }
     let mut summary = Summary::default();
-    for (name, check) in STAGES {
+    let wanted = STAGES
+        .iter()
+        .filter(|(name, _)| names.is_empty() || names.contains(name));
+    for (name, check) in wanted {
         println!("\n── {name}");
         let start = Instant::now();
         let result = null_device::restore(project).and_then(|()| check(project));
