@@ -396,7 +396,7 @@ mod tests {
         let sessions = Sessions::new(Access::Owner(token.clone()));
         let session = headers(&sessions.open(token.as_str()).unwrap());
         for _ in 0..3 {
-            tokio::time::advance(IDLE_TIME - Duration::from_secs(1)).await;
+            tokio::time::advance(IDLE_TIME.saturating_sub(Duration::from_secs(1))).await;
             let visitor = sessions.visitor(&session, "page").unwrap();
             assert!(sessions.is_open(&visitor));
         }

@@ -462,7 +462,7 @@ mod tests {
         insta::assert_snapshot!(text, @r#"
         ✗ run 01234567: the replay diverges at turn 7
           recorded: {"what":"sent","address":"pay","server":"bank","tool":"pay","attempt":1,"args":"\u001b"}
-          now:  {"what":"ended","status":"failed"}
+          replayed: {"what":"ended","status":"failed"}
         "#);
         assert!(!replay.same);
     }

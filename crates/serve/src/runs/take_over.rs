@@ -11,7 +11,7 @@ use planwright_core::Value;
 use planwright_engine::RunId;
 use planwright_mcp::UpstreamClient;
 use planwright_mcp::gateway::{ClientId, GatewayClient};
-use planwright_store::InterruptedRun;
+use planwright_store::{InterruptedRun, Store};
 use tokio::time::Instant;
 
 use crate::host::PlanHost;
@@ -38,12 +38,12 @@ impl PlanHost {
         is_client: impl Fn(&ClientId) -> bool + Send,
     ) -> Infallible {
         let store = self.settings.store.clone();
-        let Some(store) = store.filter(planwright_store::Store::is_shared) else {
+        let Some(store) = store.filter(Store::is_shared) else {
             return std::future::pending().await;
         };
         let mut refused: HashMap<RunId, Instant> = HashMap::new();
         loop {
-            match store.run_blocking(|store| store.interrupted_runs()).await {
+            match store.run_blocking(Store::interrupted_runs).await {
                 Ok(found) => {
                     refused.retain(|id, _| found.iter().any(|run| run.id == *id));
                     let now = Instant::now();
@@ -65,7 +65,7 @@ impl PlanHost {
                     for (run, result) in resumed {
                         match result {
                             Ok(true) => {
-                                tracing::info!(%run, "a run of another process was resumed")
+                                tracing::info!(%run, "a run of another process was resumed");
                             }
                             // Another process was faster.
                             Ok(false) => {}
