@@ -42,16 +42,15 @@ pub(super) fn approve(
         return Ok(Exit::Success);
     }
     shown.quote(printer);
-    if !arguments.digest.is_empty() {
-        let is_own = |digest: &String| shown.consent.starts_with(digest.as_str());
-        if !arguments.digest.iter().all(is_own) {
-            return Err(CommandError::new(format!(
-                "the plan is not the one that was approved: its digest is `{}`",
-                store::digest(&shown.consent)
-            ))
-            .hint(shown.look(&info)));
-        }
-    } else {
+    let is_own = |digest: &String| shown.consent.starts_with(digest.as_str());
+    if !arguments.digest.iter().all(is_own) {
+        return Err(CommandError::new(format!(
+            "the plan is not the one that was approved: its digest is `{}`",
+            store::digest(&shown.consent)
+        ))
+        .hint(look_at_plan(&info)));
+    }
+    if arguments.digest.is_empty() {
         let question = "approve this plan, with all its calls? [y]es, [n]o: ";
         match ask_at_terminal(move |input| input.agrees(question)) {
             Ok(true) => {}
@@ -61,7 +60,7 @@ pub(super) fn approve(
             }
             Err(NoAnswer::Terminal(_)) => {
                 let error = CommandError::new("there is no terminal to approve the plan on");
-                return Err(error.hint(shown.look(&info)));
+                return Err(error.hint(look_at_plan(&info)));
             }
             Err(interrupted @ NoAnswer::Interrupted) => return Err(interrupted.into()),
         }
@@ -127,13 +126,13 @@ impl ShownPlan {
             printer.quote(&call.view().text());
         }
     }
+}
 
-    fn look(&self, info: &RunInfo) -> String {
-        format!(
-            "look at the plan with `planwright approve {} --plan --show`, then approve it with `--digest DIGEST`",
-            store::short(&info.id)
-        )
-    }
+fn look_at_plan(info: &RunInfo) -> String {
+    format!(
+        "look at the plan with `planwright approve {} --plan --show`, then approve it with `--digest DIGEST`",
+        store::short(&info.id)
+    )
 }
 
 /// The choices of earlier processes that take the place of outcomes: no call of the plan has given them.

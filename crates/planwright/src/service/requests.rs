@@ -9,7 +9,7 @@ use planwright_core::PlanConsent;
 use planwright_engine::approval::ApprovalRequest;
 use planwright_engine::{Approver, Canceller, Decision, RunId};
 use planwright_store::{LeaseHolder, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 use tokio::task::AbortHandle;
 
 /// The age of a run at which the watch for requests begins: most runs are shorter.
@@ -55,6 +55,7 @@ impl RunRequests {
         Arc::new(PlanApprover {
             approver,
             requests: self.clone(),
+            turn: Mutex::default(),
         })
     }
 
@@ -177,19 +178,24 @@ impl Drop for RequestWatch {
 struct PlanApprover {
     approver: Arc<dyn Approver>,
     requests: RunRequests,
+    /// Reads of the store take turns, so that calls are asked about in their order.
+    turn: Mutex<()>,
 }
 
 impl Approver for PlanApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         Box::pin(async move {
             let requests = &self.requests;
+            let turn = self.turn.lock().await;
             // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
             if request.was_rejected || requests.has_decision(&request).await.unwrap_or(true) {
+                drop(turn);
                 return self.approver.decide(request).await;
             }
             if requests.is_approved().await.unwrap_or(false) {
                 return Decision::Approve { args: None };
             }
+            drop(turn);
             tokio::select! {
                 biased;
                 decision = self.approver.decide(request) => decision,

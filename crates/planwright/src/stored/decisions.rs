@@ -13,7 +13,7 @@ use planwright_engine::event::Address;
 use planwright_engine::journal::Entry;
 use planwright_engine::run::History;
 use planwright_store::{NewDecision, Store, StoreError};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
 
@@ -29,6 +29,8 @@ pub struct StoreApprover {
     on_error: Option<Report>,
     /// Changes with each stored decision, once a call waits for one.
     changes: OnceLock<watch::Receiver<Change>>,
+    /// First reads of the store take turns, so that calls are asked about in their order.
+    turn: Mutex<()>,
 }
 
 /// The time for which the store is watched for a decision.
@@ -58,6 +60,7 @@ impl StoreApprover {
             watch: Watch::Never,
             on_error: None,
             changes: OnceLock::new(),
+            turn: Mutex::default(),
         }
     }
 
@@ -146,7 +149,10 @@ impl StoreApprover {
 impl Approver for StoreApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         Box::pin(async move {
-            match self.stored(&request).await {
+            let turn = self.turn.lock().await;
+            let stored = self.stored(&request).await;
+            drop(turn);
+            match stored {
                 Ok(Some(decision)) => return decision,
                 Ok(None) => {}
                 Err(error) => self.report(&error),
