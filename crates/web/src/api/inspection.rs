@@ -75,17 +75,24 @@ impl Inspection {
         })
     }
 
-    /// The state of an item, a round or an instance.
-    pub(crate) fn part_state(&self, at: &Address) -> StepStateEntry {
+    /// The state of an item, a round, an instance or a step inside of one; `None` if it has not begun. A step that `is_group` has begun as soon
+    /// as something in it has.
+    pub(crate) fn part_state(&self, at: &Address, is_group: bool) -> Option<StepStateEntry> {
         let is_driven = self.info.holder.is_some();
-        if at.item.is_none() && at.round.is_none() {
-            return StepStateEntry::of(&self.states.step(&at.to_string()), is_driven);
+        if !is_in_item(at) {
+            let state = self.states.step(&at.to_string());
+            return Some(StepStateEntry::of(&state, is_driven));
         }
         let past = self.history.past(at).cloned().unwrap_or_default();
         let mut view = StepView::of_past(&past);
         if view.phase == StepPhase::Pending {
-            // Something in it has a record, so it has begun.
             let address = at.to_string();
+            // An item or a round is known from a record of something in it.
+            let is_part = at.item.is_some() || at.round.is_some();
+            let is_inside = |other: &Address| other.to_string().starts_with(&address);
+            if !is_part && !(is_group && self.history.steps().any(|(other, _)| is_inside(other))) {
+                return None;
+            }
             let waits = self.states.questions().keys().any(|question| {
                 let rest = question.strip_prefix(&address);
                 rest.is_some_and(|rest| rest.starts_with(['/', '#']))
@@ -96,7 +103,7 @@ impl Inspection {
                 StepPhase::Running
             };
         }
-        StepStateEntry::of(&view, is_driven)
+        Some(StepStateEntry::of(&view, is_driven))
     }
 
     pub(crate) fn plan(&self) -> Result<&CheckedPlan, ApiError> {
@@ -147,4 +154,9 @@ impl fmt::Debug for Inspection {
             .field("run", &self.info.id)
             .finish_non_exhaustive()
     }
+}
+
+/// Returns true for an item and a round, and for what is inside of one: their states are not among those of steps.
+fn is_in_item(at: &Address) -> bool {
+    at.item.is_some() || at.round.is_some() || at.inside.as_deref().is_some_and(is_in_item)
 }

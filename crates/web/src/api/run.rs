@@ -150,7 +150,8 @@ pub(crate) async fn graph(
                 let nodes = layout.nodes.iter();
                 let parts = nodes.filter_map(|node| {
                     let at = node.part_address.as_ref()?;
-                    Some((node.at.clone(), read.part_state(at)))
+                    let state = read.part_state(at, node.is_group)?;
+                    Some((node.at.clone(), state))
                 });
                 return Ok(Json(OpenGraph {
                     parts: parts.collect(),

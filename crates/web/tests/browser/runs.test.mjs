@@ -153,7 +153,13 @@ test('a loop opens with the keyboard, and its items are among the details', asyn
   await items.first().waitFor();
   assert.equal(await items.count(), 3);
   assert.ok(await page.locator('.node.s-succeeded', { hasText: /^\[0\]/ }).count() > 0);
+  await items.first().click({ force: true });
+  await page.locator('[data-graph]').press(' ');
+  const inner = page.locator('.node.s-succeeded', { hasText: 'get_customer' });
+  await inner.waitFor();
   await checkAccess(page, 'an open loop');
+  await page.locator('[data-graph]').press(' ');
+  await inner.waitFor({ state: 'detached' });
   await page.locator('.node.group .id', { hasText: 'each' }).click({ force: true });
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });

@@ -49,7 +49,7 @@ pub struct LaidOutStepV1 {
     /// `item`, `round` or `instance` if this is a part of a step in a run, `rest` for all parts beyond those that are drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<&'static str>,
-    /// The address of the part; none for steps and for the rest of the parts.
+    /// The address of a part, or of a step inside of one; none for other steps and for the rest of the parts.
     #[serde(skip)]
     pub part_address: Option<Arc<Address>>,
     /// True if the step runs a plan, or has parts, that can be opened.
@@ -241,7 +241,7 @@ impl Drawing {
         let mut node = LaidOutStepV1 {
             at: at.to_string(),
             part: kind.map(PartKind::as_str),
-            part_address: kind.map(|_| Arc::clone(at)),
+            part_address: is_in_part(at).then(|| Arc::clone(at)),
             is_group: runs_plan || may_divide || !parts.is_empty(),
             is_open: drawn.inner.is_some(),
             ..laid_out(drawn, place, StepNodeV1::of(step))
@@ -305,6 +305,14 @@ fn laid_out(drawn: &StepBox, place: &Placed<'_>, step: StepNodeV1) -> LaidOutSte
         flow: place.flow,
         step,
     }
+}
+
+/// Returns true for an item, a round or an instance, and for what is inside of one.
+fn is_in_part(at: &Address) -> bool {
+    at.item.is_some()
+        || at.round.is_some()
+        || at.instance.is_some()
+        || at.inside.as_deref().is_some_and(is_in_part)
 }
 
 /// The text of a part: its round, item or instance.
