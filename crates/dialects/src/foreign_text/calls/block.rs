@@ -162,9 +162,11 @@ impl Blocks {
             BlockKind::When(condition) => Ok(Some(format!("\"when\": ${{{condition}}}"))),
             // Steps that use each other's results for the same item need a plan of their own.
             BlockKind::ForEach(..) if block.steps > 1 => Err(Inexpressible),
-            BlockKind::ForEach(name, list) => Ok(Some(format!(
-                "\"for_each\": ${{{list}}}, \"as\": \"{name}\""
-            ))),
+            BlockKind::ForEach(name, list) => {
+                let over = format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\"");
+                let fields = [over].into_iter().chain(statement.one_after_the_other());
+                Ok(Some(fields.collect::<Vec<_>>().join(", ")))
+            }
         }
     }
 }

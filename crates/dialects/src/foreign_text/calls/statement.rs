@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::values::{closing, expression, named, split, value};
 use super::words::{self, After, Before};
+use crate::foreign_text::program::only_reads;
 use crate::lowering::lines::tool_name_length;
 use crate::native::UsedIds;
 
@@ -87,6 +88,9 @@ impl Statement {
         };
         let mut statement = Self::call(call, &inner).filter(Self::is_single_call)?;
         statement.fields.push(field);
+        if loops.is_some() {
+            statement.fields.extend(statement.one_after_the_other());
+        }
         Some(statement)
     }
 
@@ -128,7 +132,14 @@ impl Statement {
         statement
             .fields
             .push(format!("\"for_each\": ${{{list}}}, \"as\": \"{name}\""));
+        statement.fields.extend(statement.one_after_the_other());
         Some(statement)
+    }
+
+    /// The field of a loop whose call changes something: a program does one item after the other.
+    pub(super) fn one_after_the_other(&self) -> Option<String> {
+        let reads = self.calls.iter().all(|call| only_reads(&call.tool));
+        (!reads).then(|| "\"max_parallel\": 1".to_owned())
     }
 
     pub(super) fn call(written: &str, ids: &HashSet<String>) -> Option<Self> {

@@ -86,7 +86,7 @@ fn calls_of_other_languages() {
         ),
         (
             "const x = await f();\nfor (const r of x.rows) {\n  await g({ a: r.id });\n}",
-            "x = f()\n\ng = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\n",
+            "x = f()\n\ng = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\", \"max_parallel\": 1}\n",
         ),
         (
             "n = [\"a\", 'b']\nx = f(v=n)",
@@ -126,11 +126,11 @@ fn calls_of_other_languages() {
         ),
         (
             "x = f()\nfor each r in x.rows: g(a=r.id) -> y\nif x.ok: h()",
-            "plan {\"ordering\": \"listed\"}\nx = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}\nh = h() {\"when\": ${x.ok}}",
+            "plan {\"ordering\": \"listed\"}\nx = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\", \"max_parallel\": 1}\nh = h() {\"when\": ${x.ok}}",
         ),
         (
             "x = f()\ny = [g(a=r[\"id\"]) for r in x[\"rows\"]]",
-            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\"}",
+            "x = f()\ny = g(a=${r.id}) {\"for_each\": ${x.rows}, \"as\": \"r\", \"max_parallel\": 1}",
         ),
         (
             "x = f()\nif x.c == \"US$ and more\" and not x.d is None:\n    g(t=x[\"d\"]-1)",

@@ -381,8 +381,13 @@ impl Builder {
         if self.loops >= MAX_LOOPS {
             return None;
         }
-        let over = |fields: &mut Vec<(Arc<str>, Value)>| {
+        let is_parallel = self.is_parallel;
+        let over = |fields: &mut Vec<(Arc<str>, Value)>, only_reads: bool| {
             fields.push(("for_each".into(), reference(list)));
+            // A program does one item after the other, which shows if something changes.
+            if !only_reads && !is_parallel {
+                fields.push(("max_parallel".into(), Value::from(1_u64)));
+            }
             if name != "item" {
                 fields.push(("as".into(), Value::text(name)));
             }
@@ -397,7 +402,7 @@ impl Builder {
             // A condition of the item is one of the loop's step.
             let outer = std::mem::take(&mut self.conditions);
             self.conditions = Self::conditions_of(&step);
-            over(&mut fields);
+            over(&mut fields, only_reads(&tool));
             let output = self.push(Some(&step.id), &tool, fields);
             self.conditions = outer;
             let output = output?;
@@ -455,7 +460,7 @@ impl Builder {
         let added = inner.added.clone();
         let only_read = inner.steps.iter().all(|step| step.only_reads);
         let mut fields = Vec::new();
-        over(&mut fields);
+        over(&mut fields, only_read);
         fields.push(("plan".into(), inner.plan(None)));
         if !args.is_empty() {
             fields.push(("args".into(), Value::object(args)));
@@ -616,7 +621,7 @@ const FUNCTIONS: [&str; 33] = [
 ];
 
 /// Returns true if the name of `tool` says that it only reads.
-fn only_reads(tool: &str) -> bool {
+pub(in crate::foreign_text) fn only_reads(tool: &str) -> bool {
     let name = tool.rsplit(['.', '/']).next().unwrap_or(tool);
     let first = name
         .split(|sign: char| sign == '_' || sign == '-' || sign.is_uppercase())

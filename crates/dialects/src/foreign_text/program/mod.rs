@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use planwright_core::Value;
 
+pub(super) use self::builder::only_reads;
 use self::builder::{Builder, Meaning};
 use self::syntax::Function;
 pub(super) use self::syntax::{Argument, Expression, Statement};
