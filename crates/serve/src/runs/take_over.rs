@@ -103,8 +103,7 @@ impl PlanHost {
         if info.holder.is_some() || stored.status().is_some() {
             return Ok(false);
         }
-        // Otherwise the first request of a client starts them, which this gateway may not have had yet.
-        // A later client may support forms.
+        // The first request of a client starts the servers, and this gateway may have had none yet. A later client may support forms.
         let forms = Value::object([("form", Value::empty_object())]);
         self.upstreams.start_for(&UpstreamClient {
             capabilities: Value::object([("elicitation", forms)]),
