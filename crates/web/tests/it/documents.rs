@@ -90,8 +90,8 @@ fn items_and_rounds_are_nodes_of_an_open_loop() {
     each: step - "each"
     each[0]: item waiting "[0]"
     each[1]: item waiting "[1]"
-    each[1]/a: step - "a"
-    each[1]/p: step - "p"
+    each[1]/a: step succeeded "a"
+    each[1]/p: step waiting "p"
     again: step - "again"
     again#0: round succeeded "#0"
     "##);
