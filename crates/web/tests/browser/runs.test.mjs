@@ -89,8 +89,8 @@ test('a run of another process appears, runs and ends while the page is open', a
 test('the graph shows the states, and a step shows its arguments with their origins', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.waiting}/graph` });
   await page.locator('.node').nth(4).waitFor();
-  assert.equal(await page.locator('.node.s-waiting').count(), 1);
-  assert.equal(await page.locator('.node.s-succeeded').count() + await page.locator('.node.s-failed').count(), 3);
+  await countIs(page, '.node.s-waiting', 1);
+  await countIs(page, '.node:is(.s-succeeded, .s-failed)', 3);
   await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
   const side = page.getByRole('complementary', { name: 'Details of the step' });
   await side.getByText('order', { exact: true }).waitFor();
@@ -126,10 +126,10 @@ test('the graph is usable with the keyboard alone', async () => {
 test('a group is closed by default and opens in place', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.stock}/graph` });
   await page.locator('.node.group').waitFor();
-  assert.equal(await page.locator('.node').count(), 4);
+  await countIs(page, '.node', 4);
   await page.locator('.node.group .toggle').click({ force: true });
   await page.locator('.node.group.open').waitFor();
-  assert.equal(await page.locator('.node').count(), 6);
+  await countIs(page, '.node', 6);
   await page.locator('[data-graph]').focus();
   await page.locator('.node.group .id').first().click({ force: true });
   await page.locator('[data-graph]').press(' ');
@@ -141,7 +141,7 @@ test('a loop opens with the keyboard, and its items are among the details', asyn
   const id = (await world.run(mailing)).run;
   const page = await browser.open(world, { route: `#/run/${id}/graph` });
   await page.locator('.node.group').waitFor();
-  assert.equal(await page.locator('.node').count(), 2);
+  await countIs(page, '.node', 2);
   await page.locator('[data-graph]').focus();
   await press(page, 'ArrowDown', 'ArrowDown');
   await page.locator('.node.group.selected').waitFor();
@@ -150,9 +150,9 @@ test('a loop opens with the keyboard, and its items are among the details', asyn
   await page.locator('.node.group.open').waitFor();
   // Each item is a node with its own state, and opens as its step does.
   const items = page.locator('.node', { hasText: /^\[\d\]/ });
-  await items.first().waitFor();
+  await items.nth(2).waitFor();
   assert.equal(await items.count(), 3);
-  assert.ok(await page.locator('.node.s-succeeded', { hasText: /^\[0\]/ }).count() > 0);
+  await page.locator('.node.s-succeeded', { hasText: /^\[0\]/ }).first().waitFor();
   await items.first().click({ force: true });
   await page.locator('[data-graph]').press(' ');
   const inner = page.locator('.node.s-succeeded', { hasText: 'get_customer' });
@@ -163,7 +163,7 @@ test('a loop opens with the keyboard, and its items are among the details', asyn
   await page.locator('.node.group .id', { hasText: 'each' }).click({ force: true });
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });
-  assert.equal(await page.locator('.node').count(), 2);
+  await countIs(page, '.node', 2);
   await finish(page);
 });
 

@@ -225,5 +225,8 @@ export async function until(page, condition, argument) {
   return handle.jsonValue();
 }
 
+/** Waits until `count` elements match a CSS selector. A graph that moves draws its nodes when it rests. */
+export const countIs = (page, selector, count) => until(page, ([of, wanted]) => document.querySelectorAll(of).length === wanted, [selector, count]);
+
 /** The text of the element with the focus. */
 export const focused = (page) => page.evaluate(() => document.activeElement?.innerText || document.activeElement?.getAttribute('aria-label') || document.activeElement?.id);
