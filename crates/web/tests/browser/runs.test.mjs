@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { mailing, payBack, stockTaking, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, finish, focused, go, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, countIs, finish, focused, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
