@@ -161,6 +161,7 @@ function pathSource(request) {
     query,
     openSession: (token) => request('session', { token }),
     config: () => request('config'),
+    code: (name) => request(`codes/${part(name)}`),
     runs: (filter) => request(`runs${query(filter)}`),
     run: (id) => request(`runs/${part(id)}`),
     graph: (id, open, revision) => request(`runs/${part(id)}/graph${query({ open: open.join(','), revision })}`),
@@ -249,27 +250,15 @@ function watchStream(address, listener) {
   };
 }
 
-/** Returns a function that takes pieces of a stream of server-sent events and calls `emit(kind, data, id)` for each event. */
+/** Returns a function that takes pieces of a stream of server-sent events and calls `emit(kind, data, id)` for each event. Data are one line. */
 function eventParser(emit) {
   let rest = '';
-  let event = { kind: 'message', data: [], id: null };
   return (piece) => {
-    const lines = (rest + piece).split('\n');
-    rest = lines.pop();
-    for (const raw of lines) {
-      const line = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
-      if (line === '') {
-        if (event.data.length) emit(event.kind, event.data.join('\n'), event.id);
-        event = { kind: 'message', data: [], id: null };
-        continue;
-      }
-      const colon = line.indexOf(':');
-      if (colon === 0) continue;
-      const field = colon < 0 ? line : line.slice(0, colon);
-      const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-      if (field === 'event') event.kind = value;
-      else if (field === 'data') event.data.push(value);
-      else if (field === 'id') event.id = value;
+    const blocks = (rest + piece).split('\n\n');
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const { event, data, id } = Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/s, 2)));
+      if (data) emit(event, data, id);
     }
   };
 }

@@ -4,6 +4,8 @@
 /** The intervals at which the run on the screen and the inbox are read, in ms. The extension has no stream of events. */
 const RUN_INTERVAL = 1000;
 const INBOX_INTERVAL = 3000;
+/** The height that the view asks for, in pixels, where the client lets it choose: its screens fill what they get, and scroll. */
+const VIEW_HEIGHT = 640;
 
 /** JSON-RPC with the client around the page. `notified(method, params)` gets its notifications. */
 function clientChannel(notified) {
@@ -37,19 +39,23 @@ function clientSource() {
   /** The plan that the client has a check of, as the workbench shows it, and its findings. */
   let checkedPlan = null;
   let opened;
-  const token = new Promise((resolve) => { opened = resolve; });
+  let refused;
+  const token = new Promise((resolve, reject) => { opened = resolve; refused = (message) => reject(new SourceError(message, null, 0)); });
   /** The tokens to decide, by the digest of the call. They come beside the results, where no model reads them. */
   const deciding = new Map();
 
   const channel = clientChannel((method, params) => {
     if (method === 'ui/notifications/tool-input') input = params.arguments ?? null;
     if (method === 'ui/notifications/tool-result') showResult(params);
+    if (method === 'ui/notifications/tool-cancelled') refused('the client cancelled the call');
+    if (method === 'ui/notifications/host-context-changed') fitClient(params);
   });
 
   /** Moves to the run, or the plan, that the client has a result for. */
   function showResult(result) {
     const found = result._meta?.['planwright/view'];
     if (found) opened(found);
+    else refused('the client passed the result on without its `_meta`, which has the key of the view');
     // A plan that takes long is a task at first, which has the id of its run.
     const run = result.structuredContent?.run ?? result.taskId ?? result.task?.taskId;
     if (run) go(`#/run/${encodeURIComponent(run)}/graph`);
@@ -59,6 +65,15 @@ function clientSource() {
       editBench({ text });
       go('#/workbench');
     }
+  }
+
+  /** Takes the theme of the client, and the height that it leaves to the view. */
+  function fitClient({ theme, containerDimensions: room = {} }) {
+    if (theme) {
+      document.documentElement.style.colorScheme = theme;
+      dispatchEvent(new Event('scheme'));
+    }
+    if (!('height' in room)) channel.notify('ui/notifications/size-changed', { height: Math.min(VIEW_HEIGHT, room.maxHeight ?? VIEW_HEIGHT) });
   }
 
   async function call(name, given) {
@@ -96,12 +111,9 @@ function clientSource() {
     protocolVersion: '2026-01-26',
     appInfo: { name: 'planwright', version: '1' },
     appCapabilities: {},
-  }).then(() => {
+  }).then(({ hostContext = {} }) => {
     channel.notify('ui/notifications/initialized', {});
-    new ResizeObserver(([entry]) => {
-      const { width, height } = entry.contentRect;
-      channel.notify('ui/notifications/size-changed', { width: Math.ceil(width), height: Math.ceil(height) });
-    }).observe(document.body);
+    fitClient(hostContext);
   }, (error) => console.warn('planwright: the client did not answer', error));
 
   return {

@@ -173,7 +173,6 @@ async function openRun(id) {
     parts: {},
     graphStates: { get: (at) => current.value?.parts[at] ?? states.get(at) },
     graph: data.graph ?? NO_GRAPH,
-    revisions: data.revisions ?? [],
     open: [],
     version: 0,
   };

@@ -131,6 +131,6 @@ function Progress({ done, all, status }) {
   const share = all ? Math.min(1, done / all) : 0;
   return html`<span class=${`progress s-${statusKey(status)}`}>
     <span class="track" aria-hidden="true"><span class="fill" style=${{ width: `${share * 100}%` }}></span></span>
-    <span class="figure">${(done ?? 0).toLocaleString('en')}<span class="soft">/${(all ?? 0).toLocaleString('en')}</span></span>
+    <span class="figure">${done.toLocaleString('en')}<span class="soft">/${all.toLocaleString('en')}</span></span>
   </span>`;
 }

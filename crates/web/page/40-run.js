@@ -34,7 +34,7 @@ function RunScreen({ id, tab, parameters }) {
 function RunHeader({ shown, at }) {
   const { run } = shown;
   const [dialog, setDialog] = useState(null);
-  const inputs = Object.entries(shown.inputs ?? {});
+  const inputs = Object.keys(shown.inputs);
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>

@@ -28,9 +28,8 @@ function ResumeDialog({ shown, at, first, onClose }) {
     if (secret) choices.passphrase = secret;
     const { run } = await source.resume(shown.id, choices);
     onClose();
-    const id = typeof run === 'string' ? run : run?.id;
-    if (id && id !== shown.id) go(route(['run', id, 'graph']));
-    else openRun(shown.id).catch(() => live.touch());
+    if (run !== shown.id) go(route(['run', run, 'graph']));
+    else openRun(run).catch(() => live.touch());
   });
 
   return html`<${Dialog} title="Resume this run" onClose=${onClose} wide>
@@ -38,7 +37,7 @@ function ResumeDialog({ shown, at, first, onClose }) {
     ${steps.length > 0 && html`<ul class="resume">${steps.slice(0, 200).map((state) => html`<li key=${state.at}>
       <div class="step"><${Icon} status=${state.status} /><code class="strong"><${Text} of=${state.at} line /></code>
         <span class=${`s-${statusKey(state.status)}`}>${statusName(state.status)}</span></div>
-      ${state.error && html`<p class="soft cut"><${Text} of=${errorText(state.error)} line /></p>`}
+      ${state.error && html`<p class="soft cut"><${Text} of=${state.error} line /></p>`}
       <fieldset class="segmented"><legend class="sr">What happens to ${oneLine(state.at, 60)}</legend>
         ${CHOICES.map(([key, name]) => html`<label><input type="radio" name=${`resume-${state.at}`} value=${key}
           checked=${(choices[state.at] ?? 'as_is') === key} onChange=${() => setChoices({ ...choices, [state.at]: key })} /><span>${name}</span></label>`)}
@@ -59,5 +58,3 @@ function ResumeDialog({ shown, at, first, onClose }) {
   <//>`;
 }
 
-/** The message of an error, which is a text or `{message}`. */
-const errorText = (error) => (typeof error === 'string' ? error : error?.message ?? '');

@@ -28,7 +28,6 @@ class GraphView extends Component {
     this.pointers = new Map();
     this.index = indexGraph(props.graph);
     this.frame = 0;
-    this.dark = matchMedia('(prefers-color-scheme: dark)');
     this.onScheme = () => { this.colours = null; this.redraw(); };
     this.onWheel = this.onWheel.bind(this);
     this.onKeyDown = this.onKeyDown.bind(this);
@@ -46,13 +45,13 @@ class GraphView extends Component {
     });
     this.observer.observe(this.box);
     this.box.addEventListener('wheel', this.onWheel, { passive: false });
-    this.dark.addEventListener('change', this.onScheme);
+    addEventListener('scheme', this.onScheme);
   }
 
   componentWillUnmount() {
     this.observer.disconnect();
     this.box.removeEventListener('wheel', this.onWheel);
-    this.dark.removeEventListener('change', this.onScheme);
+    removeEventListener('scheme', this.onScheme);
     cancelAnimationFrame(this.frame);
     clearTimeout(this.rest);
   }

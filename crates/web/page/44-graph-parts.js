@@ -3,7 +3,7 @@
 /** The text of a step's tooltip. */
 function nodeTitle(node, state) {
   const status = state || !node.isPattern ? statusName(state?.status) : 'once for each item or round';
-  const lines = [...node.lines, node.when && `when ${node.when}`, status, state?.error && errorText(state.error)];
+  const lines = [...node.lines, node.when && `when ${node.when}`, status, state?.error];
   return lines.filter(Boolean).map((line) => oneLine(line, 160)).join('\n');
 }
 

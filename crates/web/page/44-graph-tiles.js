@@ -172,7 +172,7 @@ function drawNode(node, { toggles, isLarge }) {
 function edgeKinds(edges) {
   const kinds = new Map();
   for (const edge of edges) {
-    edge.kinds ??= `k-${String(edge.kind).replace(/\W/g, '')}${edge.optional ? ' optional' : ''}${edge.flow ? ` flow flow-${flowKey(edge.flow)}` : ''}`;
+    edge.kinds ??= `k-${edge.kind}${edge.optional ? ' optional' : ''}${edge.flow ? ` flow flow-${flowKey(edge.flow)}` : ''}`;
     const known = kinds.get(edge.kinds);
     if (known) known.push(edge);
     else kinds.set(edge.kinds, [edge]);

@@ -17,7 +17,7 @@ function StepsTab({ shown, at, select }) {
     return html`<span class="c-status"><${Status} of=${state?.status ?? 'pending'} /></span>
       <span class="c-id"><${Text} of=${address} line /></span>
       <span class="c-tool soft"><${Text} of=${tool} line /></span>
-      <span class="c-note soft">${state?.error ? html`<${Text} of=${oneLine(errorText(state.error), 120)} />` : loopText(state)}</span>
+      <span class="c-note soft">${state?.error ? html`<${Text} of=${oneLine(state.error, 120)} />` : loopText(state)}</span>
       <span class="c-number soft">${state?.attempt > 1 ? `×${state.attempt}` : ''}</span>
       <span class="c-number">${took(state)}</span>`;
   };
@@ -92,7 +92,7 @@ function StepPanel({ shown, at }) {
       ${data?.reason && html`<${Field} label="Reason"><${Message} of=${data.reason} /><//>`}
     </dl>
     ${question && html`<p><a class="button primary" href=${route(['inbox'], { run: shown.id, at })}>Decide this call</a></p>`}
-    <${StepError} error=${data?.error ?? (state?.error ? { message: errorText(state.error) } : null)} />
+    <${StepError} error=${data?.error ?? (state?.error && { message: state.error })} />
     ${data?.is_in_doubt && html`<p class="caution">A call of this step was sent and has no response: its effect may have happened.</p>`}
     ${shown.can_resume && ['failed', 'unknown', 'cancelled'].includes(state?.status) && html`<div class="actions" role="group" aria-label="Resume with a change">
       <button onClick=${() => setDialog('retry')}>Retry…</button><button onClick=${() => setDialog('skip')}>Skip…</button>
@@ -117,12 +117,12 @@ function StepContent({ shown, data, onWhole }) {
     ${data.attempts?.length > 0 && html`<section><h3>Attempts</h3><table class="attempts">
       <thead><tr><th scope="col">#</th><th scope="col">Outcome</th><th scope="col" class="number">Start</th><th scope="col" class="number">Duration</th></tr></thead>
       <tbody>${data.attempts.map((attempt) => html`<tr><td>${attempt.n}</td><td><${Status} of=${attempt.status} />
-        ${attempt.error && html`<div class="soft"><${Text} of=${errorText(attempt.error)} /></div>`}</td>
+        ${attempt.error && html`<div class="soft"><${Text} of=${attempt.error.message} /></div>`}</td>
         <td class="number">${duration(attempt.started_ms)}</td>
         <td class="number">${typeof attempt.ended_ms === 'number' ? duration(attempt.ended_ms - attempt.started_ms) : ''}</td></tr>`)}</tbody></table></section>`}
     ${data.log?.length > 0 && html`<section><h3>Log</h3><ol class="log">${data.log.slice(0, 200).map((line) => html`<li>
       <span class="number soft">${duration(line.at_ms)}</span> <span>${logText(line)}${line.because && html`: <${Text} of=${line.because} />`}
-        ${line.error && html` <span class="soft"><${Text} of=${errorText(line.error)} /></span>`}</span></li>`)}</ol></section>`}`;
+        ${line.error && html` <span class="soft"><${Text} of=${line.error.message} /></span>`}</span></li>`)}</ol></section>`}`;
 }
 
 /** The text of a line of the log. */
@@ -140,26 +140,21 @@ function Part({ title, value, sources }) {
   return html`<section><div class="part-head"><h3>${title}</h3><${CopyValue} of=${value} /></div><${Value} of=${value} sources=${sources} /></section>`;
 }
 
-/** The error of a step, with its advice and the page of its code. */
+/** The error of a step, with the meaning of its kind. */
 function StepError({ error }) {
   if (!error) return null;
   return html`<div class="note bad"><${Icon} status="failed" /><div>
-    <p>${(error.code ?? error.kind) && html`<strong>${oneLine(error.code ?? error.kind, 20)}</strong> `}<${Message} of=${error.message} /></p>
+    <p>${error.kind && html`<strong>${oneLine(error.kind, 20)}</strong> `}<${Message} of=${error.message} /></p>
     ${error.help && html`<p class="soft"><${Message} of=${error.help} /></p>`}
     ${error.data !== null && error.data !== undefined && html`<details><summary>Data of the error</summary><${Value} of=${error.data} /></details>`}
-    ${error.page && html`<${CodePage} code=${error.code} of=${error.page} />`}
   </div></div>`;
 }
 
-/** The page of a code, which is Markdown: headings, code and paragraphs, all as text. If only its address is known, the command that prints it. */
-function CodePage({ code, of }) {
-  const name = oneLine(code ?? 'this code', 12);
-  if (/^https?:/.test(of)) return html`<p class="soft"><code>planwright explain ${name}</code> explains it.</p>`;
-  const blocks = String(of).replaceAll('\r', '').split(/^```.*\n?/m);
-  return html`<details><summary>What ${name} means</summary><div class="code-page">${blocks.map((block, index) => (index % 2
-    ? html`<pre tabindex="0"><${Text} of=${block.trimEnd()} /></pre>`
-    : block.split(/\n{2,}/).filter((text) => text.trim()).map((text) => {
-      const heading = /^#+ (.*)/.exec(text.trim());
-      return heading ? html`<h4><${Message} of=${heading[1]} /></h4>` : html`<p><${Message} of=${text.trim()} /></p>`;
-    })))}</div></details>`;
+/** The page of a code as text. It is loaded when it is opened. */
+function CodePage({ code }) {
+  const [page, setPage] = useState('');
+  const [error, setError] = useState(null);
+  const open = () => page || source.code(code).then((data) => setPage(data.page), setError);
+  return html`<details onToggle=${open}><summary>What ${code} means</summary><${ErrorNote} error=${error} /><pre class="code-block"
+    tabindex="0"><${Text} of=${page} /></pre></details>`;
 }

@@ -49,7 +49,9 @@ function Timeline({ data, at, select }) {
   const selected = useMemo(() => rows.findIndex((row) => row.at === at), [rows, at]);
 
   const labels = Math.min(260, Math.max(110, view.width * 0.24));
-  const end = Math.max(1, data.total_ms, data.estimate_ms ?? 0, now ?? 0) * 1.02;
+  // An estimate that was far too long would leave no room for the bars of a run that has ended.
+  const estimate = isRunning || data.estimate_ms < 2 * data.total_ms ? data.estimate_ms : null;
+  const end = Math.max(1, data.total_ms, estimate ?? 0, now ?? 0) * 1.02;
   const plot = Math.max(120, (view.width - labels - 16) * zoom);
   const scale = plot / end;
   const x = (ms) => ms * scale;
@@ -63,7 +65,7 @@ function Timeline({ data, at, select }) {
   };
 
   const lines = html`${now !== null && html`<i class="rule now" style=${{ left: `${x(now)}px` }}></i>`}
-    ${data.estimate_ms && html`<i class="rule estimate" style=${{ left: `${x(data.estimate_ms)}px` }}></i>`}`;
+    ${estimate && html`<i class="rule estimate" style=${{ left: `${x(estimate)}px` }}></i>`}`;
   const header = html`<span class="label soft" style=${{ width: `${labels}px` }}>Step</span><span class="plot axis" style=${{ width: `${plot}px` }}>
     ${ticks(end, plot).map((ms) => html`<span class="tick" key=${ms} style=${{ left: `${x(ms)}px` }}>${duration(ms)}</span>`)}
     ${lines}</span>`;
@@ -114,14 +116,13 @@ function barTitle(bar) {
   return `${name}: ${time}${bar.status ? `, ${statusName(bar.status)}` : ''}`;
 }
 
+/** The distances between two marks of the axis, in ms: a few units of each kind of time. */
+const TICKS = [1, 1000, 60000, 3600000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((count) => count * unit)).concat(100, 200, 500).sort((a, b) => a - b);
+
 /** Round times for the axis. */
 function ticks(end, width) {
   const rough = end / Math.max(1, Math.floor(width / TICK_DISTANCE));
-  const minute = 60000;
-  const fixed = [5000, 10000, 15000, 30000, minute, 2 * minute, 5 * minute, 10 * minute, 30 * minute, 60 * minute, 180 * minute, 720 * minute];
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = rough > 2000 ? fixed.find((ms) => ms >= rough) ?? Math.ceil(rough / 86400000) * 86400000
-    : [1, 2, 5, 10].map((factor) => factor * power).find((ms) => ms >= rough);
+  const step = TICKS.find((ms) => ms >= rough) ?? Math.ceil(rough / 86400000) * 86400000;
   const list = [];
   for (let ms = 0; ms < end && list.length < 2000; ms += step) list.push(ms);
   return list;

@@ -11,18 +11,6 @@ const bench = createStore({
   checked: 0,
 });
 
-const EXAMPLE = `{
-  "name": "example",
-  "inputs": {"cities": {"type": "array", "default": ["Tokyo", "London"]}},
-  "steps": [
-    {"id": "weather", "for_each": "\${inputs.cities}", "tool": "get_weather", "args": {"city": "\${item}"}},
-    {"id": "warmest", "tool": "compare_data", "args": {"temps": "\${weather[*].temp}"}},
-    {"id": "warn", "when": "\${warmest.temp > 35}", "tool": "notify", "args": {"text": "Heat in \${warmest.city}"}}
-  ],
-  "output": ["warmest"]
-}
-`;
-
 let checkTimer = 0;
 let checkTurn = 0;
 
@@ -89,7 +77,6 @@ function WorkbenchScreen({ parameters }) {
         </select>
         <button onClick=${() => file.current.click()}>Open…</button>
         <input ref=${file} type="file" class="away" tabindex="-1" aria-label="Plan file" onChange=${(event) => open(event.target.files[0])} />
-        ${!state.text && html`<button onClick=${() => editBench({ text: EXAMPLE })}>Example</button>`}
         ${result?.ok && canRun && html`<button onClick=${() => setSaving(true)}>Save…</button>`}
       </header>
       ${isSaving && html`<${SaveDialog} state=${state} onClose=${() => setSaving(false)} />`}
@@ -161,7 +148,7 @@ function BenchDiagnostics({ state, diagnostics }) {
         <${Icon} status=${SEVERITIES[entry.severity] ?? 'not_run'} /><span class="sr">${entry.severity}: </span>
         <span class="soft figure">${entry.line}:${entry.column}</span> ${entry.code && html`<strong>${oneLine(entry.code, 12)}</strong> `}<${Message} of=${entry.message} /></button>
       ${entry.help && html`<p class="soft help"><${Message} of=${entry.help} /></p>`}
-      ${entry.page && html`<${CodePage} code=${entry.code} of=${entry.page} />`}
+      ${entry.code && html`<${CodePage} key=${entry.code} code=${entry.code} />`}
     </li>`)}</ol>`}
   </section>`;
 }

@@ -65,9 +65,9 @@ function Estimate({ result }) {
   if (!estimate) return html`<${Empty} title="No estimate">The estimate needs a plan without errors, and durations of earlier calls.<//>`;
   return html`<div class="pane"><dl class="grid">
     <${Field} label="Duration">about ${duration(estimate.expected_ms)}<//>
-    <${Field} label="Calls">${estimate.calls?.toLocaleString('en')}<//>
+    <${Field} label="Calls">${estimate.calls.toLocaleString('en')}<//>
     <${Field} label="Work">${duration(estimate.work_ms)}, if the calls came one after another<//>
-    <${Field} label="Longest path"><ol class="path">${(estimate.path ?? []).slice(0, 200).map((at) => html`<li><code><${Text} of=${at} line /></code></li>`)}</ol><//>
+    <${Field} label="Longest path"><ol class="path">${estimate.path.slice(0, 200).map((at) => html`<li><code><${Text} of=${at} line /></code></li>`)}</ol><//>
   </dl></div>`;
 }
 
@@ -85,7 +85,7 @@ function Convert({ state, dialects }) {
     <${ErrorNote} error=${error} />
     ${!data && !busy && !error && html`<${Empty} title="Nothing to convert">Write, paste or open a plan.<//>`}
     ${data?.losses?.length > 0 && html`<section><h3>${count(data.losses.length, 'part')} that ${oneLine(target, 30)} cannot express</h3><ul class="findings">${data.losses.map((loss) => html`<li>
-      <${Icon} status="waiting" /><${Message} of=${typeof loss === 'string' ? loss : loss.message ?? ''} /></li>`)}</ul></section>`}
+      <${Icon} status="waiting" /><${Message} of=${loss} /></li>`)}</ul></section>`}
     ${data && data.text === null && html`<p class="caution">${oneLine(target, 30)} cannot express this plan.</p>`}
     ${typeof data?.text === 'string' && html`<pre class="code-block" tabindex="0" aria-label="Converted plan"><${Text} of=${data.text} /></pre>`}</div>`;
 }
@@ -113,7 +113,7 @@ function BenchRun({ state, config, isSound }) {
     if (mode === 'simulated' && script) body.simulate = await script.text();
     const result = await source.runPlan(body);
     setAsking(false);
-    if (result.run) go(route(['run', typeof result.run === 'string' ? result.run : result.run.id, 'graph']));
+    if (result.run) go(route(['run', result.run, 'graph']));
     else setPreview(result.preview);
   });
   const isReady = isSound && inputs.value && !action.busy;

@@ -100,8 +100,8 @@ function SavedPlan({ name, version }) {
   const { data, error, busy } = useLoad(() => source.plan(name, version), [name, version]);
   const [other, setOther] = useState('');
   const against = useLoad(() => (other ? source.plan(name, other) : Promise.resolve(null)), [name, other]);
-  const versions = (data?.versions ?? []).map((entry) => (isComposite(entry) ? entry : { version: entry }));
-  const shown = String(version ?? data?.version ?? versions[0]?.version ?? '');
+  const versions = data?.versions ?? [];
+  const shown = String(version ?? data?.version);
   return html`<article class="step-panel">
     <header><h2><${Text} of=${name} line /></h2></header>
     <${ErrorNote} error=${error} />

@@ -82,12 +82,13 @@ function App() {
           ? html` <span class="badge" aria-label=${`${state.questions.length} waiting`}>${state.questions.length.toLocaleString('en')}</span>` : null}</a>`)}</nav>
       <${Connection} state=${state} />
       <button class="quiet keys" aria-label="Keys" title="Keys (?)" onClick=${() => setHelp(true)}>?</button>
-      ${source.signOut && state.config && html`<button class="quiet keys" data-sign-out aria-label="Sign out" title="Sign out (g, then q)" onClick=${() => signOut().catch(setError)}>⏻</button>`}
+      ${source.signOut && state.config && html`<button class="quiet keys" data-sign-out aria-label="Sign out" title="Sign out (g, then q)" onClick=${() => signOut().catch(setError)}><svg class="icon" viewBox="0 0 16 16" aria-hidden="true"><path class="line" d="M8 1.5v6m-3.2-4a5.5 5.5 0 1 0 6.4 0" /></svg></button>`}
     </header>
     <${Banner} state=${state} />
     <main id="main" tabindex="-1" ref=${main}>
       ${error && html`<section class="page"><h1>Planwright</h1><${ErrorNote} error=${error} retry=${start} /></section>`}
       ${active && html`<section class="page"><${ErrorNote} error=${active} /></section>`}
+      ${!error && !state.denied && !state.config && html`<${Busy} what="the page" />`}
       ${state.denied && html`<${Denied} start=${start} isNew=${!state.config} />`}
       ${!error && !active && state.config && html`<${Screen} screen=${screen} parts=${parts} parameters=${parameters} />`}
     </main>
@@ -219,5 +220,7 @@ function moveRow(step) {
   const place = rows.indexOf(document.activeElement);
   rows[Math.min(rows.length - 1, Math.max(0, place + step))]?.focus();
 }
+
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('scheme')));
 
 render(html`<${App} />`, document.getElementById('app'));

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::{Extension, Json};
+use planwright::core::Code;
 use planwright::dialects::dialects;
 use planwright::stored::Passphrase;
 use serde::Serialize;
@@ -28,6 +29,28 @@ pub(crate) struct PageConfig {
 struct DialectEntry {
     name: &'static str,
     can_print: bool,
+}
+
+/// What a diagnostic code means.
+#[derive(Serialize)]
+pub(crate) struct CodePage {
+    code: &'static str,
+    /// The page of the code, in Markdown.
+    page: &'static str,
+}
+
+pub(crate) async fn code(
+    State(state): State<Arc<PageState>>,
+    Path(name): Path<String>,
+) -> Result<Json<CodePage>, ApiError> {
+    let mut known = Code::ALL.iter().copied();
+    let code = known
+        .find(|code| code.as_str() == name)
+        .ok_or_else(|| ApiError::missing("code", &name))?;
+    Ok(Json(CodePage {
+        code: code.as_str(),
+        page: (state.settings.code_page)(code),
+    }))
 }
 
 pub(crate) async fn show(

@@ -34,6 +34,7 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         .route("/session", post(sessions::open))
         .route("/session/end", post(sessions::end))
         .route("/config", get(config::show))
+        .route("/codes/{code}", get(config::code))
         .route("/runs", get(runs::list))
         .route("/runs/{id}", get(run::show))
         .route("/runs/{id}/graph", get(run::graph))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use planwright::argument_sources::{ArgumentSource, argument_sources, step_at};
 use planwright::core::Value;
+use planwright::engine::backend::{ErrorKind, ToolError};
 use planwright::engine::event::Address;
 use planwright::engine::run::{PastCall, StepHistory};
 use planwright::format::{ErrorV1, LogLineV1, LogV1, milliseconds};
@@ -34,7 +35,7 @@ pub(crate) struct StepDetail {
     /// Images and other content, as MCP writes it.
     content: Vec<Value>,
     attempts: Vec<Attempt>,
-    error: Option<ErrorV1>,
+    error: Option<ExplainedError>,
     /// The reason why it did not run.
     reason: Option<String>,
     /// True if a call of it may have happened, and a person decides what follows.
@@ -47,6 +48,14 @@ pub(crate) struct StepDetail {
     more_parts: usize,
     /// True if a value is the beginning of its JSON, as a text, since it is long.
     cut: bool,
+}
+
+/// The error of a step, with the meaning of its kind and the advice that a person needs.
+#[derive(Serialize)]
+struct ExplainedError {
+    #[serde(flatten)]
+    error: ErrorV1,
+    help: &'static str,
 }
 
 /// A call of the step.
@@ -161,7 +170,7 @@ pub(crate) fn detail(
         output,
         content,
         attempts: attempts(history, is_driven),
-        error: error.map(ErrorV1::from),
+        error: error.map(ExplainedError::of),
         reason: summary.and_then(|summary| Some(summary.reason.as_ref()?.to_string())),
         is_in_doubt: history.is_some_and(|history| history.calls_in_doubt().next().is_some()),
         parts: (parts.iter().take(MAX_PARTS))
@@ -174,6 +183,28 @@ pub(crate) fn detail(
         log,
         cut,
     })
+}
+
+impl ExplainedError {
+    fn of(error: &ToolError) -> Self {
+        let help = match error.kind {
+            ErrorKind::Tool => "the tool reported the error; a retry helps only if its cause has gone",
+            ErrorKind::Timeout => "the call exceeded its time limit; `timeout` of the step sets a longer one",
+            ErrorKind::Unavailable => {
+                "the server was not available, or its response cannot be read; `planwright servers test` tries it"
+            }
+            ErrorKind::Arguments => "the computed arguments do not match the tool's schema; the call was not sent",
+            ErrorKind::Reference => "a reference of the step had no value; the call was not sent",
+            ErrorKind::Approval => "a person rejected the call",
+            ErrorKind::Policy => "the configuration forbids the call; `planwright config` prints each rule with its source",
+            ErrorKind::Budget => "a limit is exhausted; `planwright config` prints each limit with its source",
+            ErrorKind::Internal => "this is a defect of Planwright",
+        };
+        Self {
+            error: ErrorV1::from(error),
+            help,
+        }
+    }
 }
 
 /// The address of a step of the plan itself that has not begun.

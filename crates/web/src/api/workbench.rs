@@ -61,8 +61,6 @@ struct DiagnosticEntry {
     severity: Severity,
     message: String,
     help: Option<String>,
-    /// The page of the code, in Markdown.
-    page: &'static str,
     pointer: String,
     /// The part of the text, in UTF-16 units.
     start: Option<usize>,
@@ -115,7 +113,7 @@ pub(crate) async fn check(
     JsonBody(written): JsonBody<WrittenPlan>,
 ) -> Result<Json<CheckResult>, ApiError> {
     if !state.settings.tools.can_run() {
-        return blocking(move || drawn(&state, written).map(Json)).await;
+        return blocking(move || drawn(written).map(Json)).await;
     }
     may_run(&state, &visitor)?;
     let tools = listed(&state).await?;
@@ -123,7 +121,7 @@ pub(crate) async fn check(
 }
 
 /// A plan as it is written, without tools to check it against: a view of a client has the result of its check already.
-fn drawn(state: &PageState, written: WrittenPlan) -> Result<CheckResult, ApiError> {
+fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
     let loaded = read(&written.text, named(written.dialect.as_ref()))?.with_inputs(written.inputs);
     let plan = loaded.plan.as_ref();
     let graph =
@@ -133,7 +131,7 @@ fn drawn(state: &PageState, written: WrittenPlan) -> Result<CheckResult, ApiErro
         ok: plan.is_some() && !loaded.diagnostics.has_errors(),
         inputs: inputs.iter().map(InputEntry::of).collect(),
         dialect: loaded.dialect,
-        diagnostics: entries(state, &loaded.diagnostics, &written.text),
+        diagnostics: entries(&loaded.diagnostics, &written.text),
         graph,
         estimate: None,
     })
@@ -167,7 +165,7 @@ fn checked(
     Ok(CheckResult {
         ok: plan.is_some(),
         dialect: loaded.dialect,
-        diagnostics: entries(state, &loaded.diagnostics, &written.text),
+        diagnostics: entries(&loaded.diagnostics, &written.text),
         graph,
         estimate,
         inputs,
@@ -203,7 +201,7 @@ impl EstimateEntry {
 }
 
 /// The diagnostics with their places in `text`, as editors count.
-fn entries(state: &PageState, diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
+fn entries(diagnostics: &Diagnostics, text: &str) -> Vec<DiagnosticEntry> {
     let mut offsets: Vec<usize> = diagnostics
         .iter()
         .filter_map(|diagnostic| diagnostic.span)
@@ -222,7 +220,6 @@ fn entries(state: &PageState, diagnostics: &Diagnostics, text: &str) -> Vec<Diag
             severity: diagnostic.severity,
             message: diagnostic.message.clone(),
             help: diagnostic.help.clone(),
-            page: (state.settings.code_page)(diagnostic.code),
             pointer: diagnostic.pointer.clone(),
             start: start.map(|place| place.offset),
             end: end.map(|place| place.offset),

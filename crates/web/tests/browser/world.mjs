@@ -14,7 +14,9 @@ import { promisify } from 'node:util';
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../../../..');
 const program = process.env.PLANWRIGHT ?? join(root, 'target/debug/planwright');
-const require = createRequire(join(process.env.PLANWRIGHT_BROWSER_PACKAGES ?? join(root, 'target/judges/browser'), 'package.json'));
+/** The folder with the packages of the tests. */
+export const packages = process.env.PLANWRIGHT_BROWSER_PACKAGES ?? join(root, 'target/judges/browser');
+const require = createRequire(join(packages, 'package.json'));
 const { chromium } = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const screenshots = process.env.PLANWRIGHT_SCREENSHOTS;
