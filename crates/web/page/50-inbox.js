@@ -224,9 +224,9 @@ function Decide({ question, calls, plan, mode, setMode, passphrase, onDecided, o
     <div class="buttons">
       ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
           ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
-        ${!many && !plan && html`<button data-decide="change" onClick=${() => setMode('change')}>Change…</button>`}
+        ${!many && !plan && html`<button data-decide="change" onClick=${() => { setChanged(null); setMode('change'); }}>Change…</button>`}
         ${!plan && html`<button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}`}
-      ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed?.isValid || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
+      ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
       ${mode === 'reject' && html`<button class="danger primary" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('reject')}>${many ? `Reject ${count(calls.length, 'call')}` : 'Reject'}</button>
         <button onClick=${() => setMode(null)}>Back</button>`}
@@ -248,22 +248,20 @@ function ArgumentsEditor({ question, onChange, field }) {
       value = readJson(text, true);
     } catch (problem) {
       setFindings([{ pointer: '', message: `the text is not JSON: ${problem.message}` }]);
-      onChange({ isValid: false });
       return undefined;
     }
-    onChange({ isValid: false });
     let isCurrent = true;
     const timer = setTimeout(() => source.checkArguments({ run: question.run, server: question.server, tool: question.tool, arguments: value }).then((data) => {
       if (!isCurrent) return;
       setError(null);
       setFindings(data.findings);
-      onChange({ isValid: data.findings.length === 0, value });
+      onChange(data.findings.length ? null : { value });
     }, (problem) => isCurrent && setError(problem)), CHECK_DELAY);
     return () => { isCurrent = false; clearTimeout(timer); };
   }, [text]);
   return html`<div class="stack"><label class="stack">Arguments, as JSON
       <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n').length + 1)} spellcheck=${false} value=${text} aria-describedby="argument-findings"
-        aria-invalid=${findings.length ? 'true' : null} onInput=${(event) => setText(event.target.value)}></textarea></label>
+        aria-invalid=${findings.length ? 'true' : null} onInput=${(event) => { setText(event.target.value); onChange(null); }}></textarea></label>
     <${ErrorNote} error=${error} />
     <ul id="argument-findings" class="findings" aria-live="polite">${findings.length === 0
       ? html`<li class="soft">The arguments fit the tool's schema.</li>`

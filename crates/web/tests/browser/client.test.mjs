@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { Browser, PATIENCE, World, finish, screenshot } from './world.mjs';
+import { Browser, PATIENCE, World, finish, screenshot, until } from './world.mjs';
 
 /** Waits for an approval: its second call moves money. */
 const payBack = {
@@ -96,8 +96,10 @@ async function show(of, input, result) {
     frame.sandbox = 'allow-scripts';
     frame.title = 'Planwright';
     const post = (message) => frame.contentWindow.postMessage({ jsonrpc: '2.0', ...message }, '*');
+    window.said = [];
     addEventListener('message', async ({ source, data }) => {
       if (source !== frame.contentWindow) return;
+      if (data.method === 'ui/message') window.said.push(data.params.content[0].text);
       if (data.id !== undefined) {
         try {
           post({ id: data.id, result: await window.answer(data.method, data.params) });
@@ -146,8 +148,7 @@ test('a person follows a run in the client and approves its call', async () => {
   await call.getByRole('heading', { name: 'simulated.refund' }).waitFor();
   await call.getByRole('button', { name: 'Approve', exact: true }).click();
   await view.getByRole('status').getByText(/^Approved/).waitFor();
-  const message = page.sent.find(({ method }) => method === 'ui/message');
-  assert.match(message.params.content[0].text, new RegExp(run));
+  assert.match(await until(page, () => window.said[0]), new RegExp(run));
   const done = await of.call('resume_plan', { run });
   assert.equal(done.structuredContent.status, 'succeeded');
   await view.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -167,8 +168,7 @@ test('a task is shown as the run that it is, and the view asks to resume it', as
   await view.getByRole('button', { name: 'Resume…' }).click();
   await view.getByRole('dialog').getByRole('button', { name: 'Resume the run' }).click();
   await view.getByRole('dialog').waitFor({ state: 'detached' });
-  const message = page.sent.find(({ method }) => method === 'ui/message');
-  assert.match(message.params.content[0].text, new RegExp(`${run} with resume_plan`));
+  assert.match(await until(page, () => window.said[0]), new RegExp(`${run} with resume_plan`));
   assert.equal(await view.getByRole('button', { name: 'Cancel…' }).count(), 0);
   await finish(page);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { mailing, payBack, stockTaking, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, countIs, finish, focused, go, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, clickNode, countIs, finish, focused, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -91,7 +91,7 @@ test('the graph shows the states, and a step shows its arguments with their orig
   await page.locator('.node').nth(4).waitFor();
   await countIs(page, '.node.s-waiting', 1);
   await countIs(page, '.node:is(.s-succeeded, .s-failed)', 3);
-  await page.locator('.node', { hasText: 'back' }).first().click({ force: true });
+  await clickNode(page.locator('.node', { hasText: 'back' }).first());
   const side = page.getByRole('complementary', { name: 'Details of the step' });
   await side.getByText('order', { exact: true }).waitFor();
   assert.match(await side.innerText(), /o-1/);
@@ -127,11 +127,11 @@ test('a group is closed by default and opens in place', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.stock}/graph` });
   await page.locator('.node.group').waitFor();
   await countIs(page, '.node', 4);
-  await page.locator('.node.group .toggle').click({ force: true });
+  await clickNode(page.locator('.node.group .toggle'));
   await page.locator('.node.group.open').waitFor();
   await countIs(page, '.node', 6);
   await page.locator('[data-graph]').focus();
-  await page.locator('.node.group .id').first().click({ force: true });
+  await clickNode(page.locator('.node.group .id').first());
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });
   await finish(page);
@@ -153,14 +153,14 @@ test('a loop opens with the keyboard, and its items are among the details', asyn
   await items.nth(2).waitFor();
   assert.equal(await items.count(), 3);
   await page.locator('.node.s-succeeded', { hasText: /^\[0\]/ }).first().waitFor();
-  await items.first().click({ force: true });
+  await clickNode(items.first());
   await page.locator('[data-graph]').press(' ');
   const inner = page.locator('.node.s-succeeded', { hasText: 'get_customer' });
   await inner.waitFor();
   await checkAccess(page, 'an open loop');
   await page.locator('[data-graph]').press(' ');
   await inner.waitFor({ state: 'detached' });
-  await page.locator('.node.group .id', { hasText: 'each' }).click({ force: true });
+  await clickNode(page.locator('.node.group .id', { hasText: 'each' }));
   await page.locator('[data-graph]').press(' ');
   await page.locator('.node.group.open').waitFor({ state: 'detached' });
   await countIs(page, '.node', 2);

@@ -34,7 +34,8 @@ test('diagnostics appear in place while a person types, and F8 goes to them', as
   assert.equal(await page.locator('mark.error').first().innerText(), '"get_custmer"'.slice(...(await page.locator('mark.error').first().innerText()).startsWith('"') ? [0] : [1, -1]));
   await page.getByRole('status').filter({ hasText: /1 error/ }).waitFor();
   await page.getByRole('region', { name: 'Diagnostics' }).getByText('get_custmer').first().waitFor();
-  await page.getByRole('region', { name: 'Diagnostics' }).getByText(/What PW\d+ means|planwright explain/).first().waitFor();
+  await page.getByRole('region', { name: 'Diagnostics' }).getByText('What PW0201 means').click();
+  await page.getByRole('region', { name: 'Diagnostics' }).getByText('# PW0201').waitFor();
   await checkAccess(page, 'the workbench');
   await screenshot(page, 'workbench');
   await page.getByLabel('Plan', { exact: true }).focus();

@@ -230,5 +230,16 @@ export async function until(page, condition, argument) {
 /** Waits until `count` elements match a CSS selector. A graph that moves draws its nodes when it rests. */
 export const countIs = (page, selector, count) => until(page, ([of, wanted]) => document.querySelectorAll(of).length === wanted, [selector, count]);
 
+/**
+ * Clicks on a part of the graph where it is when the graph rests. The element above the drawing takes the click, so that Playwright would wait
+ * for ever without `force`, and with it does not wait for the rest.
+ */
+export async function clickNode(locator) {
+  await locator.waitFor();
+  const handle = await locator.elementHandle();
+  await handle.waitForElementState('stable');
+  await handle.click({ force: true });
+}
+
 /** The text of the element with the focus. */
 export const focused = (page) => page.evaluate(() => document.activeElement?.innerText || document.activeElement?.getAttribute('aria-label') || document.activeElement?.id);
