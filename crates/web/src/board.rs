@@ -29,7 +29,7 @@ const FOLLOWED: usize = 200;
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The pause after a look, so that a run that stores entries all the time is not slowed down by those who watch it.
-const LOOK_PAUSE: Duration = Duration::from_millis(50);
+const LOOK_PAUSE: Duration = Duration::from_millis(150);
 
 /// The pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);

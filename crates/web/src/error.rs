@@ -45,6 +45,12 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, message)
     }
 
+    /// A page cannot follow a run any more.
+    pub(crate) fn behind() -> Self {
+        let message = "the run cannot be followed any more";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -18,6 +18,9 @@ mod guard;
 /// The streams of events that are open.
 mod streams;
 
+/// The runs that pages show, each followed once.
+mod feeds;
+
 /// The tools of plans that the page checks and runs.
 mod tools;
 

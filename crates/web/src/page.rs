@@ -21,6 +21,7 @@ use planwright::store::Store;
 use crate::api;
 use crate::board::RunBoard;
 use crate::document::Document;
+use crate::feeds::RunFeeds;
 use crate::guard::{self, HostRule};
 use crate::session::{Access, MAX_WRONG_PASSPHRASES, Sessions, WrongAttempts};
 use crate::streams::OpenStreams;
@@ -73,6 +74,7 @@ pub(crate) struct PageState {
     pub(crate) board: Arc<RunBoard>,
     pub(crate) policy: HeaderValue,
     pub(crate) streams: OpenStreams,
+    pub(crate) feeds: RunFeeds,
     pub(crate) wrong_passphrases: WrongAttempts,
     pub(crate) inspections: api::Inspections,
     pub(crate) running: api::RunningRuns,
@@ -111,6 +113,7 @@ impl Page {
             board: Arc::new(RunBoard::new(settings.store.clone())),
             policy,
             streams: OpenStreams::default(),
+            feeds: RunFeeds::default(),
             wrong_passphrases: WrongAttempts::new(MAX_WRONG_PASSPHRASES),
             inspections: api::Inspections::default(),
             running: api::RunningRuns::default(),

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use planwright::core::CheckedPlan;
 use planwright::drawing::{Drawing, GraphLayoutV1, RunParts};
 use planwright::engine::RunId;
-use planwright::engine::journal::{Entry, Record};
 use planwright::stored::StoredRun;
 
 use crate::page::FlowMarker;
@@ -33,7 +32,8 @@ type PlanKey = (RunId, usize);
 impl PlanCache {
     /// The latest plan of a run. It may take long to check.
     pub(crate) fn of(&self, run: &RunId, stored: &StoredRun) -> Arc<RunPlan> {
-        let changes = stored.entries.iter().filter(|entry| changes_plan(entry));
+        let entries = stored.entries.iter();
+        let changes = entries.filter(|entry| entry.record.may_change_plan());
         let key = (run.clone(), changes.count());
         if let Some(found) = self.find(&key) {
             return found;
@@ -88,28 +88,6 @@ impl RunPlan {
         Ok(self
             .layout
             .get_or_init(|| drawing.layout_of_run(&BTreeSet::new(), &RunParts::default())))
-    }
-}
-
-/// Returns true if a run may have another plan after an entry.
-fn changes_plan(entry: &Entry) -> bool {
-    match &entry.record {
-        Record::Opened { .. } | Record::Extended { .. } => true,
-        Record::Sent { .. }
-        | Record::Answered { .. }
-        | Record::Aborted { .. }
-        | Record::Asked { .. }
-        | Record::Decided { .. }
-        | Record::Chosen { .. }
-        | Record::TimerFired { .. }
-        | Record::Closed
-        | Record::Draining
-        | Record::Cancelled
-        | Record::OutOfTime
-        | Record::Paused { .. }
-        | Record::Resumed
-        | Record::Settled { .. }
-        | Record::Ended { .. } => false,
     }
 }
 

@@ -1,9 +1,8 @@
 //! `GET /api/events`: one stream for a page, with the list of runs, the calls that wait, and one run.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::State;
@@ -11,27 +10,18 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use futures::stream::unfold;
-use indexmap::IndexMap;
 use planwright::core::PlanConsent;
 use planwright::engine::RunId;
-use planwright::engine::journal::{Entry, Record};
-use planwright::service::{StepPhase, StepStates};
-use planwright::store::EntryWatcher;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, watch};
-use tokio::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
 use super::find;
 use super::input::Parameters;
-use super::states::StepStateEntry;
 use crate::board::{Question, RunRow, Snapshot};
 use crate::error::{ApiError, blocking};
+use crate::feeds::{RunFeed, RunUpdate};
 use crate::page::PageState;
 use crate::session::Visitor;
-
-/// The minimum time between two events with entries of a run. A plan of quick steps stores entries all the time; an event for each batch would
-/// cost the run more and show a person nothing more.
-const EVENT_INTERVAL: Duration = Duration::from_millis(40);
 
 #[derive(Deserialize)]
 pub(crate) struct EventParameters {
@@ -53,18 +43,6 @@ struct InboxEvent {
     questions: Vec<Arc<Question>>,
 }
 
-/// A change of the run that the page shows.
-#[derive(Serialize)]
-struct RunEvent {
-    seq: usize,
-    run: Arc<RunRow>,
-    /// The states that have changed, by address.
-    states: IndexMap<String, StepStateEntry>,
-    questions: Vec<Arc<Question>>,
-    /// True if the plan may have changed, so that the page reads the run again.
-    grew: bool,
-}
-
 pub(crate) async fn stream(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
@@ -80,8 +58,15 @@ pub(crate) async fn stream(
     let watched = match parameters.run {
         None => None,
         Some(id) => {
-            let (state, visitor) = (Arc::clone(&state), visitor.clone());
-            Some(blocking(move || WatchedRun::open(&state, &visitor, &id, after)).await?)
+            let (known, visitor) = (Arc::clone(&state), visitor.clone());
+            let info = blocking(move || find(&known, &visitor, &id)).await?;
+            let feed = state.feeds.open(&state, info).await?;
+            let (first, updates) = feed.subscribe(after)?;
+            Some(WatchedRun {
+                first: Some(first),
+                updates,
+                _feed: feed,
+            })
         }
     };
     let follower = Follower {
@@ -122,18 +107,10 @@ struct Follower {
 
 /// The run that the page shows.
 struct WatchedRun {
-    id: RunId,
-    entries: EntryWatcher,
-    states: StepStates,
-    /// The addresses that have changed since the last event.
-    changed: HashSet<String>,
-    grew: bool,
-    is_new: bool,
-    has_row_changed: bool,
-    /// True if a process has the run, as the page knows it.
-    is_driven: bool,
-    /// The time of the last event about the run.
-    sent_at: Option<Instant>,
+    /// What the page does not know when it begins to follow.
+    first: Option<Arc<RunUpdate>>,
+    updates: broadcast::Receiver<Arc<RunUpdate>>,
+    _feed: Arc<RunFeed>,
 }
 
 impl Follower {
@@ -162,38 +139,25 @@ impl Follower {
             let board = Arc::clone(&self.state.board);
             let snapshot = blocking(move || board.look()).await?;
             self.compare(&snapshot);
-            return self.tell().await;
+            let first = self.watched.as_mut().and_then(|run| run.first.take());
+            return first.map_or(Ok(()), |update| self.tell(&update));
         }
-        let Some(watched) = &mut self.watched else {
-            if self.snapshots.changed().await.is_err() {
-                std::future::pending::<()>().await;
+        let update = async {
+            match &mut self.watched {
+                Some(run) => run.updates.recv().await,
+                None => std::future::pending().await,
             }
-            let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
-            self.compare(&snapshot);
-            return Ok(());
-        };
-        let earliest = watched.sent_at.map(|at| at + EVENT_INTERVAL);
-        let entries = &mut watched.entries;
-        let new = async {
-            if let Some(earliest) = earliest {
-                tokio::time::sleep_until(earliest).await;
-            }
-            entries.next().await
         };
         tokio::select! {
-            entries = new => {
-                for entry in entries? {
-                    watched.apply(&entry);
-                }
-                self.tell().await
-            }
+            // A page that is too far behind connects again.
+            update = update => self.tell(&*update.map_err(|_| ApiError::behind())?),
             changed = self.snapshots.changed() => {
                 if changed.is_err() {
                     std::future::pending::<()>().await;
                 }
                 let snapshot = Arc::clone(&self.snapshots.borrow_and_update());
                 self.compare(&snapshot);
-                self.tell().await
+                Ok(())
             }
         }
     }
@@ -206,16 +170,14 @@ impl Follower {
             .collect();
         let mut changed = Vec::new();
         for row in visible {
-            if self.rows.get(&row.id).is_none_or(|known| known != row) {
+            let known = self.rows.get(&row.id);
+            if known.is_none_or(|known| !Arc::ptr_eq(known, row) && known != row) {
                 self.rows.insert(row.id.clone(), Arc::clone(row));
                 changed.push(Arc::clone(row));
             }
         }
-        if let Some(watched) = &mut self.watched {
-            watched.has_row_changed |= changed.iter().any(|row| row.id == watched.id);
-        }
         if !changed.is_empty() {
-            self.push("runs", &RunsEvent { changed }, None);
+            self.push("runs", &RunsEvent { changed });
         }
         let questions: Vec<Arc<Question>> = snapshot
             .questions
@@ -232,150 +194,29 @@ impl Follower {
             .collect();
         if self.digests.as_ref() != Some(&digests) {
             self.digests = Some(digests);
-            self.push("inbox", &InboxEvent { questions }, None);
+            self.push("inbox", &InboxEvent { questions });
         }
     }
 
-    /// Notes what has changed in the run that the page shows.
-    async fn tell(&mut self) -> Result<(), ApiError> {
-        let Some(watched) = &mut self.watched else {
-            return Ok(());
-        };
-        if watched.changed.is_empty()
-            && !watched.grew
-            && !watched.has_row_changed
-            && !watched.is_new
-        {
-            return Ok(());
+    /// Passes on what has changed in the run that the page shows.
+    fn tell(&mut self, update: &RunUpdate) -> Result<(), ApiError> {
+        if !self.visitor.may_see(&update.owner) {
+            return Err(ApiError::behind());
         }
-        watched.has_row_changed = false;
-        watched.is_new = false;
-        watched.sent_at = Some(Instant::now());
-        let (state, visitor, id) = (
-            Arc::clone(&self.state),
-            self.visitor.clone(),
-            watched.id.clone(),
-        );
-        let (info, (row, questions)) = blocking(move || {
-            let info = find(&state, &visitor, id.as_str())?;
-            let row = state.board.row(&info)?;
-            Ok((info, row))
-        })
-        .await?;
-        watched.note_holder(info.holder.is_some());
-        let changed = std::mem::take(&mut watched.changed);
-        let event = RunEvent {
-            seq: watched.states.entries(),
-            run: row,
-            states: StepStateEntry::all(
-                &watched.states,
-                changed.iter().map(String::as_str),
-                info.holder.is_some(),
-            ),
-            questions,
-            grew: std::mem::take(&mut watched.grew),
-        };
-        let seq = event.seq.to_string();
-        self.push("run", &event, Some(&seq));
+        let event = Event::default().event("run").id(update.seq.to_string());
+        self.put(event.data(&update.data));
         Ok(())
     }
 
-    fn push(&mut self, name: &str, data: &impl Serialize, id: Option<&str>) {
-        let event = Event::default().event(name);
-        let event = match id {
-            Some(id) => event.id(id),
-            None => event,
-        };
-        match event.json_data(data) {
-            // The last one is taken first, so they are put in front.
-            Ok(event) => self.pending.insert(0, event),
+    fn push(&mut self, name: &str, data: &impl Serialize) {
+        match Event::default().event(name).json_data(data) {
+            Ok(event) => self.put(event),
             Err(error) => tracing::warn!(%error, "an event cannot be written"),
         }
     }
-}
 
-impl WatchedRun {
-    /// Reads the run so far. Changes up to the entry `after` are known to the page.
-    fn open(
-        state: &PageState,
-        visitor: &Visitor,
-        id: &str,
-        after: Option<usize>,
-    ) -> Result<Self, ApiError> {
-        let info = find(state, visitor, id)?;
-        let mut entries = state.settings.store.entries(id)?;
-        let present = entries.by_ref().collect::<Result<Vec<_>, _>>()?;
-        let mut watched = Self {
-            states: StepStates::new(info.id.clone(), info.steps),
-            id: info.id,
-            entries: entries.watch()?,
-            changed: HashSet::new(),
-            grew: false,
-            is_new: true,
-            has_row_changed: false,
-            sent_at: None,
-            is_driven: info.holder.is_some(),
-        };
-        for entry in present {
-            watched.apply(&entry);
-            if after.is_some_and(|after| watched.states.entries() <= after) {
-                watched.changed.clear();
-                watched.grew = false;
-            }
-        }
-        // The page may have read the run before its process ended.
-        if !watched.is_driven {
-            watched.change_unfinished();
-        }
-        Ok(watched)
-    }
-
-    /// Notes whether a process has the run. Without one, no step is in progress.
-    fn note_holder(&mut self, is_driven: bool) {
-        if std::mem::replace(&mut self.is_driven, is_driven) != is_driven {
-            self.change_unfinished();
-        }
-    }
-
-    /// Marks the steps as changed whose state depends on whether a process has the run.
-    fn change_unfinished(&mut self) {
-        let unfinished = self.states.addresses().filter(|address| {
-            matches!(
-                self.states.step(address).phase,
-                StepPhase::Running | StepPhase::Retrying
-            )
-        });
-        let unfinished: Vec<String> = unfinished.map(str::to_owned).collect();
-        self.changed.extend(unfinished);
-    }
-
-    fn apply(&mut self, entry: &Entry) {
-        let is_first = self.states.entries() == 0;
-        // A process that begins or ends may change all of them.
-        let may_change_all = matches!(entry.record, Record::Opened { .. } | Record::Ended { .. });
-        if may_change_all {
-            let all = self.states.addresses().map(str::to_owned);
-            self.changed.extend(all.collect::<Vec<_>>());
-        }
-        self.changed.extend(self.states.entry(entry));
-        self.grew |= match &entry.record {
-            Record::Opened { .. } => !is_first,
-            Record::Extended { .. } => true,
-            Record::Sent { .. }
-            | Record::Answered { .. }
-            | Record::Aborted { .. }
-            | Record::Asked { .. }
-            | Record::Decided { .. }
-            | Record::Chosen { .. }
-            | Record::TimerFired { .. }
-            | Record::Closed
-            | Record::Draining
-            | Record::Cancelled
-            | Record::OutOfTime
-            | Record::Paused { .. }
-            | Record::Resumed
-            | Record::Settled { .. }
-            | Record::Ended { .. } => false,
-        };
+    fn put(&mut self, event: Event) {
+        // The last one is taken first, so they are put in front.
+        self.pending.insert(0, event);
     }
 }

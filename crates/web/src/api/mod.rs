@@ -27,6 +27,7 @@ use crate::session::Visitor;
 
 pub(crate) use inspection::Inspections;
 pub(crate) use running::RunningRuns;
+pub(crate) use states::StepStateEntry;
 
 /// The routes below `/api`.
 pub(crate) fn routes() -> Router<Arc<PageState>> {

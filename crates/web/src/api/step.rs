@@ -188,16 +188,26 @@ pub(crate) fn detail(
 impl ExplainedError {
     fn of(error: &ToolError) -> Self {
         let help = match error.kind {
-            ErrorKind::Tool => "the tool reported the error; a retry helps only if its cause has gone",
-            ErrorKind::Timeout => "the call exceeded its time limit; `timeout` of the step sets a longer one",
+            ErrorKind::Tool => {
+                "the tool reported the error; a retry helps only if its cause has gone"
+            }
+            ErrorKind::Timeout => {
+                "the call exceeded its time limit; `timeout` of the step sets a longer one"
+            }
             ErrorKind::Unavailable => {
                 "the server was not available, or its response cannot be read; `planwright servers test` tries it"
             }
-            ErrorKind::Arguments => "the computed arguments do not match the tool's schema; the call was not sent",
+            ErrorKind::Arguments => {
+                "the computed arguments do not match the tool's schema; the call was not sent"
+            }
             ErrorKind::Reference => "a reference of the step had no value; the call was not sent",
             ErrorKind::Approval => "a person rejected the call",
-            ErrorKind::Policy => "the configuration forbids the call; `planwright config` prints each rule with its source",
-            ErrorKind::Budget => "a limit is exhausted; `planwright config` prints each limit with its source",
+            ErrorKind::Policy => {
+                "the configuration forbids the call; `planwright config` prints each rule with its source"
+            }
+            ErrorKind::Budget => {
+                "a limit is exhausted; `planwright config` prints each limit with its source"
+            }
             ErrorKind::Internal => "this is a defect of Planwright",
         };
         Self {

@@ -36,6 +36,8 @@ pub(super) struct KnownRun {
     /// The run as it was when the rest was read.
     info: Option<RunInfo>,
     questions: Vec<Arc<Question>>,
+    /// The row that was made last, with the facts that it shows, so that pages compare no more than its address.
+    row: Option<(RunInfo, usize, Arc<RunRow>)>,
     /// The run as it began: another run may get the id of one that was deleted.
     origin: RunInfo,
     /// The number of the last use.
@@ -111,6 +113,7 @@ impl KnownRun {
             states: StepStates::new(info.id.clone(), info.steps),
             info: None,
             questions: Vec::new(),
+            row: None,
             origin: info.clone(),
             used: 0,
             is_followed: false,
@@ -128,13 +131,24 @@ impl KnownRun {
     }
 
     /// The row of the run, and the calls of it that wait for a decision.
-    pub(super) fn row(&self, info: &RunInfo) -> (Arc<RunRow>, Vec<Arc<Question>>) {
-        let waiting = self
-            .questions
-            .iter()
-            .filter(|question| question.is_undecided());
-        let row = RunRow::new(info, self.plan.as_deref(), &self.owner, waiting.count());
-        (Arc::new(row), self.questions.clone())
+    pub(super) fn row(&mut self, info: &RunInfo) -> (Arc<RunRow>, Vec<Arc<Question>>) {
+        let questions = self.questions.iter();
+        let waiting = questions.filter(|question| question.is_undecided()).count();
+        let known = self.row.take();
+        let known = known.filter(|(shown, count, _)| shown == info && *count == waiting);
+        let row = known.map_or_else(
+            || {
+                Arc::new(RunRow::new(
+                    info,
+                    self.plan.as_deref(),
+                    &self.owner,
+                    waiting,
+                ))
+            },
+            |(_, _, row)| row,
+        );
+        self.row = Some((info.clone(), waiting, Arc::clone(&row)));
+        (row, self.questions.clone())
     }
 
     /// Reads what has changed. Runs that have ended have no questions, unless they wait.
