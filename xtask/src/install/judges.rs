@@ -50,12 +50,21 @@ const JUDGES: &[Environment] = &[
         ],
         programs: &["node_modules/@modelcontextprotocol/server/package.json"],
     },
-    // The driver of the browser in which the page of runs is tested, and the checks of its accessibility.
+    // The driver of the browser in which the page of runs is tested, the checks of its accessibility, and the reference host of views in
+    // clients.
     Environment {
         folder: "browser",
         registry: Registry::Npm,
-        packages: &["playwright-core@1.65.1", "axe-core@4.14.1"],
-        programs: &["node_modules/playwright-core/package.json"],
+        packages: &[
+            "playwright-core@1.65.1",
+            "axe-core@4.14.1",
+            "@modelcontextprotocol/ext-apps@2.0.4",
+            "@modelcontextprotocol/client@2.4.0",
+        ],
+        programs: &[
+            "node_modules/playwright-core/package.json",
+            "node_modules/@modelcontextprotocol/ext-apps/package.json",
+        ],
     },
     Environment {
         folder: "python",

@@ -1,13 +1,15 @@
 //! `GET /api/runs/ID` and its parts: the graph, the report, and one step.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use indexmap::IndexMap;
 use planwright::core::Object;
-use planwright::drawing::{GraphLayoutV1, TimelineV1};
+use planwright::drawing::{GraphLayoutV1, LaidOutStepV1, TimelineV1};
 use planwright::engine::run::estimate;
 use planwright::format::{DiffV1, ReportV1, RevisionV1, RunClock, UsageV1, milliseconds};
 use planwright::stored::{PlanChange, compare_runs};
@@ -25,17 +27,17 @@ use crate::session::Visitor;
 
 /// A run with the graph of its plan.
 #[derive(Serialize)]
-pub(crate) struct RunPicture {
+struct RunPicture<'a> {
     run: Arc<RunRow>,
-    title: Option<String>,
+    title: Option<&'a str>,
     /// The number of journal entries that the states contain.
     seq: usize,
     /// The inputs, without secrets.
-    inputs: Object,
+    inputs: &'a Object,
     /// The graph, or nothing if the plan is not sound any more.
-    graph: Option<GraphLayoutV1>,
+    graph: Option<Cow<'a, GraphLayoutV1>>,
     /// The reason why there is no graph.
-    no_graph: Option<String>,
+    no_graph: Option<&'a str>,
     /// The states of the steps that have begun, by address.
     states: IndexMap<String, StepStateEntry>,
     questions: Vec<Arc<Question>>,
@@ -61,25 +63,29 @@ pub(crate) async fn show(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Result<Json<RunPicture>, ApiError> {
-    blocking(move || picture(&state, &visitor, &id).map(Json)).await
+) -> Result<Response, ApiError> {
+    blocking(move || picture(&state, &visitor, &id)).await
 }
 
-fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture, ApiError> {
+/// The response is written here, since that of a large plan takes long enough to delay the events of other pages.
+fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, ApiError> {
     let info = find(state, visitor, id)?;
     let (run, questions) = state.board.row(&info)?;
     let read = Inspections::read(state, &info)?;
     let layout = read.plan.layout(&*state.settings.mark_flow, &read.stored);
     let (graph, no_graph) = match layout {
         Ok(layout) => {
-            let mut layout = layout.clone();
-            for node in &mut layout.nodes {
-                // The plan does not say whether it runs for several instances.
-                node.is_group |= read.parts.is_divided(&node.at);
+            let mut layout = Cow::Borrowed(layout);
+            // The plan does not say whether a step runs for several instances.
+            let is_new = |node: &LaidOutStepV1| !node.is_group && read.parts.is_divided(&node.at);
+            if layout.nodes.iter().any(is_new) {
+                for node in &mut layout.to_mut().nodes {
+                    node.is_group |= read.parts.is_divided(&node.at);
+                }
             }
             (Some(layout), None)
         }
-        Err(reason) => (None, Some(reason.to_owned())),
+        Err(reason) => (None, Some(reason)),
     };
     let plan = read.plan.checked.as_ref().ok();
     let is_driven = info.holder.is_some();
@@ -88,10 +94,10 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
         reason: change.revision,
         ends_beginning: change.ends_beginning,
     };
-    Ok(RunPicture {
-        title: plan.and_then(|plan| plan.plan().title.as_deref().map(str::to_owned)),
+    Ok(Json(RunPicture {
+        title: plan.and_then(|plan| plan.plan().title.as_deref()),
         seq: read.states.entries(),
-        inputs: read.stored.vars.clone(),
+        inputs: &read.stored.vars,
         graph,
         no_graph,
         states: StepStateEntry::all(&read.states, read.states.addresses(), is_driven),
@@ -111,6 +117,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunPicture,
             && visitor.client().is_none(),
         run,
     })
+    .into_response())
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,7 @@
 // Figures for 10,000 steps, which are printed and not asserted: machines differ.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 
 import { Browser, PATIENCE, World, finish, go, until } from './world.mjs';
 
@@ -61,13 +62,38 @@ async function frames(page, name, act, argument) {
   console.log(`${name}: ${(1000 * times.length / total).toFixed(0)} frames a second, median ${median(times).toFixed(1)} ms, 95 % within ${times[Math.floor(times.length * 0.95)].toFixed(1)} ms`);
 }
 
-/** The memory of the page without what is garbage already. */
+/** The memory of the page, as it is and after a garbage collection. */
 async function memory(page, what) {
   const session = await page.context().newCDPSession(page);
+  const now = await browser.rendererMemory();
   await session.send('HeapProfiler.collectGarbage');
   const scripts = await page.evaluate(() => Math.round(performance.memory.usedJSHeapSize / 1e6));
-  console.log(`memory, ${what}: ${await browser.rendererMemory()} MB of the process that shows the page, of that ${scripts} MB of scripts`);
+  console.log(`memory, ${what}: ${now} MB of the process that shows the page, ${await browser.rendererMemory()} MB after a forced garbage collection, of that ${scripts} MB of scripts`);
 }
+
+/** The layers that the browser composes, with what they take as textures at one byte for each of four channels. */
+async function layers(page, what) {
+  const session = await page.context().newCDPSession(page);
+  const changed = new Promise((resolve) => session.on('LayerTree.layerTreeDidChange', (event) => event.layers && resolve(event.layers)));
+  await session.send('LayerTree.enable');
+  const drawn = (await changed).filter((layer) => layer.drawsContent);
+  const size = drawn.reduce((sum, { width, height }) => sum + width * height * 4, 0);
+  console.log(`layers, ${what}: ${drawn.length}, together ${(size / 1e6).toFixed(0)} MB if all of each is drawn`);
+  await session.send('LayerTree.disable');
+}
+
+test('figures for the responses', async () => {
+  const html = await (await fetch(new URL('/', world.address))).text();
+  console.log(`document: ${gzipSync(html, { level: 9 }).length} bytes, compressed`);
+  const headers = await world.session();
+  const times = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    const began = [performance.now(), world.processorTime()];
+    const text = await (await fetch(new URL(`/api/runs/${run}`, world.address), { headers })).text();
+    times.push(`${(performance.now() - began[0]).toFixed(0)} ms (${world.processorTime() - began[1]} ms of processor time, ${(text.length / 1e6).toFixed(1)} MB)`);
+  }
+  console.log(`run of ${STEPS} steps, first and further responses: ${times.join(', ')}`);
+});
 
 test('figures for 10,000 steps', async () => {
   const page = await browser.open(world);
@@ -106,6 +132,7 @@ test('figures for 10,000 steps', async () => {
   };
   await until(page, () => document.querySelector('.drawing .node') && document.querySelector('.layer > canvas.away'));
   await memory(page, 'the graph');
+  await layers(page, 'the graph');
   await frames(page, 'graph, moving', wheel, { selector: '[data-graph]', x: 8, y: 16, count: 180 });
   await frames(page, 'graph, zooming out', wheel, { selector: '[data-graph]', x: 0, y: 40, count: 60, isZoom: true });
   await page.getByRole('button', { name: 'Fit' }).click();
@@ -166,6 +193,7 @@ test('figures for watchers of a run', async () => {
 
   /** Runs the plan under `count` streams of events; each has to see every step and the end. Returns the duration in ms. */
   async function watched(count) {
+    const began = world.processorTime();
     const abort = new AbortController();
     const streams = await Promise.all(Array.from({ length: count }, () => events('', abort.signal)));
     const ends = streams.map((response) => seesEnd(response, (id) => events(`?run=${id}&after=0`, abort.signal)));
@@ -173,23 +201,26 @@ test('figures for watchers of a run', async () => {
     assert.equal(report.status, 'succeeded');
     await Promise.all(ends);
     abort.abort();
-    return report.duration_ms;
+    return { duration: report.duration_ms, processor: world.processorTime() - began };
   }
 
   await watched(0);
   for (const count of [1, 50]) {
     const ratios = [];
+    const processor = [];
     for (let pair = 0; pair < PAIRS; pair += 1) {
       // The order changes, so that a machine that becomes slower does not look like a cost.
       const durations = {};
       for (const watchers of pair % 2 ? [0, count] : [count, 0]) {
         durations[watchers] = await watched(watchers);
       }
-      ratios.push(durations[count] / durations[0]);
+      ratios.push(durations[count].duration / durations[0].duration);
+      processor.push(durations[count].processor);
     }
     ratios.sort((a, b) => a - b);
     const percent = (ratio) => `${((ratio - 1) * 100).toFixed(1)} %`;
-    console.log(`${count} watching: the run takes ${percent(median(ratios))} longer (median of ${PAIRS} pairs, ${percent(ratios[0])} to ${percent(ratios.at(-1))})`);
+    console.log(`${count} watching: the run takes ${percent(median(ratios))} longer (median of ${PAIRS} pairs, ${percent(ratios[0])} to ${percent(ratios.at(-1))}); `
+      + `the program that they watch uses ${median(processor).toFixed(0)} ms of processor time`);
   }
 });
 

@@ -119,6 +119,15 @@ export class World {
     return { cookie: response.headers.get('set-cookie').split(';')[0], 'planwright-session': key };
   }
 
+  /** The processor time that `planwright ui` has used, in ms. NaN where the system does not say. */
+  processorTime() {
+    const path = `/proc/${this.ui.pid}/stat`;
+    if (!existsSync(path)) return NaN;
+    // The name of the program is in brackets; 100 ticks are a second on Linux.
+    const fields = readFileSync(path, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+
   /** Kills `planwright ui` without a chance to say anything. */
   async kill() {
     this.ui.kill('SIGKILL');

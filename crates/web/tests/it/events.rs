@@ -53,3 +53,39 @@ fn a_new_run_arrives_in_the_list_and_in_the_inbox() {
         asked |= event["questions"][0]["run"] == "r1";
     }
 }
+
+#[test]
+fn all_pages_of_a_run_see_every_change() {
+    let world = World::new();
+    let (_, started) = world.post("plan/run", &json!({"text": PAY, "mode": "real"}));
+    let run = started["run"].as_str().unwrap();
+    let open = || world.events(&format!("events?run={run}"));
+    let mut streams = [open(), open(), open()];
+    let mut digest = None;
+    for stream in &mut streams {
+        while digest.is_none() {
+            let event = stream.message().expect("the stream lasts");
+            let asked = &event["run"]["id"] == run && !event["questions"][0].is_null();
+            digest = asked.then(|| event["questions"][0]["digest"].clone());
+        }
+    }
+    // One that comes later has what was before.
+    let mut later = open();
+    let decision = json!({"run": run, "decisions": [{"at": "pay", "digest": digest}], "decision": "approve"});
+    assert_eq!(world.post("decisions", &decision).0, 200);
+    for stream in streams.iter_mut().chain([&mut later]) {
+        let mut ended = Vec::new();
+        loop {
+            let event = stream.message().expect("the stream lasts");
+            let states = event["states"].as_object().into_iter().flatten();
+            let succeeded = states.filter(|(_, state)| state["status"] == "succeeded");
+            ended.extend(succeeded.map(|(at, _)| at.clone()));
+            if event["run"]["status"] == "succeeded" {
+                break;
+            }
+        }
+        ended.sort();
+        ended.dedup();
+        assert_eq!(ended, ["balance", "pay"]);
+    }
+}

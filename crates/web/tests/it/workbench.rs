@@ -21,6 +21,10 @@ fn diagnostics_have_places_as_editors_count() {
     assert_eq!(at("line"), 2);
     // The graph goes as far as the plan.
     assert_eq!(checked["graph"]["nodes"][0]["at"], "a");
+    let (status, explained) = world.get("codes/PW0201");
+    assert_eq!((status, &explained["code"]), (200, &json!("PW0201")));
+    assert_eq!(explained["page"], "# A code\n\nIts meaning.");
+    assert_eq!(world.get("codes/PW9999").0, 404);
 }
 
 #[test]
