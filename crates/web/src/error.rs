@@ -45,6 +45,11 @@ impl ApiError {
         Self::new(StatusCode::CONFLICT, message)
     }
 
+    /// A response cannot be written as JSON.
+    pub(crate) fn unwritable(error: &serde_json::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+    }
+
     /// A page cannot follow a run any more.
     pub(crate) fn behind() -> Self {
         let message = "the run cannot be followed any more";

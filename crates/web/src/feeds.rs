@@ -287,8 +287,7 @@ impl FollowedRun {
             questions: self.questions.clone(),
             grew,
         };
-        let data =
-            serde_json::to_string(&event).map_err(|error| ApiError::bad(error.to_string()))?;
+        let data = serde_json::to_string(&event).map_err(|error| ApiError::unwritable(&error))?;
         Ok(Arc::new(RunUpdate {
             seq: event.seq,
             owner: self.row.owner.clone(),

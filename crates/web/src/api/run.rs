@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::{Extension, Json};
 use indexmap::IndexMap;
 use planwright::core::Object;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::find;
 use super::input::Parameters;
 use super::inspection::Inspections;
+use super::own_numbers;
 use super::states::StepStateEntry;
 use super::step::{StepDetail, detail};
 use crate::board::{Question, RunRow};
@@ -32,20 +33,25 @@ struct RunPicture<'a> {
     title: Option<&'a str>,
     /// The number of journal entries that the states contain.
     seq: usize,
-    /// The inputs, without secrets.
-    inputs: &'a Object,
     /// The graph, or nothing if the plan is not sound any more.
     graph: Option<Cow<'a, GraphLayoutV1>>,
     /// The reason why there is no graph.
     no_graph: Option<&'a str>,
     /// The states of the steps that have begun, by address.
     states: IndexMap<String, StepStateEntry>,
-    questions: Vec<Arc<Question>>,
     revisions: Vec<Revision>,
     /// True if a process drives it, which the page can ask to cancel it.
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
+}
+
+/// The data of plans and tools in the response with a run.
+#[derive(Serialize)]
+struct RunData<'a> {
+    /// The inputs, without secrets.
+    inputs: &'a Object,
+    questions: Vec<Arc<Question>>,
 }
 
 /// A change of the plan of a run.
@@ -94,14 +100,16 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
         reason: change.revision,
         ends_beginning: change.ends_beginning,
     };
-    Ok(Json(RunPicture {
+    let data = RunData {
+        inputs: &read.stored.vars,
+        questions,
+    };
+    let picture = RunPicture {
         title: plan.and_then(|plan| plan.plan().title.as_deref()),
         seq: read.states.entries(),
-        inputs: &read.stored.vars,
         graph,
         no_graph,
         states: StepStateEntry::all(&read.states, read.states.addresses(), is_driven),
-        questions,
         revisions: read
             .stored
             .changes()
@@ -116,8 +124,8 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
             && state.settings.tools.can_run()
             && visitor.client().is_none(),
         run,
-    })
-    .into_response())
+    };
+    own_numbers::response(&picture, &data)
 }
 
 #[derive(Deserialize)]

@@ -49,8 +49,8 @@ const frame = document.createElement('iframe');
 frame.title = 'Planwright';
 frame.sandbox = 'allow-scripts allow-same-origin allow-forms';
 
-/** Calls a tool and shows its view, in the order in which hosts do it. */
-window.callAndShow = async (name, given, hostContext) => {
+/** Shows the view of a tool, and gives it the arguments of a call, in the order in which hosts do it. */
+async function showView(name, given, hostContext) {
   await client.connect(transport);
   const { tools } = await client.listTools();
   const uri = getToolUiResourceUri(tools.find((tool) => tool.name === name));
@@ -78,10 +78,16 @@ window.callAndShow = async (name, given, hostContext) => {
   await bridge.sendSandboxResourceReady({ html: content.text, csp, permissions });
   await initialized;
   await bridge.sendToolInput({ arguments: given });
+  return bridge;
+}
+
+window.callAndShow = async (name, given, hostContext) => {
+  const bridge = await showView(name, given, hostContext);
   const result = await client.callTool({ name, arguments: given });
   await bridge.sendToolResult(result);
   return result.structuredContent;
 };
+window.showCancelled = async (name, given) => (await showView(name, given)).sendToolCancelled({ reason: 'stopped' });
 window.callTool = async (name, given) => (await client.callTool({ name, arguments: given })).structuredContent;
 window.isReady = true;
 </script>`;

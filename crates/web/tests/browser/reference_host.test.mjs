@@ -22,9 +22,12 @@ after(async () => {
 
 test('a person decides a call in the reference host', async () => {
   const { page, view } = await openHost(browser, world.beginServing());
-  const { run, status } = await page.evaluate((plan) => window.callAndShow('execute_plan', { plan }), payBack);
+  const { run, status } = await page.evaluate((plan) => window.callAndShow('execute_plan', { plan }, { theme: 'dark', containerDimensions: { maxHeight: 700 } }), payBack);
   assert.equal(status, 'waiting');
   await view.locator('.run-header').getByText('waiting').waitFor();
+  assert.equal(await page.locator('iframe').evaluate((frame) => frame.clientHeight), 640);
+  const background = () => view.locator('html').evaluate((root) => getComputedStyle(root).backgroundColor);
+  const dark = await background();
   await screenshot(page, 'reference-host');
   await view.getByRole('link', { name: /Inbox/ }).click();
   const call = view.getByRole('complementary', { name: 'The call' });
@@ -37,6 +40,21 @@ test('a person decides a call in the reference host', async () => {
   assert.equal(done.status, 'succeeded');
   await view.getByRole('link', { name: 'Runs', exact: true }).click();
   await view.getByRole('row').filter({ hasText: 'succeeded' }).first().waitFor();
+  // The client changes its theme, and shows the view in all of its window: the view follows, and asks for no height any more.
+  const sizes = await page.evaluate(() => {
+    window.bridge.setHostContext({ theme: 'light', containerDimensions: { height: 800 } });
+    return window.sizes;
+  });
+  await view.locator('html').and(view.locator('[style*="light"]')).waitFor();
+  assert.notEqual(await background(), dark);
+  assert.deepEqual(sizes, [{ height: 640 }]);
   await page.evaluate(() => window.bridge.teardownResource({}));
+  await finish(page);
+});
+
+test('a call that the client cancels leaves a message in the view', async () => {
+  const { page, view } = await openHost(browser, world.beginServing());
+  await page.evaluate((plan) => window.showCancelled('execute_plan', { plan }), payBack);
+  await view.getByRole('alert').getByText('the client cancelled the call').waitFor();
   await finish(page);
 });

@@ -289,6 +289,10 @@ test('a run of another process is cancelled', async () => {
   // A row that waits has a link to its call as well.
   await page.getByRole('row').filter({ hasText: 'elsewhere' }).getByRole('link', { name: 'elsewhere' }).click();
   await page.getByRole('link', { name: 'Decide 1 call' }).waitFor();
+  await page.getByRole('link', { name: 'Timeline' }).click();
+  await page.locator('.overlay .rule.now').waitFor({ state: 'attached' });
+  const now = await page.locator('.legend').innerText();
+  await until(page, (before) => document.querySelector('.legend').innerText !== before, now);
   await page.getByRole('button', { name: 'Cancel…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel the run' }).click();
   await page.locator('.run-header').getByText('cancelled').waitFor();

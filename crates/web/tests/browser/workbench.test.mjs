@@ -88,6 +88,27 @@ test('a plan runs with simulated tools, is watched and cancelled or decided', as
   await finish(page);
 });
 
+test('a plan is saved, and runs with the tools of the program, with the keyboard alone', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).focus();
+  await page.keyboard.insertText(text({ ...welcome, name: 'typed' }));
+  await page.getByText('The plan is sound.').waitFor();
+  await page.getByRole('button', { name: 'Save…' }).press('Enter');
+  await page.getByRole('dialog', { name: 'Save the plan' }).getByLabel('Name').waitFor();
+  await page.keyboard.type('typed');
+  await press(page, 'Enter');
+  await page.getByRole('dialog').getByText('typed is saved as version 1.').waitFor();
+  await press(page, 'Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Run', exact: true }).press('Enter');
+  await page.getByRole('button', { name: 'Run with real tools…' }).press('Enter');
+  await page.getByRole('dialog', { name: 'Run with real tools?' }).getByRole('button', { name: 'Run the plan' }).press('Enter');
+  await page.locator('.run-header').getByText('succeeded').waitFor();
+  await press(page, 'g', 'p');
+  await page.getByRole('option').filter({ hasText: 'typed' }).waitFor();
+  await finish(page);
+});
+
 test('a run of the page is cancelled', async () => {
   const page = await open();
   await page.getByLabel('Plan', { exact: true }).fill(text({ ...payBack, name: 'never' }));

@@ -240,14 +240,23 @@ export async function until(page, condition, argument) {
 export const countIs = (page, selector, count) => until(page, ([of, wanted]) => document.querySelectorAll(of).length === wanted, [selector, count]);
 
 /**
- * Clicks on a part of the graph where it is when the graph rests. The element above the drawing takes the click, so that Playwright would wait
- * for ever without `force`, and with it does not wait for the rest.
+ * Clicks on a part of the graph, where it is as soon as it rests. The element above the drawing takes the click, so that Playwright would wait for
+ * ever, and a graph that is read again replaces its parts.
  */
 export async function clickNode(locator) {
-  await locator.waitFor();
-  const handle = await locator.elementHandle();
-  await handle.waitForElementState('stable');
-  await handle.click({ force: true });
+  const place = () => locator.evaluate((node) => new Promise((resolve) => {
+    requestAnimationFrame(() => {
+      const { x, y, width, height } = node.getBoundingClientRect();
+      resolve([x + width / 2, y + height / 2]);
+    });
+  }));
+  let last = [];
+  let next = await place();
+  while (next[0] !== last[0] || next[1] !== last[1]) {
+    last = next;
+    next = await place();
+  }
+  await locator.page().mouse.click(next[0], next[1]);
 }
 
 /** The text of the element with the focus. */

@@ -71,7 +71,8 @@ fn all_pages_of_a_run_see_every_change() {
     }
     // One that comes later has what was before.
     let mut later = open();
-    let decision = json!({"run": run, "decisions": [{"at": "pay", "digest": digest}], "decision": "approve"});
+    let decision =
+        json!({"run": run, "decisions": [{"at": "pay", "digest": digest}], "decision": "approve"});
     assert_eq!(world.post("decisions", &decision).0, 200);
     for stream in streams.iter_mut().chain([&mut later]) {
         let mut ended = Vec::new();
