@@ -66,11 +66,11 @@ async function showView(name, given, hostContext) {
   const bridge = new AppBridge(client, { name: 'reference-host', version: '1' }, { openLinks: {}, serverTools, serverResources }, { hostContext });
   window.bridge = bridge;
   window.messages = [];
-  window.sizes = [];
+  window.heights = [];
   bridge.onmessage = async (message) => { window.messages.push(message); return {}; };
-  bridge.addEventListener('sizechange', ({ width, height }) => {
-    window.sizes.push({ width, height });
-    if (height !== undefined) frame.style.height = height + 'px';
+  bridge.addEventListener('sizechange', ({ height }) => {
+    window.heights.push(height);
+    frame.style.height = height + 'px';
   });
   const initialized = new Promise((resolve) => bridge.addEventListener('initialized', resolve));
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));

@@ -58,6 +58,18 @@ test('a call is changed in an editor that knows the schema of the tool', async (
   await editor.fill('{"order": "o-1", "amount": 7}');
   await call.getByText("The arguments fit the tool's schema.").waitFor();
   await screenshot(page, 'inbox-change');
+  // A further edit takes the approval away before the browser draws: nothing is approved that is not on the screen.
+  const isOff = await editor.evaluate(async (area) => {
+    area.value = '{"order": "o-1", "amount": 8}';
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    return area.closest('.decide').querySelector('.primary').disabled;
+  });
+  assert.ok(isOff);
+  await call.getByRole('button', { name: 'Back' }).click();
+  await call.getByRole('button', { name: 'Change…' }).click();
+  assert.match(await editor.inputValue(), /20/);
+  await editor.fill('{"order": "o-1", "amount": 7}');
   await approve.click();
   await page.getByRole('button', { name: 'Resume the run' }).first().click();
   await page.locator('.run-header').getByText('succeeded').waitFor();
