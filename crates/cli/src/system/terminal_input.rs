@@ -16,8 +16,6 @@ static READING: Mutex<()> = Mutex::new(());
 /// The terminal, for one or more questions.
 pub(crate) struct TerminalInput {
     terminal: File,
-    /// The bytes after the last line that was returned.
-    pending: Vec<u8>,
     /// Closed at the other end once the questions are withdrawn.
     #[cfg(unix)]
     withdrawn: io::PipeReader,
@@ -115,7 +113,6 @@ impl TerminalInput {
         };
         let input = Self {
             terminal,
-            pending: Vec::new(),
             #[cfg(unix)]
             withdrawn,
             question,
@@ -168,6 +165,7 @@ impl TerminalInput {
                 // Early input must not be visible, so the echo ends before the question is shown.
                 echo::hide(&self.terminal);
             }
+            self.discard_input();
             // An answer without a visible question must not count as a decision.
             self.terminal.write_all(question.as_bytes()).ok()?;
             self.terminal.flush().ok()?;
@@ -186,12 +184,29 @@ impl TerminalInput {
         line
     }
 
+    /// Discards the lines that were typed before the question is shown: they are no answer to it.
+    #[cfg(unix)]
+    fn discard_input(&self) {
+        use nix::sys::termios::{FlushArg, tcflush};
+        use nix::unistd::{getpgrp, tcgetpgrp};
+
+        // In the background, the input is that of another process, and the system would stop this one.
+        if tcgetpgrp(&self.terminal) == Ok(getpgrp()) {
+            // A terminal that is gone has no answers.
+            let _ = tcflush(&self.terminal, FlushArg::TCIFLUSH);
+        }
+    }
+
+    /// Discards nothing: there is no such terminal.
+    #[cfg(not(unix))]
+    fn discard_input(&self) {}
+
+    /// Reads a line. What a terminal returns after it was typed before the next question, so it is dropped.
     fn line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
         let mut bytes = [0; 4096];
         loop {
-            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-                let rest = self.pending.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.pending, rest);
+            if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
                 line.truncate(end);
                 return String::from_utf8(line).ok();
             }
@@ -199,9 +214,9 @@ impl TerminalInput {
                 return None;
             }
             match self.terminal.read(&mut bytes) {
-                Ok(0) if self.pending.is_empty() => return None,
-                Ok(0) => return String::from_utf8(std::mem::take(&mut self.pending)).ok(),
-                Ok(count) => self.pending.extend_from_slice(bytes.get(..count)?),
+                Ok(0) if line.is_empty() => return None,
+                Ok(0) => return String::from_utf8(line).ok(),
+                Ok(count) => line.extend_from_slice(bytes.get(..count)?),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }

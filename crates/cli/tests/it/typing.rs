@@ -1,0 +1,79 @@
+//! A person at a pseudo-terminal, who answers each question once it is shown.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The ends of the questions of the program.
+const QUESTIONS: [&str; 8] = [
+    "[n]o: ",
+    "[?]: ",
+    "ne by one: ",
+    "as JSON: ",
+    "passphrase: ",
+    "passphrase for decisions: ",
+    "is to be different: ",
+    "[y/N] ",
+];
+
+/// The prompt of a conversation.
+const PROMPT: &str = "\n> ";
+
+/// Runs a command of the program with further variables. `person` gets what the terminal shows since the last keys, and returns the keys
+/// that the person presses then. Returns the exit status and the whole output.
+pub(crate) fn at_terminal(
+    folder: &Path,
+    arguments: &str,
+    environment: &[(&str, &str)],
+    mut person: impl FnMut(&str) -> Option<String>,
+) -> (Option<i32>, String) {
+    let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_planwright"));
+    let mut child = Command::new("/usr/bin/script")
+        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+        .current_dir(folder)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", folder)
+        .env("NO_COLOR", "1")
+        .env("TERM", "xterm")
+        .envs(environment.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let (mut shown, mut since, mut bytes) = (Vec::new(), 0, [0; 4096]);
+    loop {
+        let count = output.read(&mut bytes).unwrap();
+        if count == 0 {
+            break;
+        }
+        shown.extend_from_slice(&bytes[..count]);
+        if let Some(pressed) = person(&String::from_utf8_lossy(&shown[since..])) {
+            since = shown.len();
+            keys.write_all(pressed.as_bytes()).unwrap();
+        }
+    }
+    let code = child.wait().unwrap().code();
+    (code, String::from_utf8_lossy(&shown).into_owned())
+}
+
+/// Runs a command of the program. The person answers each question with the next of these lines, and leaves a conversation after the last.
+pub(crate) fn typed(
+    folder: &Path,
+    arguments: &str,
+    environment: &[(&str, &str)],
+    answers: &str,
+) -> (Option<i32>, String) {
+    let mut lines = answers.split_inclusive('\n');
+    let (code, shown) = at_terminal(folder, arguments, environment, |since| {
+        if QUESTIONS.iter().any(|question| since.contains(question)) {
+            return lines.next().map(str::to_owned);
+        }
+        since.contains(PROMPT).then(|| "\u{4}".to_owned())
+    });
+    assert_eq!(lines.next(), None, "{shown}");
+    (code, shown)
+}
