@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use planwright::Value;
 use planwright::engine::{RunId, RunStatus};
 use planwright::format::RunV1;
 use planwright::service::StepStates;
-use planwright::store::{RunInfo, RunState, Store};
+use planwright::store::{FileProblem, RunInfo, RunState, Store, StoreError};
+use planwright::stored::StoredRunError;
 
 use super::question::{self, Question};
 use super::row::RunRow;
@@ -38,6 +40,8 @@ pub(super) struct KnownRun {
     questions: Vec<Arc<Question>>,
     /// The run as it began: another run may get the id of one that was deleted.
     origin: RunInfo,
+    /// The reason why the run cannot be read.
+    problem: Option<String>,
     /// The number of the last use.
     used: u64,
     is_followed: bool,
@@ -45,6 +49,10 @@ pub(super) struct KnownRun {
 
 impl KnownRuns {
     /// The data of a run, which is read if it is not known.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read. A run that cannot be read is no error.
     pub(super) fn get(&mut self, store: &Store, info: &RunInfo) -> Result<&mut KnownRun, ApiError> {
         self.uses += 1;
         let is_known = self
@@ -92,7 +100,10 @@ impl KnownRuns {
 
 impl KnownRun {
     fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
-        let header = store.header(info.id.as_str())?;
+        let (header, problem) = match store.header(info.id.as_str()) {
+            Ok(header) => (header, None),
+            Err(error) => (Value::Null, Some(problem(info, error.into())?)),
+        };
         // A program that drives the store by itself stores headers of its own.
         let header = RunV1::from_value(&header).ok();
         let file = header.as_ref().and_then(|header| {
@@ -103,6 +114,7 @@ impl KnownRun {
         Ok(Self {
             // The owner in an imported file is a claim of its author.
             owner: match client {
+                _ if problem.is_some() => RunOwner::Unknown,
                 _ if info.imported.is_some() => RunOwner::Imported,
                 Some(client) => RunOwner::Client(client.into()),
                 None => RunOwner::Local,
@@ -112,6 +124,7 @@ impl KnownRun {
             info: None,
             questions: Vec::new(),
             origin: info.clone(),
+            problem,
             used: 0,
             is_followed: false,
         })
@@ -134,16 +147,41 @@ impl KnownRun {
             .iter()
             .filter(|question| question.is_undecided());
         let row = RunRow::new(info, self.plan.as_deref(), &self.owner, waiting.count());
+        if self.problem.is_some() {
+            return (Arc::new(row.unreadable()), Vec::new());
+        }
         (Arc::new(row), self.questions.clone())
     }
 
     /// Reads what has changed. Runs that have ended have no questions, unless they wait.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read. A run that cannot be read is no error: the other runs, also those of other clients, must not depend on it.
     pub(super) fn update(
         &mut self,
         store: &Store,
         plans: &PlanCache,
         info: &RunInfo,
     ) -> Result<(), ApiError> {
+        // Without a header, only the owner of the store may see anything of the run.
+        if self.owner == RunOwner::Unknown {
+            return Ok(());
+        }
+        self.problem = match self.read_changes(store, plans, info) {
+            Ok(()) => None,
+            Err(error) if self.problem.as_ref() == Some(&error.to_string()) => return Ok(()),
+            Err(error) => Some(problem(info, error)?),
+        };
+        Ok(())
+    }
+
+    fn read_changes(
+        &mut self,
+        store: &Store,
+        plans: &PlanCache,
+        info: &RunInfo,
+    ) -> Result<(), StoredRunError> {
         let may_ask = matches!(
             info.state,
             RunState::Open | RunState::Ended(RunStatus::Waiting)
@@ -197,6 +235,22 @@ impl KnownRun {
         }
         Ok(())
     }
+}
+
+/// Logs the reason why a run cannot be read, and returns it.
+///
+/// # Errors
+///
+/// `error`, if it is about the store and not about one run.
+fn problem(info: &RunInfo, error: StoredRunError) -> Result<String, ApiError> {
+    if let StoredRunError::Store(StoreError::File { trouble, .. }) = &error
+        && !matches!(trouble, FileProblem::Damaged(_))
+    {
+        return Err(error.into());
+    }
+    let run = &info.id;
+    tracing::warn!(%run, %error, "a run cannot be read");
+    Ok(error.to_string())
 }
 
 #[cfg(test)]
