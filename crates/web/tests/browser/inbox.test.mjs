@@ -258,3 +258,27 @@ test('several calls are approved after all of them were shown, each with its ser
   await page.getByRole('status').getByText('Approved: 101 calls.').waitFor({ state: 'attached' });
   await finish(page);
 });
+
+test('a late response about a run that was resumed hides no later events', async () => {
+  const run = await begin(payBack);
+  await world.command('reject', run, '--because', 'no');
+  const page = await browser.open(world);
+  let before = null;
+  await page.route(`**/api/runs/${run}`, async (request) => {
+    if (!before) {
+      const response = await request.fetch();
+      before = await response.json();
+      await request.fulfill({ response });
+      return;
+    }
+    await page.locator('.run-header').getByText('failed').waitFor();
+    await request.fulfill({ json: before });
+  });
+  await go(page, `#/run/${run}/graph`);
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  const restarted = page.waitForRequest('**/api/events*');
+  await page.getByRole('button', { name: 'Resume the run' }).click();
+  await restarted;
+  await page.locator('.run-header').getByText('failed').waitFor();
+  await finish(page);
+});
