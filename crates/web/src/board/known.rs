@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use planwright::Value;
+use planwright::core::PlanDigest;
 use planwright::engine::{RunId, RunStatus};
 use planwright::format::RunV1;
 use planwright::service::StepStates;
@@ -20,10 +22,14 @@ use crate::session::RunOwner;
 /// The most runs that are known besides those that are followed.
 const MAX_LISTED: usize = 2000;
 
+/// The most runs whose owner is known. It is all that is read of runs that a visitor may not see.
+const MAX_OWNERS: usize = 100_000;
+
 /// The runs whose data is known.
 #[derive(Debug, Default)]
 pub(super) struct KnownRuns {
     runs: HashMap<RunId, KnownRun>,
+    owners: HashMap<RunId, (RunOrigin, RunOwner)>,
     /// Counts the uses of runs.
     uses: u64,
 }
@@ -38,13 +44,30 @@ pub(super) struct KnownRun {
     /// The run as it was when the rest was read.
     info: Option<RunInfo>,
     questions: Vec<Arc<Question>>,
-    /// The run as it began: another run may get the id of one that was deleted.
-    origin: RunInfo,
+    origin: RunOrigin,
     /// The reason why the run cannot be read.
     problem: Option<String>,
     /// The number of the last use.
     used: u64,
     is_followed: bool,
+}
+
+/// A run as it began: another run may get the id of one that was deleted.
+#[derive(Debug, PartialEq)]
+struct RunOrigin {
+    created: SystemTime,
+    imported: Option<usize>,
+    digest: PlanDigest,
+}
+
+impl RunOrigin {
+    fn of(info: &RunInfo) -> Self {
+        Self {
+            created: info.created,
+            imported: info.imported,
+            digest: info.digest.clone(),
+        }
+    }
 }
 
 impl KnownRuns {
@@ -69,6 +92,21 @@ impl KnownRuns {
         let run = run.ok_or_else(|| ApiError::missing("run", info.id.as_str()))?;
         run.used = used;
         Ok(run)
+    }
+
+    /// The owner of a run, if it is known.
+    pub(super) fn owner(&self, info: &RunInfo) -> Option<RunOwner> {
+        let (origin, owner) = self.owners.get(&info.id)?;
+        (*origin == RunOrigin::of(info)).then(|| owner.clone())
+    }
+
+    /// Notes the owner of a run.
+    pub(super) fn note_owner(&mut self, info: &RunInfo, owner: &RunOwner) {
+        if self.owners.len() >= MAX_OWNERS {
+            self.owners.clear();
+        }
+        let owner = (RunOrigin::of(info), owner.clone());
+        self.owners.insert(info.id.clone(), owner);
     }
 
     /// Keeps the data of these runs for as long as they are followed.
@@ -99,7 +137,12 @@ impl KnownRuns {
 }
 
 impl KnownRun {
-    fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
+    /// Reads the header of a run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`KnownRuns::get`].
+    pub(super) fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
         let (header, problem) = match store.header(info.id.as_str()) {
             Ok(header) => (header, None),
             Err(error) => (Value::Null, Some(problem(info, error.into())?)),
@@ -123,7 +166,7 @@ impl KnownRun {
             states: StepStates::new(info.id.clone(), info.steps),
             info: None,
             questions: Vec::new(),
-            origin: info.clone(),
+            origin: RunOrigin::of(info),
             problem,
             used: 0,
             is_followed: false,
@@ -132,8 +175,7 @@ impl KnownRun {
 
     /// Returns true if this is the data of the run `info`, and not of an earlier one with its id.
     fn is_of(&self, info: &RunInfo) -> bool {
-        let origin = |info: &RunInfo| (info.created, info.imported, info.digest.clone());
-        origin(&self.origin) == origin(info)
+        self.origin == RunOrigin::of(info)
     }
 
     pub(super) fn owner(&self) -> &RunOwner {
@@ -255,9 +297,8 @@ fn problem(info: &RunInfo, error: StoredRunError) -> Result<String, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
-    use planwright::core::PlanDigest;
     use planwright::store::{LeaseHolder, NewRun};
 
     use super::*;
