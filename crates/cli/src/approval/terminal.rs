@@ -57,12 +57,17 @@ struct WaitingCalls {
 }
 
 impl TerminalApprover {
-    pub(super) fn new(printer: Printer, live: Arc<Live>, passphrase: PassphraseCheck) -> Self {
+    pub(super) fn new(
+        printer: Printer,
+        live: Arc<Live>,
+        passphrase: PassphraseCheck,
+        turn: Arc<tokio::sync::Mutex<()>>,
+    ) -> Self {
         Self {
             printer,
             live,
             passphrase,
-            turn: Arc::default(),
+            turn,
             waiting: Arc::default(),
         }
     }
@@ -139,7 +144,7 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// Asks one question, and returns the answer; `None` at the end of the input, and if the call no longer waits.
+    /// Asks one question, and returns the answer; `None` at the end of the input.
     fn ask(&mut self, question: &str) -> Option<String> {
         let line = self.read(&filled(question, Printer::status_width(), 2));
         line.map(|line| line.trim().to_lowercase())

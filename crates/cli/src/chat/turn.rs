@@ -409,6 +409,7 @@ impl CallHandler<'_> {
             stored: context.store.clone().map(|store| (store, &run)),
             is_approved: false,
             live: &live,
+            turn: Arc::clone(&context.turn),
         };
         let service = context.service();
         let engine = service

@@ -1,8 +1,15 @@
 //! A person at a pseudo-terminal, who answers each question once it is shown.
 
+use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::decisions::{RUN, set_up};
+use crate::program::{approve, run_program, stderr, stdout};
 
 /// The ends of the questions of the program.
 const QUESTIONS: [&str; 8] = [
@@ -76,4 +83,28 @@ pub(crate) fn typed(
     });
     assert_eq!(lines.next(), None, "{shown}");
     (code, shown)
+}
+
+/// Approves the call that waits, as another process.
+fn approve_elsewhere(folder: &Path) {
+    let waiting = run_program(folder, &["waiting", "--format", "json"]);
+    let waiting: Value = serde_json::from_str(&stdout(&waiting)).unwrap();
+    let run = waiting["calls"][0]["run"].as_str().unwrap();
+    let output = approve(folder, run, "pay", &[]);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_decision_elsewhere_ends_the_question() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let mut is_decided = false;
+    let (code, shown) = at_terminal(folder.path(), &RUN.join(" "), &[], |since| {
+        if since.contains("[?]: ") && !std::mem::replace(&mut is_decided, true) {
+            approve_elsewhere(folder.path());
+        }
+        None
+    });
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("paid: 3"), "{shown}");
 }
