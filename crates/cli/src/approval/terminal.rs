@@ -144,7 +144,7 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// Asks one question, and returns the answer; `None` at the end of the input.
+    /// Asks one question, and returns the answer; `None` at the end of the input, and if the call no longer waits.
     fn ask(&mut self, question: &str) -> Option<String> {
         let line = self.read(&filled(question, Printer::status_width(), 2));
         line.map(|line| line.trim().to_lowercase())
@@ -237,10 +237,10 @@ impl Question {
         serde_json::to_string_pretty(&self.request.shown).unwrap_or_default()
     }
 
-    /// The arguments that the person writes in place of the call's own; `None` at the end of the input.
+    /// The arguments that the person writes in place of the call's own; `None` at the end of the input, and if the call no longer waits.
     fn changed(&self, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
-            Some(_) => match editor::edit(&self.arguments(), "arguments") {
+            Some(_) => match answers.input.edit(&self.arguments(), "arguments")? {
                 Ok(text) => text,
                 Err(error) => return Some(Err(error)),
             },

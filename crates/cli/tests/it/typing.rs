@@ -108,3 +108,32 @@ fn a_decision_elsewhere_ends_the_question() {
     assert_eq!(code, Some(0), "{shown}");
     assert!(shown.contains("paid: 3"), "{shown}");
 }
+
+#[test]
+fn an_editor_ends_with_its_question() {
+    let folder = tempfile::tempdir().unwrap();
+    set_up(folder.path());
+    let (editor, temporary) = (
+        folder.path().join("editor"),
+        folder.path().join("temporary"),
+    );
+    fs::create_dir(&temporary).unwrap();
+    // It would wait for its input.
+    fs::write(&editor, "#!/bin/sh\necho editing \"$1\"\nexec cat\n").unwrap();
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let environment = [
+        ("EDITOR", editor.to_str().unwrap()),
+        ("TMPDIR", temporary.to_str().unwrap()),
+    ];
+    let mut is_decided = false;
+    let (code, shown) = at_terminal(folder.path(), &RUN.join(" "), &environment, |since| {
+        if since.contains("editing ") && !std::mem::replace(&mut is_decided, true) {
+            assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+            approve_elsewhere(folder.path());
+        }
+        since.contains("[?]: ").then(|| "c\n".to_owned())
+    });
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("paid: 3"), "{shown}");
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{shown}");
+}
