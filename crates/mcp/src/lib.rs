@@ -31,7 +31,7 @@ pub mod gateway;
 
 pub use config::{
     ConfigError, ConfigProblem, Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig,
-    ServerTransport, ServersConfig, jsonc,
+    ServerTransport, ServersConfig, is_secret_name, jsonc,
 };
 pub use session::{Caller, UpstreamClient, UpstreamError};
 pub use supervisor::{SUPERVISE, Supervisor, supervise};

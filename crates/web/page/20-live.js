@@ -75,9 +75,9 @@ const current = createStore(null);
 let stream = null;
 let streamed = null;
 
-/** Follows the events, those of `run` too if it is not null, from `after`. */
+/** Follows the events, those of `run` too if it is not null, from `after`. A stream of the same run is ahead of a run that was read again. */
 function followEvents(run, after) {
-  if (stream && streamed === run) return;
+  if (stream && run === null && streamed === null) return;
   stream?.stop();
   streamed = run;
   const mine = source.watch(run, after, (kind, data) => {

@@ -35,7 +35,7 @@ function InboxScreen({ parameters }) {
   };
   const row = (index) => {
     const { tool, server, plan, step, at: address, asked, run: id } = rows[index];
-    return html`<span class="q-tool strong">${server && html`<span class="soft"><${Text} of=${server} line />.</span>`}<${Text} of=${tool} line /></span>
+    return html`<span class="q-tool strong"><${CallTool} of=${{ server, tool }} /></span>
       <span class="q-when soft"><${Time} at=${asked} /></span>
       <span class="q-args soft"><${Text} of=${brief(rows[index].arguments, 140)} line /></span>
       <span class="q-where soft"><${Text} of=${plan ?? 'unnamed plan'} line /> <code>${id.slice(0, 8)}</code> <${Text} of=${address ?? step} line /></span>`;
@@ -94,6 +94,16 @@ function effectTexts(effects) {
   return stated.map(([name, [yes, no]]) => (effects[name] ? yes : no));
 }
 
+/** The tool of a call, with its server. */
+const CallTool = ({ of }) => html`${of.server && html`<span class="soft"><${Text} of=${of.server} line />.</span>`}<${Text} of=${of.tool} line />`;
+
+/** The reason of the question about a call, and the differences from the call of the last decision. */
+const WhyAsked = ({ of: { reason, changes } }) => html`${reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${reason} /></span></p>`}
+  ${changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}`;
+
+/** The number of calls that are shown at first, of several. */
+const FIRST_CALLS = 100;
+
 /** The text that the whole arguments of a call take, beyond which the page says that parts are closed at first. */
 const LONG_ARGUMENTS = 4000;
 
@@ -108,37 +118,40 @@ function Question({ question, all, passphrase, onDecided, onRefused }) {
   const members = { call: [question], loop: ofLoop, run: ofRun, plan: ofRun };
   // Calls that come later, or change, were not shown when the person chose these.
   const [chosen, setChosen] = useState(() => new Set([question.digest]));
-  const calls = scope === 'call' ? [question] : members[scope].filter((call) => chosen.has(call.digest));
+  const [shown, setShown] = useState(FIRST_CALLS);
+  const calls = hasChanged ? [] : members[scope].filter((call) => chosen.has(call.digest));
   const further = members[scope].length - calls.length;
+  const tools = calls.filter((call, index) => calls.findIndex((other) => other.server === call.server && other.tool === call.tool) === index);
   const scopes = [['call', 'This call'], ofLoop.length > 1 && ['loop', `All ${ofLoop.length} of this loop`],
     ofRun.length > 1 && ofRun.length !== ofLoop.length && ['run', `All ${ofRun.length} of this run`],
     question.plan_digest && ['plan', 'The whole plan']].filter(Boolean);
   const choose = (key) => {
     setScope(key);
     setChosen(new Set(members[key].map((call) => call.digest)));
+    setShown(FIRST_CALLS);
     setMode(null);
     first.current = [question.digest, key === 'plan' && question.plan_digest].filter(Boolean).join();
   };
   return html`<article class="question">
     <header>
-      <h2>${question.server && html`<span class="soft"><${Text} of=${question.server} line />.</span>`}<${Text} of=${question.tool} line /></h2>
+      <h2><${CallTool} of=${question} /></h2>
       <p class="soft">asked <${Time} at=${question.asked} /> by step <a href=${route(['run', question.run, 'graph'], { at: question.at })}><${Text} of=${question.at} line /></a>
         ${' '}of <${Text} of=${question.plan ?? 'an unnamed plan'} line /> <code>${question.run.slice(0, 8)}</code></p>
     </header>
-    ${hasChanged && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide.</p>`}
+    ${hasChanged && html`<p class="caution" role="alert">The call has changed since you opened it. Look at it again before you decide. <button class="small" onClick=${() => choose(scope)}>Show it</button></p>`}
     ${question.description && html`<p>The plan says: <${Text} of=${question.description} /></p>`}
-    ${question.reason && html`<p class="why"><${Icon} status="waiting" /><span>Asks because <${Message} of=${question.reason} /></span></p>`}
+    ${calls.length === 1 && html`<${WhyAsked} of=${calls[0]} />`}
     ${scopes.length > 1 && html`<fieldset class="segmented"><legend>Decide about</legend>${scopes.map(([key, name]) => html`<label>
       <input type="radio" name="scope" value=${key} checked=${scope === key} onChange=${() => choose(key)} /><span>${name}</span></label>`)}</fieldset>`}
-    ${further > 0 && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
+    ${further > 0 && !hasChanged && html`<p class="caution" role="alert">${count(further, 'further call')} of the ${scope} ${further === 1 ? 'waits' : 'wait'} since you chose. <button class="small" onClick=${() => choose(scope)}>Show all</button></p>`}
     ${scope === 'plan' && html`<${WholePlan} question=${question} />`}
-    ${calls.length === 1 ? html`<${QuestionCall} question=${question} />` : html`<${QuestionCalls} calls=${calls} />`}
-    ${question.changes?.length > 0 && html`<section><h3>Differences from the call of the last decision</h3><ul class="findings">${question.changes.map((change) => html`<li><${Text} of=${change} /></li>`)}</ul></section>`}
-    <${ToolSays} question=${question} />
+    ${calls.length === 1 && html`<${QuestionCall} question=${calls[0]} />`}
+    ${calls.length > 1 && html`<${QuestionCalls} calls=${calls} shown=${shown} setShown=${setShown} />`}
+    ${tools.map((call) => html`<${ToolSays} question=${call} isOnly=${tools.length === 1} />`)}
     ${question.earlier?.length > 0 && html`<section><h3>Earlier decisions about this step</h3><ul>${question.earlier.map((entry) => html`<li>
       <strong>${DECISIONS[entry.decision] ?? oneLine(entry.decision, 20)}</strong> <code><${Text} of=${entry.at} line /></code> <span class="soft"><${Time} at=${entry.time} /></span>
       ${entry.because && html` <${Text} of=${entry.because} />`}</li>`)}</ul></section>`}
-    <${Decide} question=${question} calls=${calls} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />
+    ${calls.length > 0 && html`<${Decide} question=${calls[0]} calls=${calls} isShown=${shown >= calls.length} plan=${scope === 'plan' ? question.plan_digest : null} mode=${mode} setMode=${setMode} passphrase=${passphrase} onDecided=${onDecided} onRefused=${onRefused} />`}
   </article>`;
 }
 
@@ -169,25 +182,24 @@ function QuestionCall({ question }) {
 const FEW_CALLS = 20;
 
 /** The arguments of several calls, each of them in full when it is opened. */
-function QuestionCalls({ calls }) {
-  const [shown, setShown] = useState(100);
+function QuestionCalls({ calls, shown, setShown }) {
   return html`<section><h3>${count(calls.length, 'call')}</h3><ol class="calls">${calls.slice(0, shown).map((call) => html`<li key=${questionKey(call)}>
-    <details open=${calls.length <= FEW_CALLS}><summary><code class="strong"><${Text} of=${call.tool} line /></code> <span class="soft"><${Text} of=${call.at} line /></span>
+    <details open=${calls.length <= FEW_CALLS}><summary><code class="strong"><${CallTool} of=${call} /></code> <span class="soft"><${Text} of=${call.at} line /></span>
       ${calls.length > FEW_CALLS && html`<code class="cut"><${Text} of=${brief(call.arguments, 200)} line /></code>`}</summary>
-      <${Value} of=${call.arguments} sources=${call.sources} depth=${4} /></details></li>`)}</ol>
+      <${Value} of=${call.arguments} sources=${call.sources} depth=${4} /></details><${WhyAsked} of=${call} /></li>`)}</ol>
     ${shown < calls.length && html`<button class="small" onClick=${() => setShown(shown + 400)}>Show more of ${calls.length.toLocaleString('en')} calls</button>`}</section>`;
 }
 
 /** The statements of a server about its tool, which Planwright cannot verify. */
-function ToolSays({ question }) {
+function ToolSays({ question, isOnly }) {
   const hints = effectTexts(question.annotations);
-  return html`<section><h3>What the tool says of itself</h3>
+  return html`<section><h3>What ${isOnly ? 'the tool' : html`<${CallTool} of=${question} />`} says of itself</h3>
     ${question.tool_description && html`<blockquote><${Scalar} value=${question.tool_description} /></blockquote>`}
     ${hints.length > 0 ? html`<ul class="hints">${hints.map((hint) => html`<li>${hint}</li>`)}</ul>` : html`<p class="soft">It does not state its effects.</p>`}
     ${question.annotations?.trusted === false && html`<p class="soft">The server is not trusted to say so.</p>`}</section>`;
 }
 
-function Decide({ question, calls, plan, mode, setMode, passphrase, onDecided, onRefused }) {
+function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onDecided, onRefused }) {
   const [reason, setReason] = useState('');
   const [secret, setSecret] = useState('');
   const [changed, setChanged] = useState(null);
@@ -222,8 +234,8 @@ function Decide({ question, calls, plan, mode, setMode, passphrase, onDecided, o
       <textarea ref=${field} rows="2" value=${reason} onInput=${(event) => setReason(event.target.value)}></textarea></label>`}
     ${passphrase && html`<label class="stack">Passphrase<input type="password" autocomplete="off" value=${secret} onInput=${(event) => setSecret(event.target.value)} /></label>`}
     <div class="buttons">
-      ${mode === null && html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
-          ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>
+      ${mode === null && html`${isShown ? html`<button class="primary" data-decide="approve" disabled=${action.busy || (passphrase && !secret)} onClick=${() => decide('approve')}>
+          ${plan ? 'Approve the whole plan' : many ? `Approve ${count(calls.length, 'call')}` : 'Approve'}</button>` : html`<p class="soft">Show all calls before you approve them.</p>`}
         ${!many && !plan && html`<button data-decide="change" onClick=${() => { setChanged(null); setMode('change'); }}>Change…</button>`}
         ${!plan && html`<button class="danger" data-decide="reject" onClick=${() => setMode('reject')}>${many ? `Reject ${count(calls.length, 'call')}…` : 'Reject…'}</button>`}`}
       ${mode === 'change' && html`<button class="primary" disabled=${action.busy || !changed || (passphrase && !secret)} onClick=${() => decide('change')}>Approve with changes</button>

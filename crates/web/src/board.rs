@@ -20,7 +20,7 @@ use crate::session::RunOwner;
 pub(crate) use question::Question;
 pub(crate) use row::RunRow;
 
-use known::KnownRuns;
+use known::{KnownRun, KnownRuns};
 
 /// The number of the newest runs that are followed. Those that wait or are in progress are followed as well.
 const FOLLOWED: usize = 200;
@@ -148,7 +148,13 @@ impl RunBoard {
 
     /// The owner of a run. It blocks on the disk.
     pub(crate) fn owner_of(&self, info: &RunInfo) -> Result<RunOwner, ApiError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.get(&self.store, info)?.owner().clone())
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(owner) = known().owner(info) {
+            return Ok(owner);
+        }
+        // The inbox and the streams need the lock, so the store is read without it.
+        let owner = KnownRun::read(&self.store, info)?.owner().clone();
+        known().note_owner(info, &owner);
+        Ok(owner)
     }
 }

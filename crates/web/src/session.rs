@@ -89,6 +89,8 @@ pub(crate) enum RunOwner {
     Client(Arc<str>),
     /// No client, since the run was imported: only the owner of the store sees it.
     Imported,
+    /// No known client, since the header of the run cannot be read: only the owner of the store sees it.
+    Unknown,
 }
 
 impl RunOwner {
@@ -96,7 +98,7 @@ impl RunOwner {
     pub(crate) fn client(&self) -> Option<&str> {
         match self {
             Self::Client(client) => Some(client),
-            Self::Local | Self::Imported => None,
+            Self::Local | Self::Imported | Self::Unknown => None,
         }
     }
 }
@@ -133,7 +135,7 @@ impl Visitor {
         match owner {
             RunOwner::Local => self.is_local,
             RunOwner::Client(client) => !self.is_local && **client == *own,
-            RunOwner::Imported => false,
+            RunOwner::Imported | RunOwner::Unknown => false,
         }
     }
 

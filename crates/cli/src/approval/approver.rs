@@ -37,6 +37,8 @@ pub(crate) struct ApprovalSubject<'a> {
     /// True if a person has approved the plan as a whole.
     pub(crate) is_approved: bool,
     pub(crate) live: &'a Arc<Live>,
+    /// The turns of questions at the terminal, which runs of one conversation share: a person reads one question at a time.
+    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Returns the approver of a run: predefined decisions first, then those of other processes, then the person at the terminal.
@@ -46,6 +48,10 @@ pub(crate) fn approver(
     printer: Printer,
 ) -> Result<Arc<dyn Approver>, CommandError> {
     let waits = arguments.approve == Approve::Wait && !subject.is_approved;
+    let is_asked = arguments.approve == Approve::Ask
+        && !subject.is_approved
+        && Printer::is_watched()
+        && terminal().is_ok();
     let passphrase = PassphraseCheck::open(subject.stored.as_ref().map(|(store, _)| store))?;
     if arguments.approve == Approve::All {
         passphrase.confirm()?;
@@ -56,9 +62,12 @@ pub(crate) fn approver(
         Approve::None => Arc::new(Always(Decision::Reject {
             because: Some("`--approve none` was given".to_owned()),
         })),
-        Approve::Ask if Printer::is_watched() && terminal().is_ok() => Arc::new(
-            TerminalApprover::new(printer, Arc::clone(subject.live), passphrase.clone()),
-        ),
+        Approve::Ask if is_asked => Arc::new(TerminalApprover::new(
+            printer,
+            Arc::clone(subject.live),
+            passphrase.clone(),
+            subject.turn,
+        )),
         Approve::Ask | Approve::Plan(_) | Approve::Wait => Arc::new(Always(Decision::Later)),
     };
     match subject.stored {
@@ -76,7 +85,14 @@ pub(crate) fn approver(
                 .on_error(move |error| {
                     live.suspend(|| printer.quote(&format!("warning: {error}")));
                 });
-            otherwise = Arc::new(if waits { stored.waiting() } else { stored });
+            otherwise = Arc::new(if waits {
+                stored.waiting()
+            } else if is_asked {
+                // A decision elsewhere withdraws the question at the terminal.
+                stored.watching()
+            } else {
+                stored
+            });
         }
         None if waits => {
             return Err(CommandError::new(

@@ -224,7 +224,10 @@ fn decide(
 /// Prints how the run `run` continues after a decision.
 pub(super) fn report_next(run: &RunId, is_driven: bool, printer: Printer) {
     if is_driven {
-        printer.message("the process that drives the run continues automatically");
+        printer.message(&format!(
+            "the process that drives the run continues automatically; a call that it has put off is made after `planwright resume {}`",
+            store::short(run)
+        ));
     } else {
         store::left(run, true, printer);
     }

@@ -9,7 +9,6 @@ use planwright_store::Store;
 use super::approver::show;
 use super::passphrase::PassphraseCheck;
 use crate::error::CommandError;
-use crate::system::editor::edit;
 use crate::system::terminal_input::at_terminal;
 use crate::view::diagnostics;
 use crate::view::printer::Printer;
@@ -65,9 +64,9 @@ pub(crate) async fn review(
             },
             "e" | "edit" => {
                 let before = Arc::clone(&text);
-                let edited = tokio::task::spawn_blocking(move || edit(&before, "plan")).await;
+                let edited = at_terminal(move |input| input.edit(&before, "plan")).await;
                 match edited {
-                    Ok(Ok(edited)) => {
+                    Ok(Some(Ok(edited))) => {
                         let (loaded, plan) = judge(&edited);
                         diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
                         if let Some(plan) = plan {
@@ -78,8 +77,8 @@ pub(crate) async fn review(
                             printer.status("the edited plan has errors; the previous one is kept");
                         }
                     }
-                    Ok(Err(error)) => printer.quote(&format!("error: {error}")),
-                    Err(_) => return Reviewed::No,
+                    Ok(Some(Err(error))) => printer.quote(&format!("error: {error}")),
+                    Ok(None) | Err(_) => return Reviewed::No,
                 }
             }
             _ => {}

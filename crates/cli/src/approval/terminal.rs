@@ -57,12 +57,17 @@ struct WaitingCalls {
 }
 
 impl TerminalApprover {
-    pub(super) fn new(printer: Printer, live: Arc<Live>, passphrase: PassphraseCheck) -> Self {
+    pub(super) fn new(
+        printer: Printer,
+        live: Arc<Live>,
+        passphrase: PassphraseCheck,
+        turn: Arc<tokio::sync::Mutex<()>>,
+    ) -> Self {
         Self {
             printer,
             live,
             passphrase,
-            turn: Arc::default(),
+            turn,
             waiting: Arc::default(),
         }
     }
@@ -232,10 +237,10 @@ impl Question {
         serde_json::to_string_pretty(&self.request.shown).unwrap_or_default()
     }
 
-    /// The arguments that the person writes in place of the call's own; `None` at the end of the input.
+    /// The arguments that the person writes in place of the call's own; `None` at the end of the input, and if the call no longer waits.
     fn changed(&self, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
-            Some(_) => match editor::edit(&self.arguments(), "arguments") {
+            Some(_) => match answers.input.edit(&self.arguments(), "arguments")? {
                 Ok(text) => text,
                 Err(error) => return Some(Err(error)),
             },

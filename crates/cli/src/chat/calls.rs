@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use indexmap::IndexMap;
 use planwright::core::check::Library;
 use planwright::core::{Diagnostics, Value};
 use planwright::dialects::document::{ReadLimits, nearest};
@@ -25,7 +24,7 @@ use planwright::planner::model::{ModelCall, Usage};
 use planwright::terminal_text;
 use tokio::time::Instant;
 
-use super::chat_file::ChatPlan;
+use super::chat_file::ChatPlans;
 use super::context::ChatContext;
 use super::tool_offer::{CREATE, CREATE_AND_EXECUTE, EXECUTE, FIND, ToolOffer};
 use crate::error::CommandError;
@@ -135,7 +134,7 @@ const MAX_ARGUMENTS: usize = 2000;
 pub(super) struct CallHandler<'a> {
     pub(super) context: &'a ChatContext<'a>,
     /// The plans of the conversation.
-    pub(super) plans: &'a Mutex<IndexMap<String, ChatPlan>>,
+    pub(super) plans: &'a Mutex<ChatPlans>,
     /// The tools that the model is offered.
     pub(super) offer: &'a ToolOffer<'a>,
     /// The tokens and the cost of other requests to the model during the call.

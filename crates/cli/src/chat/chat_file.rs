@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use planwright::core::Value;
 use planwright::engine::id::random_id;
 use planwright::format::timestamp;
@@ -44,11 +45,43 @@ pub(super) struct Chat {
 pub(super) enum Conversation {
     Tools {
         messages: Vec<Message>,
-        /// The plans that were written, by id.
-        plans: IndexMap<String, ChatPlan>,
+        plans: ChatPlans,
     },
     /// The stored state of the loop; `None` before it has begun.
     Acts(Option<String>),
+}
+
+/// The plans of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChatPlans {
+    /// The plans by their ids, the oldest first.
+    pub(super) by_id: IndexMap<String, ChatPlan>,
+    /// The number of the plan that was written last.
+    last_number: u64,
+}
+
+impl ChatPlans {
+    /// The plans of a stored conversation. An earlier version stores no last number.
+    fn stored(by_id: IndexMap<String, ChatPlan>, last_number: u64) -> Self {
+        let numbers = by_id
+            .keys()
+            .filter_map(|id| id.strip_prefix("plan-")?.parse().ok());
+        let last_number = numbers.fold(last_number, u64::max);
+        Self { by_id, last_number }
+    }
+
+    /// Adds a plan under an id that no earlier one has had, also if that was deleted. Returns the id.
+    pub(super) fn add(&mut self, plan: ChatPlan) -> String {
+        loop {
+            self.last_number += 1;
+            let id = format!("plan-{}", self.last_number);
+            // A saved plan may have such a name.
+            if let Entry::Vacant(place) = self.by_id.entry(id.clone()) {
+                place.insert(plan);
+                return id;
+            }
+        }
+    }
 }
 
 /// A plan that was written in a conversation.
@@ -70,7 +103,7 @@ impl Chat {
             conversation: match protocol {
                 Protocol::Tools => Conversation::Tools {
                     messages: Vec::new(),
-                    plans: IndexMap::new(),
+                    plans: ChatPlans::default(),
                 },
                 Protocol::Acts => Conversation::Acts(None),
             },
@@ -235,6 +268,9 @@ struct ChatV1 {
     messages: Vec<MessageV1>,
     #[serde(default)]
     plans: IndexMap<String, ChatPlan>,
+    /// The number of the plan that was written last.
+    #[serde(default)]
+    last_plan: u64,
     #[serde(default)]
     agent: Option<String>,
 }
@@ -277,9 +313,12 @@ impl ChatV1 {
                 let messages = messages.iter().map(MessageV1::of).collect();
                 (ProtocolV1::Tools, messages, plans.clone(), None)
             }
-            Conversation::Acts(agent) => {
-                (ProtocolV1::Acts, Vec::new(), IndexMap::new(), agent.clone())
-            }
+            Conversation::Acts(agent) => (
+                ProtocolV1::Acts,
+                Vec::new(),
+                ChatPlans::default(),
+                agent.clone(),
+            ),
         };
         Self {
             version: VERSION.to_owned(),
@@ -295,7 +334,8 @@ impl ChatV1 {
             cost: chat.usage.cost,
             protocol,
             messages,
-            plans,
+            plans: plans.by_id,
+            last_plan: plans.last_number,
             agent,
         }
     }
@@ -317,7 +357,7 @@ impl ChatV1 {
             conversation: match self.protocol {
                 ProtocolV1::Tools => Conversation::Tools {
                     messages: answered(self.messages.into_iter().map(MessageV1::message).collect()),
-                    plans: self.plans,
+                    plans: ChatPlans::stored(self.plans, self.last_plan),
                 },
                 ProtocolV1::Acts => Conversation::Acts(self.agent),
             },
@@ -390,4 +430,36 @@ fn close(messages: &mut Vec<Message>, open: &mut Vec<String>) {
         call,
         text: LOST.to_owned(),
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_plan_gets_the_id_of_another() {
+        let plan = || ChatPlan {
+            goal: String::new(),
+            text: String::new(),
+        };
+        let mut plans = ChatPlans::default();
+        plans.by_id.insert("plan-2".to_owned(), plan());
+        assert_eq!(plans.add(plan()), "plan-1");
+        assert_eq!(plans.add(plan()), "plan-3");
+        plans.by_id.shift_remove("plan-1");
+        plans.by_id.shift_remove("plan-3");
+        let chat = Chat {
+            conversation: Conversation::Tools {
+                messages: Vec::new(),
+                plans,
+            },
+            ..Chat::new("model", Protocol::Tools)
+        };
+        let text = serde_json::to_string(&ChatV1::of(&chat)).unwrap();
+        let read: ChatV1 = serde_json::from_str(&text).unwrap();
+        let Conversation::Tools { mut plans, .. } = read.chat().conversation else {
+            panic!("{text}");
+        };
+        assert_eq!(plans.add(plan()), "plan-4");
+    }
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use indexmap::IndexMap;
 use planwright::Planwright;
 use planwright::config::Config;
@@ -12,9 +11,9 @@ use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::{Object, Tool, Value};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::engine::RunId;
-use planwright::engine::approval::{ApprovalRequest, Approver};
+use planwright::engine::approval::Approver;
 use planwright::engine::options::RunOptions;
-use planwright::engine::{Decision, RunStatus, RunSummary, SecretValues, StampedEvent};
+use planwright::engine::{RunStatus, RunSummary, SecretValues, StampedEvent};
 use planwright::format::{EventV1, UsageV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::{Model, Usage};
@@ -286,6 +285,7 @@ impl<'a> ChatContext<'a> {
             stored: store.map(|store| (store.clone(), &id)),
             is_approved,
             live: &live,
+            turn: Arc::clone(&self.turn),
         })?;
         spec.trace = telemetry::parent();
         let plan = spec.plan.clone();
@@ -314,16 +314,12 @@ impl<'a> ChatContext<'a> {
         })
     }
 
-    /// The approver of a run: questions of several runs are asked one at a time.
+    /// The approver of a run.
     pub(super) fn approver(
         &self,
         subject: ApprovalSubject<'_>,
     ) -> Result<Arc<dyn Approver>, CommandError> {
-        Ok(Arc::new(OneAtATime {
-            inner: approver(&self.consent(), subject, self.printer)?,
-            turn: Arc::clone(&self.turn),
-            is_asked: !matches!(self.arguments.consent.approve, Approve::Wait),
-        }))
+        approver(&self.consent(), subject, self.printer)
     }
 
     /// Returns the consent for single calls. Plans are approved as a whole before; the rest is asked.
@@ -340,25 +336,6 @@ impl<'a> ChatContext<'a> {
 pub(super) fn calls(plan: &CheckedPlan) -> bool {
     let mut steps = plan.steps().iter();
     steps.any(|step| step.tool.is_some() || step.plan.is_some())
-}
-
-/// Several runs may ask at once, and a person reads one question at a time.
-struct OneAtATime {
-    inner: Arc<dyn Approver>,
-    turn: Arc<tokio::sync::Mutex<()>>,
-    is_asked: bool,
-}
-
-impl Approver for OneAtATime {
-    fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
-        if !self.is_asked {
-            return self.inner.decide(request);
-        }
-        Box::pin(async move {
-            let _turn = self.turn.lock().await;
-            self.inner.decide(request).await
-        })
-    }
 }
 
 /// Prints a conversation.

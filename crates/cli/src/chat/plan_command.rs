@@ -4,7 +4,6 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::core::expression::EvaluationLimits;
 use planwright::dialects::native::Native;
@@ -15,7 +14,7 @@ use planwright::terminal_text;
 use planwright_store::StoreError;
 
 use super::calls::{CallHandler, CallOutcome};
-use super::chat_file::{Chat, ChatPlan, Conversation};
+use super::chat_file::{Chat, ChatPlan, ChatPlans, Conversation};
 use super::context::ChatContext;
 use super::turn;
 use crate::args::RunFormat;
@@ -86,7 +85,7 @@ pub(super) async fn carry_out(
             .status("error: `/plan` needs `--protocol tools`");
         return Ok(Exit::Usage);
     };
-    let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));
+    let plans: Mutex<ChatPlans> = Mutex::new(std::mem::take(plans));
     let offer = turn::offer(context, chat, true);
     let calling = CallHandler {
         context,
@@ -135,11 +134,11 @@ impl CallHandler<'_> {
                     return Ok(self.failed(&outcome));
                 }
                 let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-                plans.keys().last().cloned().unwrap_or_default()
+                plans.by_id.keys().last().cloned().unwrap_or_default()
             }
             PlanCommand::Delete(id) => {
                 let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-                if plans.shift_remove(id).is_some() {
+                if plans.by_id.shift_remove(id).is_some() {
                     return Ok(Exit::Success);
                 }
                 drop(plans);
@@ -180,13 +179,13 @@ impl CallHandler<'_> {
 
     fn list(&self) {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, plan) in plans.iter() {
+        for (id, plan) in &plans.by_id {
             let line = format!("{id}  {}", plan.goal);
             self.context
                 .printer
                 .data_line(&terminal_text::one_line(&line));
         }
-        if plans.is_empty() {
+        if plans.by_id.is_empty() {
             let hint = "no plans yet: `/plan create GOAL` has one written";
             self.context.printer.status(hint);
         }

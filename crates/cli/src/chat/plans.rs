@@ -103,10 +103,8 @@ impl CallHandler<'_> {
     /// Adds a plan to the conversation. Returns its id.
     pub(super) fn add(&self, goal: &str, text: String) -> String {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = format!("plan-{}", plans.len() + 1);
         let goal = goal.to_owned();
-        plans.insert(id.clone(), ChatPlan { goal, text });
-        id
+        plans.add(ChatPlan { goal, text })
     }
 
     /// Asks the model for a plan. Returns its text.
@@ -166,17 +164,17 @@ impl CallHandler<'_> {
 
     pub(super) fn plan(&self, id: &str) -> Option<ChatPlan> {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.get(id).cloned()
+        plans.by_id.get(id).cloned()
     }
 
     pub(super) fn put(&self, id: &str, plan: ChatPlan) {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.insert(id.to_owned(), plan);
+        plans.by_id.insert(id.to_owned(), plan);
     }
 
     pub(super) fn no_plan(&self, id: &str) -> String {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        let known: Vec<&str> = plans.keys().map(String::as_str).collect();
+        let known: Vec<&str> = plans.by_id.keys().map(String::as_str).collect();
         format!("there is no plan `{id}`; there are: {}", known.join(", "))
     }
 

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use futures::future::join_all;
-use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::engine::{Canceller, MemoryJournal, RunId};
 use planwright::planner::create::PlanAttempt;
@@ -17,7 +16,7 @@ use planwright::service::{EventObserver, ObservedRun, RecordedRun};
 use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
-use super::chat_file::{Chat, ChatPlan, Conversation};
+use super::chat_file::{Chat, ChatPlans, Conversation};
 use super::context::ChatContext;
 use super::context::TurnEnd;
 use super::plans::{headline, without_plan};
@@ -205,7 +204,7 @@ async fn call(
     let Conversation::Tools { plans, .. } = &mut chat.conversation else {
         return false;
     };
-    let plans: Mutex<IndexMap<String, ChatPlan>> = Mutex::new(std::mem::take(plans));
+    let plans: Mutex<ChatPlans> = Mutex::new(std::mem::take(plans));
     let results: Mutex<Vec<Option<String>>> = Mutex::new(vec![None; calls.len()]);
     let calling = CallHandler {
         context,
@@ -410,6 +409,7 @@ impl CallHandler<'_> {
             stored: context.store.clone().map(|store| (store, &run)),
             is_approved: false,
             live: &live,
+            turn: Arc::clone(&context.turn),
         };
         let service = context.service();
         let engine = service

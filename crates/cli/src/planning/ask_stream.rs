@@ -120,6 +120,7 @@ impl AskSession<'_> {
             stored: keeper.store.map(|store| (store.clone(), keeper.id)),
             is_approved: false,
             live,
+            turn: Arc::default(),
         };
         let service = self.toolbox.service(self.config, telemetry);
         let engine = service

@@ -243,6 +243,7 @@ impl RunSession<'_> {
             stored: self.store.map(|store| (store.clone(), self.id)),
             is_approved: segment.is_approved,
             live,
+            turn: Arc::default(),
         };
         live.expect(self.time_left(&segment));
         let run = self.service.launch(RunSpec {

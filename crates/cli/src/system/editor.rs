@@ -1,12 +1,17 @@
 //! The editor of the person at the terminal.
 
 use std::fs::File;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::future::Future;
+use std::io::{self, Write};
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::task::{Context, Poll};
+
+use tempfile::NamedTempFile;
+use tokio::process::{Child, Command};
 
 use super::environment;
 use crate::error::reason;
-use crate::view::printer::terminal;
 
 /// The editor that `VISUAL` or `EDITOR` names.
 pub(crate) fn configured() -> Option<String> {
@@ -16,35 +21,77 @@ pub(crate) fn configured() -> Option<String> {
     named.find(|editor| !editor.trim().is_empty())
 }
 
-/// Lets the person change a text, which `kind` names, in their editor.
-///
-/// # Errors
-///
-/// One clause, if the editor cannot be run or fails.
-pub(crate) fn edit(text: &str, kind: &str) -> Result<String, String> {
-    let editor = configured().unwrap_or_else(|| "vi".to_owned());
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let failed = |error: std::io::Error| format!("`{editor}` cannot be run: {}", reason(&error));
-    let mut file = tempfile::Builder::new()
-        .prefix(&format!("{kind}-"))
-        .suffix(".json")
-        .tempfile()
-        .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.flush().map_err(failed)?;
-    let on_terminal = |terminal: &File| terminal.try_clone().map(Stdio::from);
-    let terminal = terminal().map_err(failed)?;
-    let status = Command::new(program)
-        .args(words)
-        .arg(file.path())
-        .stdin(on_terminal(&terminal).map_err(failed)?)
-        .stdout(on_terminal(&terminal).map_err(failed)?)
-        .stderr(on_terminal(&terminal).map_err(failed)?)
-        .status()
-        .map_err(failed)?;
-    if !status.success() {
-        return Err(format!("`{editor}` ended with {status}"));
+/// An editor with the file that the person changes in it.
+#[derive(Debug)]
+pub(super) struct OpenEditor {
+    /// The command line, as the person configured it.
+    name: String,
+    child: Child,
+    file: NamedTempFile,
+}
+
+impl OpenEditor {
+    /// Opens a text, which `kind` names, in the editor of the person.
+    ///
+    /// # Errors
+    ///
+    /// One clause, if the editor cannot be run.
+    pub(super) fn open(text: &str, kind: &str, terminal: &File) -> Result<Self, String> {
+        let name = configured().unwrap_or_else(|| "vi".to_owned());
+        let mut words = name.split_whitespace();
+        let program = words.next().unwrap_or("vi");
+        let failed = |error: io::Error| format!("`{name}` cannot be run: {}", reason(&error));
+        let mut file = tempfile::Builder::new()
+            .prefix(&format!("{kind}-"))
+            .suffix(".json")
+            .tempfile()
+            .map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        file.flush().map_err(failed)?;
+        let on_terminal = || terminal.try_clone().map(Stdio::from).map_err(failed);
+        let child = Command::new(program)
+            .args(words)
+            .arg(file.path())
+            .stdin(on_terminal()?)
+            .stdout(on_terminal()?)
+            .stderr(on_terminal()?)
+            .spawn()
+            .map_err(failed)?;
+        Ok(Self { name, child, file })
     }
-    std::fs::read_to_string(file.path()).map_err(failed)
+
+    /// Polls the end of the editor.
+    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
+        pin!(self.child.wait()).poll(context)
+    }
+
+    /// Ends the editor, which can leave the terminal as it was, and removes its file: the text is no longer wanted.
+    pub(super) fn end(&mut self) {
+        #[cfg(unix)]
+        if let Some(id) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
+            use nix::sys::signal::{Signal, kill};
+            use nix::unistd::Pid;
+            // An editor that has ended meanwhile gets no signal.
+            let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+        }
+        #[cfg(not(unix))]
+        let _ = self.child.start_kill();
+        // A file that cannot be removed is one of the temporary files of the system.
+        let _ = std::fs::remove_file(self.file.path());
+    }
+
+    /// The text that the person wrote, after the editor has ended.
+    ///
+    /// # Errors
+    ///
+    /// One clause, if the editor failed.
+    pub(super) fn text(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
+        let name = &self.name;
+        let failed = |error: io::Error| format!("`{name}` cannot be run: {}", reason(&error));
+        let status = ended.map_err(failed)?;
+        if !status.success() {
+            return Err(format!("`{name}` ended with {status}"));
+        }
+        std::fs::read_to_string(self.file.path()).map_err(failed)
+    }
 }

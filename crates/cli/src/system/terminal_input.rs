@@ -1,11 +1,14 @@
 //! The lines that a person types at the terminal. A question is withdrawn when its future is dropped: it reads no further line then.
 
 use std::fs::File;
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
 use tokio::runtime::Handle;
 
+use super::editor::OpenEditor;
 use super::signals::Signals;
 use crate::error::{CommandError, reason};
 use crate::view::printer::terminal;
@@ -16,12 +19,18 @@ static READING: Mutex<()> = Mutex::new(());
 /// The terminal, for one or more questions.
 pub(crate) struct TerminalInput {
     terminal: File,
-    /// The bytes after the last line that was returned.
-    pending: Vec<u8>,
     /// Closed at the other end once the questions are withdrawn.
     #[cfg(unix)]
     withdrawn: io::PipeReader,
-    question: Arc<Mutex<QuestionState>>,
+    question: Arc<Mutex<Question>>,
+}
+
+/// The question that waits for its answer.
+#[derive(Debug, Default)]
+struct Question {
+    state: QuestionState,
+    /// The editor in which the person writes the answer.
+    editor: Option<OpenEditor>,
 }
 
 /// The state of a question.
@@ -41,7 +50,7 @@ struct Withdrawal {
     terminal: File,
     #[cfg(unix)]
     wake: Option<io::PipeWriter>,
-    question: Arc<Mutex<QuestionState>>,
+    question: Arc<Mutex<Question>>,
 }
 
 /// Asks questions on a thread of their own. Dropping the future withdraws them.
@@ -104,7 +113,7 @@ impl From<NoAnswer> for CommandError {
 impl TerminalInput {
     fn open() -> io::Result<(Self, Withdrawal)> {
         let terminal = terminal()?;
-        let question = Arc::new(Mutex::default());
+        let question = Arc::<Mutex<Question>>::default();
         #[cfg(unix)]
         let (withdrawn, wake) = io::pipe()?;
         let withdrawal = Withdrawal {
@@ -115,7 +124,6 @@ impl TerminalInput {
         };
         let input = Self {
             terminal,
-            pending: Vec::new(),
             #[cfg(unix)]
             withdrawn,
             question,
@@ -149,6 +157,37 @@ impl TerminalInput {
         }
     }
 
+    /// Lets the person change a text, which `kind` names, in their editor; `None` if the question is withdrawn, which ends the editor.
+    /// Blocks.
+    ///
+    /// # Errors
+    ///
+    /// One clause, if the editor cannot be run or fails.
+    pub(crate) fn edit(&mut self, text: &str, kind: &str) -> Option<Result<String, String>> {
+        let _reading = lock(&READING);
+        {
+            let mut question = lock(&self.question);
+            if question.state == QuestionState::Withdrawn {
+                return None;
+            }
+            match OpenEditor::open(text, kind, &self.terminal) {
+                Ok(editor) => question.editor = Some(editor),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        // The lock is free while the editor is open, so that the question can be withdrawn.
+        let ended = Handle::current().block_on(poll_fn(|context| {
+            let mut question = lock(&self.question);
+            match &mut question.editor {
+                Some(editor) => editor.poll_end(context).map(Some),
+                None => Poll::Ready(None),
+            }
+        }))?;
+        let mut question = lock(&self.question);
+        let editor = question.editor.take()?;
+        (question.state != QuestionState::Withdrawn).then(|| editor.text(ended))
+    }
+
     /// Prints a line.
     ///
     /// # Errors
@@ -160,25 +199,26 @@ impl TerminalInput {
 
     fn read(&mut self, question: &str, is_secret: bool) -> Option<String> {
         {
-            let mut state = lock(&self.question);
-            if *state == QuestionState::Withdrawn {
+            let mut asked = lock(&self.question);
+            if asked.state == QuestionState::Withdrawn {
                 return None;
             }
             if is_secret {
                 // Early input must not be visible, so the echo ends before the question is shown.
                 echo::hide(&self.terminal);
             }
+            self.discard_input();
             // An answer without a visible question must not count as a decision.
             self.terminal.write_all(question.as_bytes()).ok()?;
             self.terminal.flush().ok()?;
-            *state = QuestionState::Asked;
+            asked.state = QuestionState::Asked;
         }
         let line = self.line();
-        let mut state = lock(&self.question);
-        if *state == QuestionState::Withdrawn {
+        let mut asked = lock(&self.question);
+        if asked.state == QuestionState::Withdrawn {
             return None;
         }
-        *state = QuestionState::Idle;
+        asked.state = QuestionState::Idle;
         if line.is_none() || is_secret {
             // The end of the input leaves the cursor behind the question, and so does a line without an echo.
             let _ = writeln!(self.terminal);
@@ -186,12 +226,29 @@ impl TerminalInput {
         line
     }
 
+    /// Discards the lines that were typed before the question is shown: they are no answer to it.
+    #[cfg(unix)]
+    fn discard_input(&self) {
+        use nix::sys::termios::{FlushArg, tcflush};
+        use nix::unistd::{getpgrp, tcgetpgrp};
+
+        // In the background, the input is that of another process, and the system would stop this one.
+        if tcgetpgrp(&self.terminal) == Ok(getpgrp()) {
+            // A terminal that is gone has no answers.
+            let _ = tcflush(&self.terminal, FlushArg::TCIFLUSH);
+        }
+    }
+
+    /// Discards nothing: there is no such terminal.
+    #[cfg(not(unix))]
+    fn discard_input(&self) {}
+
+    /// Reads a line. What a terminal returns after it was typed before the next question, so it is dropped.
     fn line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
         let mut bytes = [0; 4096];
         loop {
-            if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
-                let rest = self.pending.split_off(end + 1);
-                let mut line = std::mem::replace(&mut self.pending, rest);
+            if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
                 line.truncate(end);
                 return String::from_utf8(line).ok();
             }
@@ -199,9 +256,9 @@ impl TerminalInput {
                 return None;
             }
             match self.terminal.read(&mut bytes) {
-                Ok(0) if self.pending.is_empty() => return None,
-                Ok(0) => return String::from_utf8(std::mem::take(&mut self.pending)).ok(),
-                Ok(count) => self.pending.extend_from_slice(bytes.get(..count)?),
+                Ok(0) if line.is_empty() => return None,
+                Ok(0) => return String::from_utf8(line).ok(),
+                Ok(count) => line.extend_from_slice(bytes.get(..count)?),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
@@ -239,12 +296,15 @@ impl TerminalInput {
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        let mut state = lock(&self.question);
-        if *state == QuestionState::Asked {
+        let mut question = lock(&self.question);
+        if question.state == QuestionState::Asked {
             echo::restore();
             let _ = writeln!(self.terminal);
         }
-        *state = QuestionState::Withdrawn;
+        question.state = QuestionState::Withdrawn;
+        if let Some(editor) = &mut question.editor {
+            editor.end();
+        }
         #[cfg(unix)]
         drop(self.wake.take());
     }

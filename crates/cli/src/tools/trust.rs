@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use planwright::engine::run::MASK;
-use planwright::mcp::{ServerConfig, ServerTransport, ServersConfig};
+use planwright::mcp::{ServerConfig, ServerTransport, ServersConfig, is_secret_name};
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -192,7 +192,7 @@ fn ask(
 }
 
 /// Returns everything that a file would start or talk to, as it is written: for each server its command line with its folder and its
-/// environment, or its address with its headers. Secrets that are written out are masked.
+/// environment, or its address with its headers. Values of variables and headers are masked if these are named as secrets.
 pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
     let (config, _) = ServersConfig::parse_as_written(text, file).map_err(|error| {
         let help = error.help.clone();
@@ -213,29 +213,33 @@ fn command(server: &ServerConfig) -> Vec<String> {
                 lines.push(format!("    in the folder {folder}"));
             }
             lines.extend(program.env.iter().map(|(name, value)| match value {
-                Some(value) => format!("    with {name}={value}"),
+                Some(value) => format!("    with {name}={}", masked(name, value)),
                 None => format!("    without {name}"),
             }));
         }
         ServerTransport::Http(http) => {
             lines.push(format!("  {}: talk to {}", server.name, http.url));
             let headers = http.headers.iter();
-            lines.extend(headers.map(|(name, value)| format!("    with {name}: {value}")));
-        }
-    }
-    for secret in server
-        .secrets
-        .iter()
-        .filter(|secret| !secret.contains("${"))
-    {
-        for line in &mut lines {
-            *line = line.replace(&**secret, MASK);
+            lines.extend(
+                headers.map(|(name, value)| format!("    with {name}: {}", masked(name, value))),
+            );
         }
     }
     let lines = lines.iter();
     lines
         .map(|line| terminal_text::one_line(line).into_owned())
         .collect()
+}
+
+/// Returns the value of a variable or header, or the mask if its name says that it is a secret. The author of the file chooses names and
+/// values, so a value is masked here alone: the same text stays visible in a command and under another name.
+fn masked<'a>(name: &str, value: &'a str) -> &'a str {
+    let is_secret = is_secret_name(name) || name.eq_ignore_ascii_case("cookie");
+    if is_secret && !value.contains("${") {
+        MASK
+    } else {
+        value
+    }
 }
 
 /// Returns a word as a shell takes it. Nothing is left out of it: a person decides about what is shown.

@@ -8,6 +8,7 @@ use std::process::{Child, Output, Stdio};
 use serde_json::{Value, json};
 
 use crate::program::{approve, planwright, stderr, stdout};
+use crate::typing;
 
 pub(crate) fn set_up(folder: &Path) {
     let tools = json!({"tools": {
@@ -447,28 +448,9 @@ fn a_plan_is_shown_in_colours() {
     assert!(!screen.contains("\\u{1b}"), "{screen}");
 }
 
-/// Runs a command on a pseudo terminal, where a person types `answers`.
+/// Runs a command on a pseudo-terminal, where a person gives `answers`, a line for each question.
 pub(crate) fn typed(folder: &Path, arguments: &str, answers: &str) -> (Option<i32>, String) {
-    let program = env!("CARGO_BIN_EXE_planwright");
-    let line = format!("{program} {arguments}");
-    let mut child = std::process::Command::new("/usr/bin/script")
-        .args(["--quiet", "--return", "--command", &line, "typed"])
-        .current_dir(folder)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", folder)
-        .env("NO_COLOR", "1")
-        .env("TERM", "xterm")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    std::io::Write::write_all(&mut keys, answers.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    drop(keys);
-    (output.status.code(), stdout(&output))
+    typing::typed(folder, arguments, &[], answers)
 }
 
 #[cfg(target_os = "linux")]

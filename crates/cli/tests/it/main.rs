@@ -53,6 +53,7 @@ mod streamed;
 mod telemetry;
 mod tokens;
 mod trust;
+mod typing;
 mod unknown;
 mod waiting;
 #[cfg(unix)]

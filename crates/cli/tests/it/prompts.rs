@@ -8,9 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::decisions::{RUN, set_up, waiting};
+use crate::decisions::{RUN, set_up, typed, waiting};
+use crate::typing::at_terminal;
 
 /// The rows and columns of the terminal.
 const SIZE: (u16, u16) = (24, 80);
@@ -262,16 +263,29 @@ fn the_calls_of_a_loop_together() {
 #[test]
 fn the_calls_of_a_loop_one_by_one_after_all() {
     let folder = loop_scene();
-    let exchange = [
-        ("[s]tep", "s\n"),
-        ("these 3 calls", "o\n"),
-        ("ne by one: o", "y\n"),
-        ("pay[1] wants", "n\n"),
-        ("pay[2] wants", "l\n"),
-    ];
-    let mut report = screens(folder.path(), &RUN.join(" "), &exchange, (60, 80));
-    let end = report.pop().unwrap();
+    let answers = "s\no\ny\nn\nl\n";
+    let (_, end) = typed(folder.path(), &RUN.join(" "), answers);
     assert!(end.contains("1 step of 1 waits"), "{end}");
+}
+
+#[test]
+fn an_answer_that_was_typed_early_decides_nothing() {
+    let folder = scene();
+    let step = |id: &str, amount: Value| json!({"id": id, "approval": true, "tool": "pay", "args": {"amount": amount}});
+    let plan =
+        json!({"steps": [step("first", json!(1)), step("second", json!("${first.amount}"))]});
+    fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+    let mut keys = ["y\ny\n", "n\n"].into_iter();
+    let (code, shown) = at_terminal(folder.path(), &RUN.join(" "), &[], |since| {
+        let is_asked = since.contains("[?]: ");
+        is_asked.then(|| keys.next().unwrap_or_default().to_owned())
+    });
+    assert_eq!(code, Some(1), "{shown}");
+    assert_eq!(
+        keys.next(),
+        None,
+        "the second call was not asked about: {shown}"
+    );
 }
 
 #[test]

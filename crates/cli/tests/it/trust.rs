@@ -96,3 +96,30 @@ fn a_server_that_was_found_is_not_started_until_it_is_trusted() {
     let output = run(&["run", "plan.json"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_secret_hides_nothing_of_what_a_file_would_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "touch /tmp/evil";
+    let config = json!({"mcpServers": {
+        "a": {"command": "sh", "args": ["-c", program], "cwd": "/tmp/evil",
+            "env": {"API_TOKEN": program, "OTHER_KEY": "/tmp/evil", "LD_PRELOAD": "/tmp/evil"}},
+        "b": {"url": "https://evil.example/mcp", "headers": {"Authorization": "evil.example", "X-Host": "evil.example"}}
+    }});
+    fs::write(folder.path().join("mcp.json"), config.to_string()).unwrap();
+    let output = planwright(folder.path())
+        .args(["trust", "mcp.json", "--no-store"])
+        .output()
+        .unwrap();
+    insta::assert_snapshot!(stderr(&output), @r"
+      a: sh -c 'touch /tmp/evil'
+        in the folder /tmp/evil
+        with API_TOKEN=[redacted]
+        with OTHER_KEY=[redacted]
+        with LD_PRELOAD=/tmp/evil
+      b: talk to https://evil.example/mcp
+        with Authorization: [redacted]
+        with X-Host: evil.example
+    `mcp.json` is trusted as it is now
+    ");
+}

@@ -13,3 +13,4 @@ pub use parse::{ConfigError, ConfigProblem};
 pub use server::{
     Grant, HttpConfig, OauthConfig, ProgramConfig, ServerConfig, ServerTransport, ServersConfig,
 };
+pub use server_reader::is_secret_name;

@@ -329,8 +329,8 @@ fn expand(
     }
 }
 
-/// Returns true if a variable of this name usually contains a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+/// Returns true if a variable or header of this name usually contains a secret.
+pub fn is_secret_name(name: &str) -> bool {
     const MARKERS: [&str; 8] = [
         "KEY",
         "TOKEN",

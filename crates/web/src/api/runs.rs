@@ -1,12 +1,15 @@
 //! `GET /api/runs`: the list of runs.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::extract::State;
 use axum::{Extension, Json};
+use planwright::engine::{RunId, RunStatus};
 use planwright::planner::dates::resolve;
-use planwright::store::RunFilter;
+use planwright::store::{RunFilter, RunInfo, RunState};
 use serde::{Deserialize, Serialize};
 
 use super::input::Parameters;
@@ -62,34 +65,81 @@ fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs,
         Some(phrase) => range(state, phrase)?,
         None => (None, None),
     };
-    let infos = state.settings.store.runs(&RunFilter {
-        since,
-        ..RunFilter::default()
-    })?;
     let limit = filter.limit.unwrap_or(USUAL_ROWS).clamp(1, MAX_ROWS);
-    let mut rows: Vec<Arc<RunRow>> = Vec::new();
-    for info in &infos {
-        if until.is_some_and(|until| info.created >= until) {
-            continue;
-        }
-        if !visitor.may_see(&state.board.owner_of(info)?) {
-            continue;
+    let mut list = RowList::default();
+    let shown = |info: &RunInfo| -> Result<Option<Arc<RunRow>>, ApiError> {
+        let is_later = until.is_some_and(|until| info.created >= until);
+        if is_later || !visitor.may_see(&state.board.owner_of(info)?) {
+            return Ok(None);
         }
         let (row, _) = state.board.row(info)?;
-        if filter.takes(&row) {
-            rows.push(row);
+        Ok(Some(row).filter(|row| filter.takes(row)))
+    };
+    // Those that wait for a person come first; the store lists the newest first.
+    let store = &state.settings.store;
+    let mut asking = Vec::new();
+    for status in [RunState::Open, RunState::Ended(RunStatus::Waiting)] {
+        asking.extend(store.runs(&RunFilter {
+            since,
+            state: Some(status),
+            ..RunFilter::default()
+        })?);
+    }
+    asking.sort_by_key(|info| Reverse(info.created));
+    for info in &asking {
+        list.add(shown(info)?.filter(|row| row.waiting > 0));
+    }
+    // Only as many of the others are read as the response needs.
+    let (mut read, mut count) = (0, 2 * limit);
+    loop {
+        let infos = store.runs(&RunFilter {
+            since,
+            limit: Some(count),
+            ..RunFilter::default()
+        })?;
+        for info in infos.iter().skip(read) {
+            list.add(shown(info)?);
+        }
+        let is_complete = infos.len() < count;
+        if is_complete || list.after(filter.before.as_deref()).len() > limit {
+            let rows = list.after(filter.before.as_deref());
+            let next = rows.get(limit).and(rows.get(limit - 1));
+            return Ok(Runs {
+                next: next.map(|row| row.id.to_string()),
+                runs: rows.iter().take(limit).cloned().collect(),
+            });
+        }
+        read = infos.len();
+        count *= 4;
+    }
+}
+
+/// The rows of a response, and those before them. Each run has one row, although runs that begin meanwhile move the others.
+#[derive(Default)]
+struct RowList {
+    rows: Vec<Arc<RunRow>>,
+    ids: HashSet<RunId>,
+}
+
+impl RowList {
+    fn add(&mut self, row: Option<Arc<RunRow>>) {
+        if let Some(row) = row
+            && self.ids.insert(row.id.clone())
+        {
+            self.rows.push(row);
         }
     }
-    // Those that wait for a person come first; the store lists the newest first.
-    rows.sort_by_key(|row| row.waiting == 0);
-    let start = filter.before.as_ref().map_or(0, |last| {
-        let position = rows.iter().position(|row| row.id.as_str() == last);
-        position.map_or(rows.len(), |position| position + 1)
-    });
-    let mut rows = rows.split_off(start);
-    let next = (rows.len() > limit).then(|| rows[limit - 1].id.to_string());
-    rows.truncate(limit);
-    Ok(Runs { runs: rows, next })
+
+    /// The rows after the run `last`; all without it.
+    fn after(&self, last: Option<&str>) -> &[Arc<RunRow>] {
+        let Some(last) = last else {
+            return &self.rows;
+        };
+        let mut positions = (1..).zip(&self.rows);
+        let found = positions.find(|(_, row)| row.id.as_str() == last);
+        let start = found.map_or(self.rows.len(), |(position, _)| position);
+        self.rows.get(start..).unwrap_or_default()
+    }
 }
 
 impl Filter {

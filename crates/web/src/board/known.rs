@@ -3,11 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
+use planwright::Value;
+use planwright::core::PlanDigest;
 use planwright::engine::{RunId, RunStatus};
 use planwright::format::RunV1;
 use planwright::service::StepStates;
-use planwright::store::{RunInfo, RunState, Store};
+use planwright::store::{FileProblem, RunInfo, RunState, Store, StoreError};
+use planwright::stored::StoredRunError;
 
 use super::question::{self, Question};
 use super::row::RunRow;
@@ -18,10 +22,14 @@ use crate::session::RunOwner;
 /// The most runs that are known besides those that are followed.
 const MAX_LISTED: usize = 2000;
 
+/// The most runs whose owner is known. It is all that is read of runs that a visitor may not see.
+const MAX_OWNERS: usize = 100_000;
+
 /// The runs whose data is known.
 #[derive(Debug, Default)]
 pub(super) struct KnownRuns {
     runs: HashMap<RunId, KnownRun>,
+    owners: HashMap<RunId, (RunOrigin, RunOwner)>,
     /// Counts the uses of runs.
     uses: u64,
 }
@@ -38,15 +46,38 @@ pub(super) struct KnownRun {
     questions: Vec<Arc<Question>>,
     /// The row that was made last, with the facts that it shows, so that pages compare no more than its address.
     row: Option<(RunInfo, usize, Arc<RunRow>)>,
-    /// The run as it began: another run may get the id of one that was deleted.
-    origin: RunInfo,
+    origin: RunOrigin,
+    /// The reason why the run cannot be read.
+    problem: Option<String>,
     /// The number of the last use.
     used: u64,
     is_followed: bool,
 }
 
+/// A run as it began: another run may get the id of one that was deleted.
+#[derive(Debug, PartialEq)]
+struct RunOrigin {
+    created: SystemTime,
+    imported: Option<usize>,
+    digest: PlanDigest,
+}
+
+impl RunOrigin {
+    fn of(info: &RunInfo) -> Self {
+        Self {
+            created: info.created,
+            imported: info.imported,
+            digest: info.digest.clone(),
+        }
+    }
+}
+
 impl KnownRuns {
     /// The data of a run, which is read if it is not known.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read. A run that cannot be read is no error.
     pub(super) fn get(&mut self, store: &Store, info: &RunInfo) -> Result<&mut KnownRun, ApiError> {
         self.uses += 1;
         let is_known = self
@@ -63,6 +94,21 @@ impl KnownRuns {
         let run = run.ok_or_else(|| ApiError::missing("run", info.id.as_str()))?;
         run.used = used;
         Ok(run)
+    }
+
+    /// The owner of a run, if it is known.
+    pub(super) fn owner(&self, info: &RunInfo) -> Option<RunOwner> {
+        let (origin, owner) = self.owners.get(&info.id)?;
+        (*origin == RunOrigin::of(info)).then(|| owner.clone())
+    }
+
+    /// Notes the owner of a run.
+    pub(super) fn note_owner(&mut self, info: &RunInfo, owner: &RunOwner) {
+        if self.owners.len() >= MAX_OWNERS {
+            self.owners.clear();
+        }
+        let owner = (RunOrigin::of(info), owner.clone());
+        self.owners.insert(info.id.clone(), owner);
     }
 
     /// Keeps the data of these runs for as long as they are followed.
@@ -93,8 +139,16 @@ impl KnownRuns {
 }
 
 impl KnownRun {
-    fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
-        let header = store.header(info.id.as_str())?;
+    /// Reads the header of a run.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`KnownRuns::get`].
+    pub(super) fn read(store: &Store, info: &RunInfo) -> Result<Self, ApiError> {
+        let (header, problem) = match store.header(info.id.as_str()) {
+            Ok(header) => (header, None),
+            Err(error) => (Value::Null, Some(problem(info, error.into())?)),
+        };
         // A program that drives the store by itself stores headers of its own.
         let header = RunV1::from_value(&header).ok();
         let file = header.as_ref().and_then(|header| {
@@ -105,6 +159,7 @@ impl KnownRun {
         Ok(Self {
             // The owner in an imported file is a claim of its author.
             owner: match client {
+                _ if problem.is_some() => RunOwner::Unknown,
                 _ if info.imported.is_some() => RunOwner::Imported,
                 Some(client) => RunOwner::Client(client.into()),
                 None => RunOwner::Local,
@@ -114,7 +169,8 @@ impl KnownRun {
             info: None,
             questions: Vec::new(),
             row: None,
-            origin: info.clone(),
+            origin: RunOrigin::of(info),
+            problem,
             used: 0,
             is_followed: false,
         })
@@ -122,8 +178,7 @@ impl KnownRun {
 
     /// Returns true if this is the data of the run `info`, and not of an earlier one with its id.
     fn is_of(&self, info: &RunInfo) -> bool {
-        let origin = |info: &RunInfo| (info.created, info.imported, info.digest.clone());
-        origin(&self.origin) == origin(info)
+        self.origin == RunOrigin::of(info)
     }
 
     pub(super) fn owner(&self) -> &RunOwner {
@@ -138,26 +193,60 @@ impl KnownRun {
         let known = known.filter(|(shown, count, _)| shown == info && *count == waiting);
         let row = known.map_or_else(
             || {
-                Arc::new(RunRow::new(
-                    info,
-                    self.plan.as_deref(),
-                    &self.owner,
-                    waiting,
-                ))
+                let row = RunRow::new(info, self.plan.as_deref(), &self.owner, waiting);
+                Arc::new(if self.problem.is_some() {
+                    row.unreadable()
+                } else {
+                    row
+                })
             },
             |(_, _, row)| row,
         );
         self.row = Some((info.clone(), waiting, Arc::clone(&row)));
-        (row, self.questions.clone())
+        let is_readable = self.problem.is_none();
+        (
+            row,
+            if is_readable {
+                self.questions.clone()
+            } else {
+                Vec::new()
+            },
+        )
     }
 
     /// Reads what has changed. Runs that have ended have no questions, unless they wait.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read. A run that cannot be read is no error: the other runs, also those of other clients, must not depend on it.
     pub(super) fn update(
         &mut self,
         store: &Store,
         plans: &PlanCache,
         info: &RunInfo,
     ) -> Result<(), ApiError> {
+        // Without a header, only the owner of the store may see anything of the run.
+        if self.owner == RunOwner::Unknown {
+            return Ok(());
+        }
+        let problem = match self.read_changes(store, plans, info) {
+            Ok(()) => None,
+            Err(error) if self.problem.as_ref() == Some(&error.to_string()) => return Ok(()),
+            Err(error) => Some(problem(info, error)?),
+        };
+        if problem.is_some() != self.problem.is_some() {
+            self.row = None;
+        }
+        self.problem = problem;
+        Ok(())
+    }
+
+    fn read_changes(
+        &mut self,
+        store: &Store,
+        plans: &PlanCache,
+        info: &RunInfo,
+    ) -> Result<(), StoredRunError> {
         let may_ask = matches!(
             info.state,
             RunState::Open | RunState::Ended(RunStatus::Waiting)
@@ -213,11 +302,26 @@ impl KnownRun {
     }
 }
 
+/// Logs the reason why a run cannot be read, and returns it.
+///
+/// # Errors
+///
+/// `error`, if it is about the store and not about one run.
+fn problem(info: &RunInfo, error: StoredRunError) -> Result<String, ApiError> {
+    if let StoredRunError::Store(StoreError::File { trouble, .. }) = &error
+        && !matches!(trouble, FileProblem::Damaged(_))
+    {
+        return Err(error.into());
+    }
+    let run = &info.id;
+    tracing::warn!(%run, %error, "a run cannot be read");
+    Ok(error.to_string())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
-    use planwright::core::PlanDigest;
     use planwright::store::{LeaseHolder, NewRun};
 
     use super::*;

@@ -12,7 +12,6 @@ use planwright::store::{RunInfo, Store};
 use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use serde::Serialize;
 
-use crate::error::ApiError;
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
 
@@ -77,12 +76,12 @@ impl Question {
         plans: &PlanCache,
         info: &RunInfo,
         (name, owner): (Option<&str>, &RunOwner),
-    ) -> Result<Vec<Self>, ApiError> {
+    ) -> Result<Vec<Self>, StoredRunError> {
         let stored = match StoredRun::read(store, info.id.as_str()) {
             Ok(stored) => stored,
             // A program that drives the store by itself stores headers of its own, and decides about its calls.
             Err(StoredRunError::Unreadable(_)) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let history = stored.history()?;
         // A plan that is not sound any more has no sources to show; the call is the same.

@@ -13,7 +13,7 @@ use crate::session::RunOwner;
 pub(crate) struct RunRow {
     pub(crate) id: RunId,
     pub(crate) plan: Option<String>,
-    /// As in reports, or `running`, or `interrupted`.
+    /// As in reports, or `running`, `interrupted`, or `unreadable`.
     pub(crate) status: &'static str,
     pub(crate) client: Option<String>,
     #[serde(skip)]
@@ -59,6 +59,15 @@ impl RunRow {
             waiting,
             imported,
             pid,
+        }
+    }
+
+    /// Marks the run as one that cannot be read.
+    pub(crate) fn unreadable(self) -> Self {
+        Self {
+            status: "unreadable",
+            waiting: 0,
+            ..self
         }
     }
 }

@@ -227,3 +227,73 @@ test('a decision about a call that another person has decided meanwhile is refus
   await page.getByRole('alert').waitFor();
   await finish(page);
 });
+
+test('a call that changes under the button is not decided before it is shown', async () => {
+  const run = await begin(payBack);
+  const page = await open(run);
+  const call = side(page);
+  const approve = call.getByRole('button', { name: 'Approve', exact: true });
+  await approve.waitFor();
+  const digest = 'f'.repeat(64);
+  await page.route('**/api/inbox', async (request) => {
+    const response = await request.fetch();
+    const { questions } = await response.json();
+    await request.fulfill({ response, json: { questions: questions.map((one) => (one.run === run ? { ...one, digest, arguments: { order: 'other', amount: 1 } } : one)) } });
+  });
+  const refused = [];
+  await page.route('**/api/decisions', async (request) => {
+    refused.push(JSON.parse(request.request().postData()).decisions[0].digest);
+    await request.fulfill({ status: 409, json: { error: { message: 'not now' } } });
+  });
+  await approve.click();
+  await call.getByRole('alert').getByText('The call has changed since you opened it').waitFor();
+  assert.equal(await approve.count(), 0);
+  await call.getByRole('button', { name: 'Show it' }).click();
+  await call.getByText('other').first().waitFor();
+  await approve.click();
+  await until(page, () => document.querySelectorAll('[role=alert]').length > 0);
+  assert.equal(refused.length, 2);
+  assert.notEqual(refused[0], digest);
+  assert.equal(refused[1], digest);
+  await finish(page);
+});
+
+test('several calls are approved after all of them were shown, each with its server and its reason', async () => {
+  const items = Array.from({ length: 101 }, (_, index) => `o-${index}`);
+  const run = await begin({ name: 'many', steps: [{ id: 'each', for_each: items, tool: 'refund', args: { order: '${item}', amount: 1 } }] });
+  const page = await open(run);
+  const call = side(page);
+  await call.getByLabel('All 101 of this loop').check();
+  await call.getByText('Show all calls before you approve them.').waitFor();
+  assert.equal(await call.getByRole('button', { name: /^Approve/ }).count(), 0);
+  assert.equal(await call.locator('.calls summary').filter({ hasText: 'simulated.refund' }).count(), 100);
+  assert.equal(await call.locator('.calls .why').count(), 100);
+  await call.getByRole('button', { name: 'Show more of 101 calls' }).click();
+  await call.getByRole('button', { name: 'Approve 101 calls' }).click();
+  await page.getByRole('status').getByText('Approved: 101 calls.').waitFor({ state: 'attached' });
+  await finish(page);
+});
+
+test('a late response about a run that was resumed hides no later events', async () => {
+  const run = await begin(payBack);
+  await world.command('reject', run, '--because', 'no');
+  const page = await browser.open(world);
+  let before = null;
+  await page.route(`**/api/runs/${run}`, async (request) => {
+    if (!before) {
+      const response = await request.fetch();
+      before = await response.json();
+      await request.fulfill({ response });
+      return;
+    }
+    await page.locator('.run-header').getByText('failed').waitFor();
+    await request.fulfill({ json: before });
+  });
+  await go(page, `#/run/${run}/graph`);
+  await page.getByRole('button', { name: 'Resume…' }).click();
+  const restarted = page.waitForRequest('**/api/events*');
+  await page.getByRole('button', { name: 'Resume the run' }).click();
+  await restarted;
+  await page.locator('.run-header').getByText('failed').waitFor();
+  await finish(page);
+});

@@ -7,7 +7,7 @@ use planwright_web::{Access, PageClients};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::world::{PAY, World};
+use crate::world::{PAY, Session, World};
 
 /// Clients whose token is `secret of NAME`.
 #[derive(Clone)]
@@ -190,4 +190,49 @@ fn a_view_of_a_client_reads_what_ends() {
     let decision = json!({"run": "own", "decisions": [], "decision": "approve"});
     let written = world.read_as_view("decisions#plan/check", Some(decision));
     assert_eq!(written.status, 403);
+}
+
+#[test]
+fn a_run_that_cannot_be_read_takes_nothing_away() {
+    let world = Clients::new(&["ada", "bob"]).world();
+    world.run(PAY, "own", Some("token:ada"));
+    world.run(PAY, "damaged", Some("token:bob"));
+    world.run(PAY, "headless", Some("token:bob"));
+    world.sql(
+        "UPDATE entries SET at_ns = at_ns + 1
+         WHERE number = 2 AND run = (SELECT key FROM runs WHERE id = 'damaged')",
+    );
+    world.sql("UPDATE runs SET header = 'no JSON' WHERE id = 'headless'");
+    let rows = |session: &Session| {
+        let (status, body) = world.get_as(session, "runs");
+        assert_eq!(status, 200, "{body}");
+        let rows = body["runs"].as_array().unwrap().iter();
+        rows.map(|row| json!([row["id"], row["status"], row["waiting"]]))
+            .collect::<Vec<_>>()
+    };
+    let inbox = |session: &Session| {
+        let (status, body) = world.get_as(session, "inbox");
+        assert_eq!(status, 200, "{body}");
+        body["questions"].as_array().unwrap().len()
+    };
+    assert_eq!(rows(world.session()), [json!(["own", "waiting", 1])]);
+    assert_eq!(inbox(world.session()), 1);
+    let (status, body) = world.get("runs/damaged");
+    assert_eq!(status, 404, "{body}");
+    // Only its owner learns of a run; without a header, the owner is unknown.
+    let bob = world.log_in("secret of bob");
+    assert_eq!(rows(&bob), [json!(["damaged", "unreadable", 0])]);
+    assert_eq!(inbox(&bob), 0);
+}
+
+#[test]
+fn the_owner_of_the_store_sees_which_runs_cannot_be_read() {
+    let world = World::new();
+    world.run(PAY, "sound", None);
+    world.run(PAY, "headless", None);
+    world.sql("UPDATE runs SET header = 'no JSON' WHERE id = 'headless'");
+    let (_, body) = world.get("runs");
+    assert_eq!(body["runs"][0]["status"], "waiting", "{body}");
+    assert_eq!(body["runs"][1]["status"], "unreadable", "{body}");
+    assert_eq!(world.get("inbox").1["questions"][0]["run"], "sound");
 }

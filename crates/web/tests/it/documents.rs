@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{PAY, World};
 
 const PLAN: &str = r#"{"name": "rent", "inputs": {"who": {"default": "ada"}}, "steps": [
     {"id": "each", "tool": "bank.balance", "args": {"of": "${item}"}, "for_each": ["a", "b"]},
@@ -159,6 +159,35 @@ fn two_runs_are_compared() {
     let (status, diff) = world.get("diff?a=r1&b=r2");
     assert_eq!((status, &diff["same"]), (200, &json!(false)));
     assert_eq!(diff["plan"]["changed"], json!(["inner"]));
+}
+
+#[test]
+fn the_list_of_runs_has_pages() {
+    let world = World::new();
+    let quick = r#"{"steps": [{"id": "balance", "tool": "bank.balance", "args": {"of": "ada"}}]}"#;
+    let mut expected = Vec::new();
+    for number in 0..20 {
+        let id = format!("run-{number}");
+        // The times of the runs are the same; the store lists the later one first.
+        let waits = number == 3;
+        world.run(if waits { PAY } else { quick }, &id, None);
+        if !waits {
+            expected.insert(0, id);
+        }
+    }
+    expected.insert(0, "run-3".to_owned());
+    let (mut found, mut path) = (Vec::new(), "runs?limit=2".to_owned());
+    loop {
+        let (status, page) = world.get(&path);
+        assert_eq!(status, 200, "{page}");
+        let rows = page["runs"].as_array().unwrap().iter();
+        found.extend(rows.map(|row| row["id"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
+        path = format!("runs?limit=2&before={next}");
+    }
+    assert_eq!(found, expected);
 }
 
 #[test]

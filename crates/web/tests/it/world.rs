@@ -58,7 +58,7 @@ pub(crate) struct World {
     pub(crate) opened: Arc<OpenedTools>,
     session: Session,
     runtime: tokio::runtime::Runtime,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl World {
@@ -107,7 +107,7 @@ impl World {
             opened,
             session: Session::default(),
             runtime,
-            _folder: folder,
+            folder,
         };
         world.session = world.log_in(token);
         world
@@ -167,6 +167,15 @@ impl World {
     pub(crate) fn post_as(&self, session: &Session, path: &str, body: &Value) -> (u16, Value) {
         let request = self.request(path, body).header("origin", &self.origin());
         answered(session.sign(request).send())
+    }
+
+    /// Changes the file of the store as no process of Planwright does.
+    pub(crate) fn sql(&self, statement: &str) {
+        let script = "import sqlite3, sys\nstore = sqlite3.connect(sys.argv[1])\nassert store.execute(sys.argv[2]).rowcount == 1\nstore.commit()";
+        let store = self.folder.path().join("runs.db");
+        let mut python = std::process::Command::new("python3");
+        let changed = python.args(["-c", script]).arg(store).arg(statement);
+        assert!(changed.status().unwrap().success());
     }
 
     /// Ends the runs of the page.

@@ -1,7 +1,7 @@
 //! Conversations at a terminal: reviewed plans, cancelled turns.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
@@ -12,39 +12,20 @@ use super::{calls, fixture, stored_chat, tool_results};
 use crate::planner::{ModelFixture, streamed};
 use crate::program::planwright;
 use crate::prompts::{assert_screen, screen};
+use crate::typing;
 
 fn plan(name: &str) -> Value {
     json!({"steps": [{"id": "hello", "tool": "greet", "args": {"name": name}}], "output": ["hello"]})
 }
 
-/// Holds a conversation on a pseudo terminal on which these lines are typed; what is on the screen in the end.
+/// Holds a conversation on a pseudo-terminal, where a person answers each question with a line; what is on the screen in the end.
 fn typed(fixture: &ModelFixture, answers: &Value, lines: &str) -> String {
     fixture.write("answers.json", answers);
-    let program = env!("CARGO_BIN_EXE_planwright");
-    let chat = format!(
-        "'{program}' chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json"
-    );
-    let mut child = Command::new("script")
-        .args(["-qefc", &chat, "/dev/null"])
-        .current_dir(fixture.path())
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", fixture.path())
-        .env("EDITOR", fixture.path().join("editor"))
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(lines.as_bytes())
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let chat =
+        "chat 'Greet a dog.' --approve plan --simulate tools.json --model replay:answers.json";
+    let editor = fixture.path().join("editor");
+    let environment = [("EDITOR", editor.to_str().unwrap())];
+    typing::typed(fixture.path(), chat, &environment, lines).1
 }
 
 fn wants_a_plan() -> Value {
