@@ -246,9 +246,10 @@ impl ServerNames {
         &'a self,
         name: &'a str,
     ) -> impl Iterator<Item = ((usize, bool), &'a ServerName)> {
-        let signs = name.char_indices().map(|(at, _)| at);
+        let signs = name.bytes().enumerate();
+        let signs = signs.filter(|(_, byte)| matches!(byte, b'.' | b'_'));
         // Server names may contain dots and underscores, so any separator may end one.
-        signs.flat_map(move |at| {
+        signs.flat_map(move |(at, _)| {
             let (server, rest) = name.split_at(at);
             let (is_dot, is_alias) = (rest.starts_with('.'), rest.starts_with("__"));
             let named = (is_dot || is_alias).then(|| self.names.get(server));

@@ -9,7 +9,9 @@ use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_depende
 use super::digest;
 use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
 use super::reporter::{DiagnosticBatch, Reporter};
-use super::resolved_plan::{CheckSession, ParentScope, PlanRole, ResolvedPlan, sub_plans};
+use super::resolved_plan::{
+    CheckSession, ParentScope, PlanRole, ReadKinds, ResolvedPlan, sub_plans,
+};
 use super::type_inference::TypeInference;
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
@@ -147,7 +149,7 @@ fn check_plan(
     // Positional arguments get their names first: all other passes see named ones only.
     positional::name_plan(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
-    resolve_step_indices(&mut plan, &ids);
+    let reads = resolve_reads(&mut plan, &ids);
     let writers = SlotWriters::of(&plan.steps);
     let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
@@ -175,12 +177,18 @@ fn check_plan(
         sub_plans: &sub_plans,
         dependencies: &dependencies,
         inputs,
+        reads,
     };
     let types = TypeInference::new(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
-    references::check(&resolved, &types, &mut reporter);
-    references::check_expressions(&resolved, &types, &mut reporter);
+    // One walk for all that looks at each reference: a large plan does not fit into the caches of a processor.
+    resolved.each_use(&mut |usage| {
+        references::check(&resolved, &types, usage, &mut reporter);
+        references::check_expressions(&types, usage, &mut reporter);
+        policy::check_length(&resolved, usage, &mut reporter);
+    });
+    references::check_conditions(&resolved, &types, &mut reporter);
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
     arguments::check_extraction(&resolved, &mut reporter);
@@ -203,7 +211,7 @@ fn check_plan(
     }
     let inputs = inputs::values(&plan, inputs);
     let digest = digest::digest(&plan, &sub_plans);
-    let unwritten_slot_reads = unwritten_slot_reads(&plan, &writers, &sub_plans);
+    let unwritten_slot_reads = unwritten_slot_reads(&plan, reads, &writers, &sub_plans);
     let checked = CheckedPlan::new(CheckedData {
         steps: checked_steps(tools, sub_plans, dependencies),
         plan,
@@ -229,8 +237,10 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
 }
 
 /// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
-/// between plans, so their reads keep using ids; sub-plans are resolved when they are checked.
-fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
+/// between plans, so their reads keep using ids; sub-plans are resolved when they are checked. Returns the kinds of all
+/// reads.
+fn resolve_reads(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) -> ReadKinds {
+    let mut kinds = ReadKinds::default();
     let mut resolve_read = |read: &mut Read| {
         read.position = StepIndex(match &read.source {
             Source::Step(id) | Source::Result(id) => ids.get(id).copied(),
@@ -242,15 +252,18 @@ fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
         });
     };
     let mut resolve_node = |node: &mut Node| {
-        node.each_reference_mut(&mut |reference| match &mut reference.form {
-            Form::All(reads) => reads.iter_mut().for_each(&mut resolve_read),
-            Form::First(alternatives) => {
-                for alternative in alternatives {
-                    if let Alternative::Read(read) = alternative {
-                        resolve_read(read);
+        node.each_reference_mut(&mut |reference| {
+            match &mut reference.form {
+                Form::All(reads) => reads.iter_mut().for_each(&mut resolve_read),
+                Form::First(alternatives) => {
+                    for alternative in alternatives {
+                        if let Alternative::Read(read) = alternative {
+                            resolve_read(read);
+                        }
                     }
                 }
             }
+            reference.each_read(&mut |read| kinds.add(&read.source));
         });
     };
     for step in &mut plan.steps {
@@ -259,6 +272,7 @@ fn resolve_step_indices(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) {
     if let Output::Value(node) = &mut plan.output {
         resolve_node(node);
     }
+    kinds
 }
 
 fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
@@ -291,6 +305,7 @@ fn checked_steps(
 /// Returns the reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
 fn unwritten_slot_reads(
     plan: &Plan,
+    reads: ReadKinds,
     writers: &SlotWriters,
     sub_plans: &[Option<CheckedPlan>],
 ) -> Vec<Read> {
@@ -303,11 +318,13 @@ fn unwritten_slot_reads(
         }
     };
     for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
-        step.each_node(&mut |node, _| {
-            node.each_reference(&mut |reference| {
-                reference.each_read(&mut consider);
+        if reads.slots {
+            step.each_node(&mut |node, _| {
+                node.each_reference(&mut |reference| {
+                    reference.each_read(&mut consider);
+                });
             });
-        });
+        }
         if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
             for kind in &call.scopes {
                 sub_plan.unwritten_slot_reads(*kind).for_each(&mut consider);

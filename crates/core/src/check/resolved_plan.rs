@@ -10,6 +10,7 @@ use super::reporter::{DiagnosticBatch, Reporter};
 use crate::expression::PatternBudget;
 use crate::plan::{
     Action, Name, Node, OnError, Output, PlanCall, PlanTarget, Reference, SelfReference, SlotKind,
+    Source,
 };
 use crate::{Code, Hashing, Object, Place, Plan, Sources, Step, StepId, Tool};
 
@@ -65,6 +66,28 @@ pub(super) struct ResolvedPlan<'a> {
     pub(super) dependencies: &'a [StepDependencies],
     /// The given inputs by name. Empty for a sub-plan, whose arguments differ between calls.
     pub(super) inputs: &'a Object,
+    /// The kinds of reads in the plan.
+    pub(super) reads: ReadKinds,
+}
+
+/// The kinds of reads that a plan has. Passes about a kind need not look for reads if there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ReadKinds {
+    /// True if a reference reads a slot, an input or a variable.
+    pub(super) slots: bool,
+    /// True if a reference reads an external value.
+    pub(super) external_values: bool,
+}
+
+impl ReadKinds {
+    /// Adds the kind of a read of `source`.
+    pub(super) fn add(&mut self, source: &Source) {
+        match source {
+            Source::Slot(_) => self.slots = true,
+            Source::ExternalValue(..) => self.external_values = true,
+            Source::Step(_) | Source::Result(_) | Source::Item | Source::Index | Source::Last => {}
+        }
+    }
 }
 
 /// A reference and its location in the plan.

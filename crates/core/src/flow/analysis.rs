@@ -470,7 +470,7 @@ impl<'a> Analysis<'a> {
         };
         if let OnError::Output(instead) = &step.on_error {
             let instead = self.node(scope, Some(index), instead);
-            output = self.store.any_of(vec![output, instead]);
+            output = self.store.any_of(&[output, instead]);
         }
         output = self.with_kept(scope, step, output);
         scope.known.borrow_mut().outputs.insert(index, output);
@@ -666,7 +666,7 @@ impl<'a> Analysis<'a> {
         let origin = LabelOrigin::Kept(Arc::clone(step.id.text()));
         let node = self.store.graph.origin(origin, Flags::from(*labels));
         let earlier = self.store.typed(&Type::Any, node);
-        self.store.any_of(vec![output, earlier])
+        self.store.any_of(&[output, earlier])
     }
 
     fn unknown(&mut self, scope: &PlanScope<'a, '_>, step: &Step) -> LabelsId {

@@ -27,20 +27,34 @@ pub(super) trait BoundLabels<'a> {
 
 /// Returns the labels of the value of `tree`.
 pub(super) fn expression_labels(bound: &mut dyn BoundLabels<'_>, tree: &Tree) -> LabelsId {
+    let scratch = std::mem::take(&mut bound.store().scratch);
     let mut walk = ExpressionWalk {
         bound,
-        locals: Vec::new(),
+        locals: scratch.locals,
+        values: scratch.values,
     };
-    walk.labels(tree)
+    let labels = walk.labels(tree);
+    let (locals, values) = (walk.locals, walk.values);
+    bound.store().scratch = Scratch { locals, values };
+    labels
+}
+
+/// The lists of a walk through an expression, empty between expressions: a plan may have thousands of these.
+#[derive(Default)]
+pub(super) struct Scratch {
+    locals: Vec<LabelsId>,
+    values: Vec<LabelsId>,
 }
 
 struct ExpressionWalk<'w, 'a> {
     bound: &'w mut dyn BoundLabels<'a>,
     /// The variables of the enclosing loops, the innermost last.
     locals: Vec<LabelsId>,
+    /// The operands and arguments so far of the operators and calls that are visited.
+    values: Vec<LabelsId>,
 }
 
-impl ExpressionWalk<'_, '_> {
+impl<'a> ExpressionWalk<'_, 'a> {
     fn labels(&mut self, tree: &Tree) -> LabelsId {
         match tree {
             // Binding replaces reads, so none is left here.
@@ -53,8 +67,8 @@ impl ExpressionWalk<'_, '_> {
                 local.unwrap_or_else(|| self.bound.store().planner())
             }
             Tree::List(items) => {
-                let items = self.all(items);
-                let item = self.bound.store().any_of(items);
+                let start = self.add_all(items);
+                let item = self.finish(start, LabelStore::any_of);
                 self.bound.store().list(item)
             }
             Tree::Object(fields) => self.object(fields),
@@ -64,32 +78,28 @@ impl ExpressionWalk<'_, '_> {
             }
             Tree::Chain(first, rest) => self.chain(first, rest),
             Tree::And(parts) | Tree::Or(parts) => {
-                let parts = self.all(parts);
-                self.bound.store().number_from(&parts)
+                let start = self.add_all(parts);
+                self.finish(start, LabelStore::number_from)
             }
             Tree::Choice(cases, otherwise) => {
-                let mut values = Vec::with_capacity(cases.len() + 1);
-                let mut conditions = Vec::with_capacity(cases.len());
-                for (condition, value) in cases {
-                    conditions.push(self.joined(condition));
-                    values.push(self.labels(value));
-                }
-                values.push(self.labels(otherwise));
-                let store = self.bound.store();
-                let chosen = store.any_of(values);
-                let condition = store.graph.join(conditions);
-                store.with(chosen, condition)
+                let start = self.add_all(cases.iter().map(|(condition, _)| condition));
+                self.add_all(cases.iter().map(|(_, value)| value));
+                self.add(otherwise);
+                self.finish(start, |store, values| {
+                    let (conditions, values) = values.split_at(cases.len().min(values.len()));
+                    let chosen = store.any_of(values);
+                    let condition = store.join_values(conditions.iter().copied());
+                    store.with(chosen, condition)
+                })
             }
             Tree::FirstOf(alternatives) => {
-                let values = alternatives
-                    .iter()
-                    .map(|alternative| self.labels(&alternative.tree))
-                    .collect();
-                self.bound.store().any_of(values)
+                let trees = alternatives.iter().map(|alternative| &alternative.tree);
+                let start = self.add_all(trees);
+                self.finish(start, LabelStore::any_of)
             }
             Tree::Access(base, accessors) => self.access(base, accessors),
             Tree::Call(function, arguments) => {
-                let values = self.all(arguments);
+                let start = self.add_all(arguments);
                 let converts = [
                     "int",
                     "uint",
@@ -100,18 +110,40 @@ impl ExpressionWalk<'_, '_> {
                     "timestamp",
                     "duration",
                 ];
-                if let Some(value) = values.first()
+                if let Some(value) = self.values.get(start)
                     && converts.contains(&function.name)
                 {
                     self.bound.converts(*value);
                 }
-                self.call(function.name, &values)
+                self.finish(start, |store, values| call(store, function.name, values))
             }
         }
     }
 
-    fn all(&mut self, trees: &[Tree]) -> Vec<LabelsId> {
-        trees.iter().map(|tree| self.labels(tree)).collect()
+    fn add(&mut self, tree: &Tree) {
+        let labels = self.labels(tree);
+        self.values.push(labels);
+    }
+
+    /// Adds the labels of `trees` to the values, and returns the position of the first.
+    fn add_all<'t>(&mut self, trees: impl IntoIterator<Item = &'t Tree>) -> usize {
+        let start = self.values.len();
+        for tree in trees {
+            self.add(tree);
+        }
+        start
+    }
+
+    /// Returns what `labels` makes of the values from `start` on, which are removed.
+    fn finish(
+        &mut self,
+        start: usize,
+        labels: impl FnOnce(&mut LabelStore<'a>, &[LabelsId]) -> LabelsId,
+    ) -> LabelsId {
+        let values = self.values.get(start..).unwrap_or_default();
+        let labels = labels(self.bound.store(), values);
+        self.values.truncate(start);
+        labels
     }
 
     fn joined(&mut self, tree: &Tree) -> NodeId {
@@ -143,18 +175,14 @@ impl ExpressionWalk<'_, '_> {
     }
 
     fn chain(&mut self, first: &Tree, rest: &[(BinaryOperator, Tree)]) -> LabelsId {
-        let mut values = Vec::with_capacity(rest.len() + 1);
-        values.push(self.labels(first));
-        let mut concatenates = true;
-        for (operator, tree) in rest {
-            concatenates &= *operator == BinaryOperator::Add;
-            values.push(self.labels(tree));
-        }
+        let trees = rest.iter().map(|(_, tree)| tree);
+        let start = self.add_all(std::iter::once(first).chain(trees));
+        let mut operators = rest.iter().map(|(operator, _)| *operator);
         // `+` also concatenates lists, whose items keep their fields.
-        if concatenates {
-            self.bound.store().any_of(values)
+        if operators.all(|operator| operator == BinaryOperator::Add) {
+            self.finish(start, LabelStore::any_of)
         } else {
-            self.bound.store().number_from(&values)
+            self.finish(start, LabelStore::number_from)
         }
     }
 
@@ -173,19 +201,19 @@ impl ExpressionWalk<'_, '_> {
                 Accessor::Part(path, _) => self.bound.store().at(value, path),
                 Accessor::Item(index) => self.item(value, index),
                 Accessor::Call(function, arguments) => {
-                    let mut values = Vec::with_capacity(arguments.len() + 1);
-                    values.push(value);
-                    for argument in arguments {
-                        values.push(self.labels(argument));
-                    }
-                    match (function.name, arguments.as_slice()) {
-                        ("flatten", []) => self.flattened(&values, Some(1)),
-                        ("flatten", [Tree::Literal(depth)]) => {
-                            self.flattened(&values, depth.as_u64())
+                    let start = self.values.len();
+                    self.values.push(value);
+                    self.add_all(arguments);
+                    self.finish(start, |store, values| {
+                        match (function.name, arguments.as_slice()) {
+                            ("flatten", []) => flattened(store, values, Some(1)),
+                            ("flatten", [Tree::Literal(depth)]) => {
+                                flattened(store, values, depth.as_u64())
+                            }
+                            ("flatten", _) => flattened(store, values, None),
+                            (name, _) => call(store, name, values),
                         }
-                        ("flatten", _) => self.flattened(&values, None),
-                        (name, _) => self.call(name, &values),
-                    }
+                    })
                 }
                 Accessor::Search(Search::Matches, _) => self.bound.store().number_from(&[value]),
                 Accessor::Search(Search::Extract | Search::ExtractAll, _) => {
@@ -210,96 +238,6 @@ impl ExpressionWalk<'_, '_> {
         }
     }
 
-    fn call(&mut self, function: &str, values: &[LabelsId]) -> LabelsId {
-        let store = self.bound.store();
-        match (function, values) {
-            ("dyn", [value]) => *value,
-            // The engine knows it.
-            ("now", _) => store.nothing(),
-            // The keys and the structure of the data are part of its text.
-            ("json", _) => store.join_of(values),
-            ("first" | "last", [list]) => store.item(*list),
-            ("values", [object]) => {
-                let field = store.selected(*object);
-                store.list_like(*object, field)
-            }
-            ("zip", lists) => {
-                let items = lists.iter().map(|list| store.item(*list)).collect();
-                let item = store.any_of(items);
-                let tuples = store.list(item);
-                let tuples = store.list(tuples);
-                let lengths: Vec<NodeId> = lists
-                    .iter()
-                    .filter_map(|list| store.length(*list))
-                    .collect();
-                let length = store.graph.join(lengths);
-                store.with(tuples, length)
-            }
-            // The value is one of the items, and all of them decide which one.
-            ("min" | "max", [list]) => {
-                let compared = store.join(*list);
-                let item = store.item(*list);
-                store.with(item, compared)
-            }
-            ("min" | "max", items) => {
-                let compared = store.join_of(items);
-                let compared = store.join(compared);
-                let item = store.any_of(items.to_vec());
-                store.with(item, compared)
-            }
-            ("reverse" | "sort", [list]) => store.keep_structure(*list),
-            ("distinct", [list]) => store.distinct(*list),
-            ("slice", [list, rest @ ..]) => {
-                let bounds = store.join_of(rest);
-                let bounds = store.join(bounds);
-                let list = store.keep_structure(*list);
-                store.with(list, bounds)
-            }
-            (
-                "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith"
-                | "endsWith" | "matches" | "indexOf" | "lastIndexOf" | "sum" | "avg" | "duration",
-                _,
-            ) => store.number_from(values),
-            (name, _) if name.starts_with("get") => store.number_from(values),
-            (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
-                store.number_from(values)
-            }
-            // All others make a new text of everything that they read.
-            _ => store.computed_from(values),
-        }
-    }
-
-    /// Returns a list whose items that are lists are replaced by their items, `depth` times.
-    fn flattened(&mut self, values: &[LabelsId], depth: Option<u64>) -> LabelsId {
-        let store = self.bound.store();
-        let Some((list, depths)) = values.split_first() else {
-            return store.nothing();
-        };
-        let mut item = store.item(*list);
-        let mut levels = vec![item];
-        let mut lengths = Vec::new();
-        for _ in 0..depth.unwrap_or(u64::MAX).min(MAX_FLATTENED) {
-            let inner = store.flattened(item);
-            lengths.extend(store.length(item));
-            if inner == item {
-                break;
-            }
-            levels.push(inner);
-            item = inner;
-        }
-        // A depth that is computed may be any.
-        if depth.is_none() {
-            lengths.extend(depths.iter().map(|depth| store.join(*depth)));
-            item = store.any_of(levels);
-        }
-        let list = store.list_like(*list, item);
-        if lengths.is_empty() {
-            return list;
-        }
-        let length = store.graph.join(lengths);
-        store.with(list, length)
-    }
-
     fn run_loop(&mut self, kind: Loop, over: LabelsId, trees: &[Tree]) -> LabelsId {
         let item = self.bound.store().first_item(over);
         self.locals.push(item);
@@ -308,7 +246,10 @@ impl ExpressionWalk<'_, '_> {
             only = [self.labels(tree)];
             &only
         } else {
-            several = self.all(trees);
+            several = trees
+                .iter()
+                .map(|tree| self.labels(tree))
+                .collect::<Vec<_>>();
             &several
         };
         self.locals.pop();
@@ -345,4 +286,93 @@ impl ExpressionWalk<'_, '_> {
             }
         }
     }
+}
+
+/// Returns the labels of the result of a function.
+fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> LabelsId {
+    match (function, values) {
+        ("dyn", [value]) => *value,
+        // The engine knows it.
+        ("now", _) => store.nothing(),
+        // The keys and the structure of the data are part of its text.
+        ("json", _) => store.join_of(values),
+        ("first" | "last", [list]) => store.item(*list),
+        ("values", [object]) => {
+            let field = store.selected(*object);
+            store.list_like(*object, field)
+        }
+        ("zip", lists) => {
+            let items: Vec<_> = lists.iter().map(|list| store.item(*list)).collect();
+            let item = store.any_of(&items);
+            let tuples = store.list(item);
+            let tuples = store.list(tuples);
+            let lengths: Vec<NodeId> = lists
+                .iter()
+                .filter_map(|list| store.length(*list))
+                .collect();
+            let length = store.graph.join(lengths);
+            store.with(tuples, length)
+        }
+        // The value is one of the items, and all of them decide which one.
+        ("min" | "max", [list]) => {
+            let compared = store.join(*list);
+            let item = store.item(*list);
+            store.with(item, compared)
+        }
+        ("min" | "max", items) => {
+            let compared = store.join_of(items);
+            let compared = store.join(compared);
+            let item = store.any_of(items);
+            store.with(item, compared)
+        }
+        ("reverse" | "sort", [list]) => store.keep_structure(*list),
+        ("distinct", [list]) => store.distinct(*list),
+        ("slice", [list, rest @ ..]) => {
+            let bounds = store.join_of(rest);
+            let bounds = store.join(bounds);
+            let list = store.keep_structure(*list);
+            store.with(list, bounds)
+        }
+        (
+            "size" | "int" | "uint" | "double" | "bool" | "contains" | "startsWith" | "endsWith"
+            | "matches" | "indexOf" | "lastIndexOf" | "sum" | "avg" | "duration",
+            _,
+        ) => store.number_from(values),
+        (name, _) if name.starts_with("get") => store.number_from(values),
+        (name, _) if name.starts_with("math.") || name.starts_with("lists.") => {
+            store.number_from(values)
+        }
+        // All others make a new text of everything that they read.
+        _ => store.computed_from(values),
+    }
+}
+
+/// Returns a list whose items that are lists are replaced by their items, `depth` times.
+fn flattened(store: &mut LabelStore<'_>, values: &[LabelsId], depth: Option<u64>) -> LabelsId {
+    let Some((list, depths)) = values.split_first() else {
+        return store.nothing();
+    };
+    let mut item = store.item(*list);
+    let mut levels = vec![item];
+    let mut lengths = Vec::new();
+    for _ in 0..depth.unwrap_or(u64::MAX).min(MAX_FLATTENED) {
+        let inner = store.flattened(item);
+        lengths.extend(store.length(item));
+        if inner == item {
+            break;
+        }
+        levels.push(inner);
+        item = inner;
+    }
+    // A depth that is computed may be any.
+    if depth.is_none() {
+        lengths.extend(depths.iter().map(|depth| store.join(*depth)));
+        item = store.any_of(&levels);
+    }
+    let list = store.list_like(*list, item);
+    if lengths.is_empty() {
+        return list;
+    }
+    let length = store.graph.join(lengths);
+    store.with(list, length)
 }

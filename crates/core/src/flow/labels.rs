@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use self::lengths::Length;
 use self::open::{OpenId, OpenValues};
+use super::expression::Scratch;
 use super::graph::{Flags, LabelGraph, LabelOrigin, NodeId, Passage, PassageId};
 use super::outputs::{ANY_KEY, IsList, PartId, ToolOutputs, may_have_fields};
 use super::policy::FlowPolicy;
@@ -156,6 +157,7 @@ pub(super) struct LabelStore<'a> {
     output_nodes: HashMap<OutputPart, NodeId, Hashing>,
     /// Nodes that wait to be joined.
     pending: Vec<NodeId>,
+    pub(super) scratch: Scratch,
     open: OpenValues,
     planner: LabelsId,
     /// The label of a text or a number that the plan spells out.
@@ -194,6 +196,7 @@ impl<'a> LabelStore<'a> {
             outputs: Vec::new(),
             output_nodes: HashMap::default(),
             pending: Vec::new(),
+            scratch: Scratch::default(),
             open: OpenValues::default(),
             planner: LabelsId(0),
             planner_scalar: LabelsId(0),
@@ -277,11 +280,11 @@ impl<'a> LabelStore<'a> {
                 self.object(fields)
             }
             Value::List(items) => {
-                let items = items
+                let items: Vec<_> = items
                     .iter()
                     .map(|item| self.structured(item, scalar))
                     .collect();
-                let item = self.any_of(items);
+                let item = self.any_of(&items);
                 self.list(item)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => scalar,
@@ -387,18 +390,18 @@ impl<'a> LabelStore<'a> {
         self.push(Labels::List(item))
     }
 
-    pub(super) fn any_of(&mut self, values: Vec<LabelsId>) -> LabelsId {
+    pub(super) fn any_of(&mut self, values: &[LabelsId]) -> LabelsId {
         // Most choices have one or two alternatives, and need no list of distinct ones.
-        match values.as_slice() {
+        match values {
             [only] => return *only,
             [one, other] if one == other => return *one,
-            [_, _] => return self.push_alternatives(&values),
+            [_, _] => return self.push_alternatives(values),
             _ => {}
         }
         let mut distinct: Vec<LabelsId> = Vec::with_capacity(values.len());
         for value in values {
-            if distinct.len() > 16 || !distinct.contains(&value) {
-                distinct.push(value);
+            if distinct.len() > 16 || !distinct.contains(value) {
+                distinct.push(*value);
             }
         }
         match distinct.as_slice() {
@@ -432,7 +435,7 @@ impl<'a> LabelStore<'a> {
                 parts.push(part(self, value));
             }
         }
-        self.any_of(parts)
+        self.any_of(&parts)
     }
 
     /// Returns `value`, on which `other` had influence as well.
@@ -446,7 +449,7 @@ impl<'a> LabelStore<'a> {
     }
 
     /// Returns the label that joins `values`.
-    fn join_values(&mut self, values: impl IntoIterator<Item = LabelsId>) -> NodeId {
+    pub(super) fn join_values(&mut self, values: impl IntoIterator<Item = LabelsId>) -> NodeId {
         let start = self.pending.len();
         for value in values {
             let node = self.join(value);

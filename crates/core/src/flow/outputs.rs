@@ -238,14 +238,13 @@ impl<'a> ToolOutputs<'a> {
             return Rc::from([]);
         };
         Rc::clone(part.labels.get_or_init(|| {
+            // The usual case: no rule is about a field of the part.
+            if !self.rules.distinguishes(&part.path) {
+                return Rc::from([(dotted(&part.path), self.rules.flags(&part.path))]);
+            }
             let tree = label_tree(&self.rules, self.tool, &part.path);
             tree.into_iter()
-                .map(|(field, flags)| {
-                    // A computed key may be any.
-                    let names = field.iter().take_while(|name| ***name != *ANY_KEY);
-                    let names: Vec<&str> = names.map(|name| &**name).collect();
-                    (names.join(".").into(), flags)
-                })
+                .map(|(field, flags)| (dotted(&field), flags))
                 .collect()
         }))
     }
@@ -266,6 +265,22 @@ impl<'a> ToolOutputs<'a> {
     /// Returns true if a part may be an untrusted text, or contain one.
     pub(super) fn may_be_untrusted_text(&self, part: PartId) -> bool {
         may_be_untrusted_text(&self.rules, self.tool, self.path(part))
+    }
+}
+
+/// Returns a path with dots, as far as its names are known: a computed key may be any.
+fn dotted(path: &[Arc<str>]) -> Arc<str> {
+    let mut names = path.iter().take_while(|name| ***name != *ANY_KEY);
+    match (names.next(), names.next()) {
+        (None, _) => Arc::from(""),
+        (Some(only), None) => Arc::clone(only),
+        (Some(first), Some(second)) => {
+            let mut text = [&**first, ".", second].concat();
+            for name in names {
+                text.extend([".", &**name]);
+            }
+            text.into()
+        }
     }
 }
 

@@ -325,7 +325,7 @@ pub(super) fn arguments(
             found.labels
         } else {
             let labels = [found.labels].into_iter().chain(found.others);
-            store.any_of(labels.collect())
+            store.any_of(&labels.collect::<Vec<_>>())
         };
         let Some(parameter) = rules.parameters.get_mut(found.parameter.0 as usize) else {
             continue;

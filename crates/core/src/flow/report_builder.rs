@@ -1,13 +1,13 @@
 //! Builds the report: violations, their sources and ways, and the diagnostics about them.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::analysis::FlowContext;
 use super::graph::{Flag, Flags, LabelOrigin, NodeId};
 use super::policy::OnViolation;
 use super::report::{Confidentiality, FlowOrigin, FlowParameter, FlowPath, Integrity};
-use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ParameterWords, ShownTraces, Traces};
+use super::traces::{FlowGraph, LabelViolation, MAX_ORIGINS, ShownTraces, Traces};
 use crate::check::Releases;
 use crate::diagnostic::DiagnosticCounter;
 use crate::plan::ExternalValue;
@@ -166,20 +166,52 @@ impl ReportBuilder<'_> {
         if sources.is_empty() {
             sources.push_str("many sources");
         }
-        let what = ParameterWords(&parameter.parameter);
+        let step = &*parameter.step;
+        let [what, name, end] = match &*parameter.parameter {
+            "" => ["the arguments", "", ""],
+            name => ["the parameter `", name, "`"],
+        };
+        let tool = &**tool.text();
+        // A plan may have a thousand of them, so the parts are joined without formatting.
         let message = match violation.code {
-            Code::PrivateArgument => format!(
-                "the private value of {sources} leaves through {what} of `{tool}` in `{}`",
-                parameter.step
-            ),
-            Code::UntrustedDecision => format!(
-                "the untrusted value of {sources} decides whether `{}` calls `{tool}`",
-                parameter.step
-            ),
-            _ => format!(
-                "the untrusted value of {sources} reaches {what} of `{tool}` in `{}`, which is guarded",
-                parameter.step
-            ),
+            Code::PrivateArgument => [
+                "the private value of ",
+                &sources,
+                " leaves through ",
+                what,
+                name,
+                end,
+                " of `",
+                tool,
+                "` in `",
+                step,
+                "`",
+            ]
+            .concat(),
+            Code::UntrustedDecision => [
+                "the untrusted value of ",
+                &sources,
+                " decides whether `",
+                step,
+                "` calls `",
+                tool,
+                "`",
+            ]
+            .concat(),
+            _ => [
+                "the untrusted value of ",
+                &sources,
+                " reaches ",
+                what,
+                name,
+                end,
+                " of `",
+                tool,
+                "` in `",
+                step,
+                "`, which is guarded",
+            ]
+            .concat(),
         };
         let mut diagnostic = Diagnostic::new(violation.code, severity, message);
         let traces = &parameter.traces;
@@ -191,44 +223,55 @@ impl ReportBuilder<'_> {
     }
 
     fn ways_out(&self, violation: LabelViolation, origins: &[FlowOrigin]) -> String {
-        let rule = origins
+        let origin = origins
             .iter()
-            .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty())
-            .map(OriginRule);
+            .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty());
+        // The rule that covers the output, as the policy writes it.
+        let rule = origin.map(|FlowOrigin { tool, field, .. }| {
+            let sign = if field.is_empty() { "" } else { ":" };
+            [&**tool, sign, &**field]
+        });
         let person = match self.context.policy.violation {
             OnViolation::Ask => "a person decides the call when the plan runs",
             OnViolation::Deny | OnViolation::Warn => {
                 "let a person decide with `violation = \"ask\"` in `[flow]`"
             }
         };
+        let trusted = "` to `trusted` in `[flow]` of your own planwright.toml";
         match (violation.code, rule) {
-            (Code::PrivateArgument, Some(rule)) => format!(
-                "send something else, or {person}; if it is not private, take `{rule}` out of `private` in `[flow]`"
-            ),
-            (Code::PrivateArgument, None) => format!("send something else, or {person}"),
-            (Code::UntrustedDecision, Some(rule)) => format!(
-                "decide by a trusted value or an input; or {person}; or add `{rule}` to `trusted` in `[flow]` of your own planwright.toml"
-            ),
-            (_, Some(rule)) => format!(
-                "take the value from a trusted source, or make it an input; or {person}; or add `{rule}` to `trusted` in `[flow]` of your own planwright.toml"
-            ),
-            (_, None) => format!("take the value from a trusted source; or {person}"),
+            (Code::PrivateArgument, Some([tool, sign, field])) => [
+                "send something else, or ",
+                person,
+                "; if it is not private, take `",
+                tool,
+                sign,
+                field,
+                "` out of `private` in `[flow]`",
+            ]
+            .concat(),
+            (Code::PrivateArgument, None) => ["send something else, or ", person].concat(),
+            (Code::UntrustedDecision, Some([tool, sign, field])) => [
+                "decide by a trusted value or an input; or ",
+                person,
+                "; or add `",
+                tool,
+                sign,
+                field,
+                trusted,
+            ]
+            .concat(),
+            (_, Some([tool, sign, field])) => [
+                "take the value from a trusted source, or make it an input; or ",
+                person,
+                "; or add `",
+                tool,
+                sign,
+                field,
+                trusted,
+            ]
+            .concat(),
+            (_, None) => ["take the value from a trusted source; or ", person].concat(),
         }
-    }
-}
-
-/// The rule that covers an output, as the policy writes it.
-struct OriginRule<'a>(&'a FlowOrigin);
-
-impl fmt::Display for OriginRule<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let FlowOrigin { tool, field, .. } = self.0;
-        f.write_str(tool)?;
-        if !field.is_empty() {
-            f.write_str(":")?;
-            f.write_str(field)?;
-        }
-        Ok(())
     }
 }
 

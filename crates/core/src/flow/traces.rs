@@ -163,7 +163,7 @@ impl PathEnd {
 }
 
 /// The words for the parameter at a path.
-pub(super) struct ParameterWords<'a>(pub(super) &'a str);
+struct ParameterWords<'a>(&'a str);
 
 impl fmt::Display for ParameterWords<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

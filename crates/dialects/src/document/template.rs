@@ -85,15 +85,27 @@ fn first_dollar(text: &str, start: usize, dollar: usize) -> usize {
     start + before.trim_end_matches('$').len()
 }
 
-/// The position of the `}` that ends the marker whose inside begins at `start`.
+/// True for the bytes that may open or close a text or a group inside of a marker.
+const DELIMITERS: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"{}\\\"'";
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// The position of the `}` that ends the marker whose inside begins at `start`. The `quotes` are some of [`QUOTES`].
 pub(crate) fn end_of_marker(text: &str, start: usize, quotes: &[u8]) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0usize;
     let mut quote = None;
     let mut at = start;
     while let Some(&byte) = bytes.get(at) {
-        // The usual case: a letter, a digit, a dot or a bracket, which ends nothing.
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b' ' | b'(' | b')' | b',' | b'_') {
+        // The usual case: a letter, a digit or a sign that ends nothing.
+        if !DELIMITERS[usize::from(byte)] {
             at += 1;
             continue;
         }

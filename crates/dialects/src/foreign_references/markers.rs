@@ -335,7 +335,11 @@ impl<'a> ReferenceNames<'a> {
     /// The first marker in `text` that names a step or an input.
     pub(super) fn marker(&self, text: &str) -> Option<Marker> {
         // A marker inside of one of our references is part of an expression.
-        if self.is_native && begins_reference(text) && end_of_reference(text, 0) == text.len() {
+        // One whose first closing brace is its last character ends nowhere else.
+        if self.is_native
+            && begins_reference(text)
+            && (text.find('}') == Some(text.len() - 1) || end_of_reference(text, 0) == text.len())
+        {
             return None;
         }
         let references = self.references(text);

@@ -1,6 +1,7 @@
 //! The search for markers: in the items of a native plan, and in the texts that are still literal after a plan of another
 //! system was lowered.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -328,7 +329,7 @@ impl ReferenceNames<'_> {
         match &item.kind {
             ItemKind::Text(text) => {
                 // Each replacement leaves one marker less; the bound is for texts with very many.
-                let mut rest = text.to_string();
+                let mut rest = Cow::from(&**text);
                 for _ in 0..MAX_REPLACEMENTS {
                     let Some(marker) = self.marker(&rest) else {
                         break;
@@ -365,7 +366,8 @@ impl ReferenceNames<'_> {
                     };
                     let dollars = &rest[..marker.range.start];
                     let dollars = dollars.len() - dollars.trim_end_matches('$').len();
-                    rest.replace_range(marker.range, &format!("{}{escaped}", "$".repeat(dollars)));
+                    let escaped = format!("{}{escaped}", "$".repeat(dollars));
+                    rest.to_mut().replace_range(marker.range, &escaped);
                 }
             }
             ItemKind::List(items) => {
@@ -405,6 +407,9 @@ impl ReferenceNames<'_> {
 
     /// The path in this dialect of `{"from": "id", "path": "a.b"}`, if that names a step.
     fn path_object(&self, entries: &[ItemEntry]) -> Option<String> {
+        if entries.len() != 2 {
+            return None;
+        }
         let steps = ["from", "step", "step_id", "source", "node", "task", "ref"];
         let paths = ["path", "field", "key", "output", "property", "select"];
         let text = |words: &[&str]| {
@@ -413,7 +418,7 @@ impl ReferenceNames<'_> {
         };
         let (id, path) = (text(&steps)?, text(&paths)?);
         let path = path.trim_start_matches(['$', '.', '/']).replace('/', ".");
-        let output = self.steps.get(&**id).filter(|_| entries.len() == 2)?;
+        let output = self.steps.get(&**id)?;
         Some(if path.is_empty() {
             output.to_string()
         } else {

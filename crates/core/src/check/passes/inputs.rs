@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{PlanRole, ResolvedPlan};
-use crate::plan::{Action, Input, InputKind, Segment, SlotKind, Source};
+use crate::plan::{Action, Input, InputKind, Read, Segment, SlotKind, Source};
 use crate::schema::{SchemaViolation, declares_secrets};
 use crate::{Code, Object, Place, Plan, PointerSegment, Schema, Value};
 
@@ -144,20 +144,21 @@ fn read_names<'a>(resolved: &'a ResolvedPlan<'a>) -> HashSet<&'a str> {
     let inputs = resolved.plan.inputs.iter();
     let mut read = HashSet::new();
     let mut whole_kinds = Vec::new();
-    resolved.each_use(&mut |usage| {
-        usage.reference.each_read(&mut |one| {
-            let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
-                return;
-            };
-            match one.path.first() {
-                Some(Segment::Key(name)) => {
-                    read.insert(&**name);
-                }
-                // A computed key or the whole slot may read any input.
-                _ => whole_kinds.push(kind),
+    let mut add = |one: &'a Read| {
+        let Source::Slot(kind @ (SlotKind::Inputs | SlotKind::Vars)) = one.source else {
+            return;
+        };
+        match one.path.first() {
+            Some(Segment::Key(name)) => {
+                read.insert(&**name);
             }
-        });
-    });
+            // A computed key or the whole slot may read any input.
+            _ => whole_kinds.push(kind),
+        }
+    };
+    if resolved.reads.slots {
+        resolved.each_use(&mut |usage| usage.reference.each_read(&mut add));
+    }
     for (_, step) in resolved.steps() {
         if let Action::Plan(call) = &step.action {
             // A sub-plan with shared slots may read any of them.

@@ -6,7 +6,7 @@ use crate::catalog::extraction_schema;
 use crate::check::checked_plan::PlanSize;
 use crate::check::context::Limits;
 use crate::check::reporter::Reporter;
-use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
 use crate::expression::PatternBudget;
 use crate::plan::{
     Action, Alternative, ExternalValue, Form, Missing, Node, Output, Read, Reference, Source,
@@ -32,6 +32,9 @@ fn check_tools(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
 }
 
 fn check_external_values(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    if !resolved.reads.external_values {
+        return;
+    }
     for (index, step) in resolved.steps() {
         let mut pass = ExternalValuePass {
             resolved,
@@ -258,22 +261,26 @@ pub(in crate::check) fn check_limits(resolved: &ResolvedPlan<'_>, reporter: &mut
             reporter.push(diagnostic.help("lower the bound"));
         }
     }
-    let most = limits.max_expression_length;
-    resolved.each_use(&mut |usage| {
-        let length = longest_expression(usage.reference);
-        if length > most {
-            let diagnostic = reporter
-                .error(
-                    Code::ExpressionTooLong,
-                    usage.reference.place,
-                    format!(
-                        "the expression has {length} bytes, more than the {most} that are allowed"
-                    ),
-                )
-                .help("split it over several `value` steps");
-            reporter.push(diagnostic);
-        }
-    });
+}
+
+/// Checks the length of the expressions of a reference.
+pub(in crate::check) fn check_length(
+    resolved: &ResolvedPlan<'_>,
+    usage: ReferenceUse<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    let most = resolved.context.policy.limits.max_expression_length;
+    let length = longest_expression(usage.reference);
+    if length > most {
+        let diagnostic = reporter
+            .error(
+                Code::ExpressionTooLong,
+                usage.reference.place,
+                format!("the expression has {length} bytes, more than the {most} that are allowed"),
+            )
+            .help("split it over several `value` steps");
+        reporter.push(diagnostic);
+    }
 }
 
 /// Returns the place of the part of the step at `keys`, or of its nearest ancestor with a place.

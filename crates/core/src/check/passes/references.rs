@@ -39,26 +39,26 @@ const OUTPUT_FIELDS: [&str; 7] = [
 /// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
 
-pub(in crate::check) fn check(
-    resolved: &ResolvedPlan<'_>,
-    types: &TypeInference<'_>,
+/// Checks the reads of a reference.
+pub(in crate::check) fn check<'a>(
+    resolved: &'a ResolvedPlan<'a>,
+    types: &'a TypeInference<'a>,
+    usage: ReferenceUse<'a>,
     reporter: &mut Reporter<'_>,
 ) {
-    resolved.each_use(&mut |usage| {
-        let alternatives = match &usage.reference.form {
-            Form::First(alternatives) => alternatives.len(),
-            Form::All(_) => 1,
+    let alternatives = match &usage.reference.form {
+        Form::First(alternatives) => alternatives.len(),
+        Form::All(_) => 1,
+    };
+    usage.reference.each_read(&mut |read| {
+        let pass = ReadPass {
+            resolved,
+            types,
+            usage,
+            read,
+            has_fallback: alternatives > 1,
         };
-        usage.reference.each_read(&mut |read| {
-            let pass = ReadPass {
-                resolved,
-                types,
-                usage,
-                read,
-                has_fallback: alternatives > 1,
-            };
-            pass.check(reporter);
-        });
+        pass.check(reporter);
     });
 }
 
@@ -478,19 +478,26 @@ pub(super) fn suggest_fields(
     diagnostic
 }
 
+/// Checks the operations in the expressions of a reference.
 pub(in crate::check) fn check_expressions(
+    types: &TypeInference<'_>,
+    usage: ReferenceUse<'_>,
+    reporter: &mut Reporter<'_>,
+) {
+    if has_expressions(&usage.reference.form) && !reads_missing_output(&usage) {
+        let step = usage.step.map(|(index, _)| index);
+        for problem in types.expression_problems(usage.reference, step) {
+            report(problem, &usage, reporter);
+        }
+    }
+}
+
+/// Checks that the conditions of steps are true or false, once all expressions were checked.
+pub(in crate::check) fn check_conditions(
     resolved: &ResolvedPlan<'_>,
     types: &TypeInference<'_>,
     reporter: &mut Reporter<'_>,
 ) {
-    resolved.each_use(&mut |usage| {
-        if has_expressions(&usage.reference.form) && !reads_missing_output(&usage) {
-            let step = usage.step.map(|(index, _)| index);
-            for problem in types.expression_problems(usage.reference, step) {
-                report(problem, &usage, reporter);
-            }
-        }
-    });
     for (index, step) in resolved.steps() {
         if let Some(when) = &step.when {
             check_condition(when, "when", index, types, reporter);

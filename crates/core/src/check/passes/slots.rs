@@ -28,11 +28,13 @@ pub(in crate::check) fn check(
     types: &TypeInference<'_>,
     reporter: &mut Reporter<'_>,
 ) {
-    resolved.each_use(&mut |usage| {
-        usage
-            .reference
-            .each_read(&mut |read| report_unwritten(types, usage, read, reporter));
-    });
+    if resolved.reads.slots {
+        resolved.each_use(&mut |usage| {
+            usage
+                .reference
+                .each_read(&mut |read| report_unwritten(types, usage, read, reporter));
+        });
+    }
     report_written_inputs(resolved, reporter);
     report_competing_writers(resolved, reporter);
 }

@@ -203,7 +203,15 @@ pub(in crate::expression) fn foreign_call<'t>(
     root: &str,
     text: &'t str,
 ) -> Option<(&'t str, String)> {
-    if !NAMESPACES.contains(&root) {
+    // Few names have the length and the first letter of one of these.
+    let is_same = |name: &&str| {
+        name.len() == root.len() && name.as_bytes().first() == root.as_bytes().first()
+    };
+    if !NAMESPACES
+        .iter()
+        .filter(|name| is_same(name))
+        .any(|name| *name == root)
+    {
         return None;
     }
     let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');

@@ -38,11 +38,11 @@ impl<'a> Analysis<'a> {
                 self.store.computed_from(&values)
             }
             NodeKind::List(items) => {
-                let items = items
+                let items: Vec<_> = items
                     .iter()
                     .map(|item| self.node(scope, step, item))
                     .collect();
-                let item = self.store.any_of(items);
+                let item = self.store.any_of(&items);
                 self.store.list(item)
             }
             NodeKind::Object(fields) => {
@@ -127,8 +127,8 @@ impl<'a> Analysis<'a> {
                 if let [only] = alternatives.as_slice() {
                     return labels_of(only);
                 }
-                let values = alternatives.iter().map(labels_of).collect();
-                self.store.any_of(values)
+                let values: Vec<_> = alternatives.iter().map(labels_of).collect();
+                self.store.any_of(&values)
             }
             // That the others exist is not part of the value.
             Form::All(reads) => {

@@ -48,7 +48,7 @@ impl<'a> Analysis<'a> {
             for writer in writers {
                 self.written(scope, writer, kind, path, &mut values);
             }
-            self.store.any_of(values)
+            self.store.any_of(&values)
         };
         scope.known.borrow_mut().slots.insert(key, labels);
         labels

@@ -65,7 +65,7 @@ impl LabelStore<'_> {
         let part = tool.field(output.part, key, !self.searches_names);
         let field = self.push(Labels::Output(OutputPart { part, ..output }));
         if is_position(key) && list == IsList::Maybe {
-            return self.any_of(vec![id, field]);
+            return self.any_of(&[id, field]);
         }
         field
     }
@@ -91,8 +91,8 @@ impl LabelStore<'_> {
         let selected = match labels {
             Labels::Object(fields, _) => {
                 let fields = self.fields_in(fields).iter();
-                let fields = fields.map(|(_, field)| *field).collect();
-                self.any_of(fields)
+                let fields: Vec<_> = fields.map(|(_, field)| *field).collect();
+                self.any_of(&fields)
             }
             Labels::Output(output) => {
                 let call = self.outputs.get(output.call as usize);
@@ -102,7 +102,7 @@ impl LabelStore<'_> {
                     id
                 } else {
                     let field = self.output_field(id, output, &Arc::from(ANY_KEY));
-                    self.any_of(vec![id, field])
+                    self.any_of(&[id, field])
                 }
             }
             Labels::Typed(_, node) => self.typed(&Type::Any, node),
@@ -145,12 +145,12 @@ impl LabelStore<'_> {
         let inner = match labels {
             Labels::Typed(shape, _) if may_be_no_list(self.shape(shape)) => {
                 let item = self.item(id);
-                self.any_of(vec![id, item])
+                self.any_of(&[id, item])
             }
             Labels::Typed(..) => self.item(id),
             Labels::Open(..) => {
                 let item = self.item(id);
-                self.any_of(vec![id, item])
+                self.any_of(&[id, item])
             }
             Labels::AnyOf(values) => self.map_alternatives(values, Self::flattened),
             Labels::With(value, other) | Labels::Distinct(value, other) => {
@@ -215,7 +215,7 @@ impl LabelStore<'_> {
             Labels::Object(..) => {
                 let node = self.join(id);
                 let key = self.scalar(node);
-                self.any_of(vec![id, key])
+                self.any_of(&[id, key])
             }
             Labels::Typed(shape, node) => {
                 let item = item_of(self.shape(shape));

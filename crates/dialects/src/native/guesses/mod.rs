@@ -126,6 +126,24 @@ pub(crate) fn is_for_people(key: &str, item: &Item) -> bool {
     (FOR_PEOPLE.contains(&key) && item.as_text().is_some()) || is_format_mark(key, item)
 }
 
+/// Returns true if `steps` is a list of steps with nothing to guess: each has an id, a tool, and perhaps arguments by name.
+fn are_plain(steps: &Item) -> bool {
+    let is_plain = |entry: &ItemEntry| match &entry.item.kind {
+        ItemKind::Text(_) => matches!(&*entry.key, "id" | "tool" | "title" | "note"),
+        ItemKind::Object(_) => &*entry.key == "args",
+        ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::List(_) => false,
+    };
+    let are_plain = |entries: &[ItemEntry]| {
+        has(entries, "id") && has(entries, "tool") && entries.iter().all(is_plain)
+    };
+    let steps = steps.as_list();
+    steps.is_some_and(|steps| {
+        steps
+            .iter()
+            .all(|step| step.as_object().is_some_and(are_plain))
+    })
+}
+
 impl Guesses<'_> {
     fn plan(&mut self, root: &mut Item) {
         let ItemKind::Object(entries) = &mut root.kind else {
@@ -143,7 +161,9 @@ impl Guesses<'_> {
             self.inputs(inputs);
         }
         let mut names = Names::default();
-        if let Some(steps) = get_mut(entries, "steps") {
+        if let Some(steps) = get_mut(entries, "steps")
+            && (!edges.is_empty() || !are_plain(steps))
+        {
             self.ids.extend(texts::ids_in(steps, 0));
             self.list_of(steps);
             if let ItemKind::List(items) = &mut steps.kind {
