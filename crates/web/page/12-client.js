@@ -67,13 +67,13 @@ function clientSource() {
     }
   }
 
-  /** Takes the theme of the client, and the height that it leaves to the view. */
-  function fitClient({ theme, containerDimensions: room = {} }) {
+  /** Takes the theme of the client, and the height that it leaves to the view, as far as they are new. */
+  function fitClient({ theme, containerDimensions: room }) {
     if (theme) {
       document.documentElement.style.colorScheme = theme;
       dispatchEvent(new Event('scheme'));
     }
-    if (!('height' in room)) channel.notify('ui/notifications/size-changed', { height: Math.min(VIEW_HEIGHT, room.maxHeight ?? VIEW_HEIGHT) });
+    if (room && !('height' in room)) channel.notify('ui/notifications/size-changed', { height: Math.min(VIEW_HEIGHT, room.maxHeight ?? VIEW_HEIGHT) });
   }
 
   async function call(name, given) {
@@ -111,9 +111,9 @@ function clientSource() {
     protocolVersion: '2026-01-26',
     appInfo: { name: 'planwright', version: '1' },
     appCapabilities: {},
-  }).then(({ hostContext = {} }) => {
+  }).then(({ hostContext }) => {
     channel.notify('ui/notifications/initialized', {});
-    fitClient(hostContext);
+    fitClient({ containerDimensions: {}, ...hostContext });
   }, (error) => console.warn('planwright: the client did not answer', error));
 
   return {

@@ -41,6 +41,7 @@ test('a person decides a call in the reference host', async () => {
   await view.getByRole('link', { name: 'Runs', exact: true }).click();
   await view.getByRole('row').filter({ hasText: 'succeeded' }).first().waitFor();
   // The client changes its theme, and shows the view in all of its window: the view follows, and asks for no height any more.
+  await page.evaluate(() => window.bridge.setHostContext({ theme: 'dark', containerDimensions: { height: 800 } }));
   await page.evaluate(() => window.bridge.setHostContext({ theme: 'light', containerDimensions: { height: 800 } }));
   await view.locator('html').and(view.locator('[style*="light"]')).waitFor();
   assert.notEqual(await background(), dark);
