@@ -247,12 +247,12 @@ impl ExpressionWalk<'_, '_> {
                 let item = store.any_of(items.to_vec());
                 store.with(item, compared)
             }
-            ("reverse" | "sort", [list]) => store.keep_structure(*list),
+            ("reverse" | "sort", [list]) => store.same_items(*list),
             ("distinct", [list]) => store.distinct(*list),
             ("slice", [list, rest @ ..]) => {
                 let bounds = store.join_of(rest);
                 let bounds = store.join(bounds);
-                let list = store.keep_structure(*list);
+                let list = store.same_items(*list);
                 store.with(list, bounds)
             }
             (

@@ -258,16 +258,16 @@ pub(in crate::check) fn check_limits(resolved: &ResolvedPlan<'_>, reporter: &mut
             reporter.push(diagnostic.help("lower the bound"));
         }
     }
-    let most = limits.max_expression_length;
+    let limit = limits.max_expression_length;
     resolved.each_use(&mut |usage| {
         let length = longest_expression(usage.reference);
-        if length > most {
+        if length > limit {
             let diagnostic = reporter
                 .error(
                     Code::ExpressionTooLong,
                     usage.reference.place,
                     format!(
-                        "the expression has {length} bytes, more than the {most} that are allowed"
+                        "the expression has {length} bytes, more than the {limit} that are allowed"
                     ),
                 )
                 .help("split it over several `value` steps");
