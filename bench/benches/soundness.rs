@@ -11,7 +11,7 @@ fn soundness(criterion: &mut Criterion) {
     for (part, with_check) in [("parse", false), ("parse and check", true)] {
         let mut group = criterion.benchmark_group(part);
         for steps in [20, 1_000] {
-            let text = plans::text(steps, TOOLS, plans::Density::Usual);
+            let text = plans::text(steps, TOOLS, plans::Density::Typical);
             group.throughput(Throughput::Elements(steps as u64));
             group.bench_with_input(
                 BenchmarkId::from_parameter(steps),

@@ -66,8 +66,8 @@ pub fn run_id(number: impl Display) -> RunId {
 ///
 /// If it does not succeed, or cannot be stored.
 pub async fn run(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) -> RunSummary {
-    let held = store.create_run(new(id, &plan), &holder()).expect("a run");
-    let start = SpawnRequest::new(id.clone(), plan).with_journal(Arc::new(held), Value::Null);
+    let leased = store.create_run(new(id, &plan), &holder()).expect("a run");
+    let start = SpawnRequest::new(id.clone(), plan).with_journal(Arc::new(leased), Value::Null);
     let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;
@@ -82,13 +82,13 @@ pub async fn run(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) 
 ///
 /// If something has to be called.
 pub async fn resume(engine: &Engine, store: &Store, id: &RunId, plan: CheckedPlan) -> RunSummary {
-    let held = store.hold(id.as_str(), &holder()).expect("the run");
+    let leased = store.lease_run(id.as_str(), &holder()).expect("the run");
     let entries = store.entries(id.as_str()).expect("its entries");
     let entries: Vec<Entry> = entries.collect::<Result<_, _>>().expect("its entries");
     let history = History::new(&entries);
     let start = SpawnRequest::new(id.clone(), plan)
         .after(history)
-        .with_journal(Arc::new(held), Value::Null);
+        .with_journal(Arc::new(leased), Value::Null);
     let (handle, events) = engine.spawn(start);
     drop(events);
     let summary = handle.await;

@@ -145,13 +145,13 @@ impl Workload {
     /// If it did not.
     pub fn verify(&self, summary: &RunSummary) {
         assert_eq!(summary.status, RunStatus::Succeeded);
-        let given: Vec<Option<u64>> = summary
+        let actual: Vec<Option<u64>> = summary
             .steps
             .iter()
             .map(|step| step.output.as_ref().and_then(Value::as_u64))
             .collect();
         let expected: Vec<Option<u64>> = self.outputs().into_iter().map(Some).collect();
-        assert_eq!(given, expected);
+        assert_eq!(actual, expected);
     }
 }
 
@@ -254,8 +254,8 @@ fn functions() -> Functions {
         if pause > 0 {
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
-        let given = 1 + number("a").max(number("b"));
-        Ok(ToolOutput::value(Value::from(json!(given))))
+        let actual = 1 + number("a").max(number("b"));
+        Ok(ToolOutput::value(Value::from(json!(actual))))
     });
     Functions::named("here").with(step.input(input).output(output))
 }

@@ -47,7 +47,7 @@ pub fn catalog(tools: usize) -> Catalog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Density {
     /// Two references: one within text, one as a whole argument with a fallback.
-    Usual,
+    Typical,
     /// Six references: in most of the arguments, including lists and objects.
     High,
     /// Four expressions: over lists, texts and conditions.
@@ -71,7 +71,7 @@ fn args(number: usize, density: Density) -> serde_json::Value {
     let earlier = number / 2;
     match density {
         _ if number == 0 => json!({"query": "everything", "limit": 20}),
-        Density::Usual => json!({
+        Density::Typical => json!({
             "query": format!("more of ${{s{before}.items[0].name}}"),
             "limit": format!("${{s{earlier}.total ?? 20}}"),
             "tags": ["new", "used"],

@@ -17,7 +17,7 @@ use planwright_engine::schedule::{
 /// If the scheduler does not come to its end.
 pub fn schedule(waits: &[Vec<u32>]) -> usize {
     let (mut scheduler, lane, mut commands) = set_up(waits);
-    let mut under_way = VecDeque::new();
+    let mut in_flight = VecDeque::new();
     let mut todo = Vec::new();
     let mut calls = 0;
     loop {
@@ -31,7 +31,7 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
                     ),
                     SchedulerCommand::Call { task, attempt } => {
                         calls += 1;
-                        under_way.push_back((task, attempt));
+                        in_flight.push_back((task, attempt));
                     }
                     _ => {}
                 }
@@ -41,7 +41,7 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
         if !commands.is_empty() {
             continue;
         }
-        let Some((task, attempt)) = under_way.pop_front() else {
+        let Some((task, attempt)) = in_flight.pop_front() else {
             break;
         };
         let end = AttemptEnd::Final;

@@ -48,7 +48,7 @@ pub fn bind(input: &[u8]) {
 /// Drives `run` to its end, or until it has made too many calls. Returns the number of steps in its summary.
 fn drive(mut run: RunMachine, answers: &[Value]) -> usize {
     let mut effects = Vec::new();
-    let mut under_way: VecDeque<(TaskId, Box<ToolCall>)> = VecDeque::new();
+    let mut in_flight: VecDeque<(TaskId, Box<ToolCall>)> = VecDeque::new();
     let mut due: VecDeque<RunInput> = VecDeque::new();
     let mut now = Duration::ZERO;
     let mut calls = 0;
@@ -57,8 +57,8 @@ fn drive(mut run: RunMachine, answers: &[Value]) -> usize {
         run.proceed(&mut effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::Call { task, call, .. } => under_way.push_back((task, call)),
-                Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
+                Effect::Call { task, call, .. } => in_flight.push_back((task, call)),
+                Effect::Abort(task) => in_flight.retain(|(other, _)| *other != task),
                 Effect::Ask { task, .. } => due.push_back(RunInput::Decided {
                     task,
                     decision: Decision::Approve { args: None },
@@ -81,7 +81,7 @@ fn drive(mut run: RunMachine, answers: &[Value]) -> usize {
         now += Duration::from_millis(1);
         let input = if let Some(input) = due.pop_front() {
             input
-        } else if let Some((task, call)) = under_way.pop_front() {
+        } else if let Some((task, call)) = in_flight.pop_front() {
             calls += 1;
             if calls > MAX_CALLS {
                 RunInput::Cancel

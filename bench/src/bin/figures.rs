@@ -59,7 +59,7 @@ fn main() {
         one_value(&runtime);
     }
     if is_wanted("store") {
-        kept(&runtime);
+        stored(&runtime);
     }
     if is_wanted("stdio") {
         over_stdio(&runtime);
@@ -96,9 +96,9 @@ fn memory_of_a_step() {
     let steps = 1_000_000;
     let waits = Shape::Layered.waits(steps);
     let before = planwright_bench::resident();
-    let held = planwright_bench::scheduler::set_up(&waits);
+    let waiting = planwright_bench::scheduler::set_up(&waits);
     let after = planwright_bench::resident();
-    drop(held);
+    drop(waiting);
     let measured = before.zip(after).map_or_else(
         || "unknown".to_owned(),
         |(before, after)| format!("{} B", after.saturating_sub(before) / steps as usize),
@@ -149,7 +149,7 @@ fn soundness() {
     let catalog = plans::catalog(tools);
     let (no_flow, with_flow) = (Policy::new(), plans::flow_policy());
     for (density, name, bounds) in [
-        (Density::Usual, "usual", ["0.3 ms", "20 ms"]),
+        (Density::Typical, "usual", ["0.3 ms", "20 ms"]),
         (Density::High, "many references", ["0.3 ms", "20 ms"]),
         (Density::Expressions, "expressions", ["0.45 ms", "25 ms"]),
     ] {
@@ -237,7 +237,7 @@ fn one_value(runtime: &Runtime) {
 }
 
 /// Measures stored runs. Disks differ more in the speed of commits than in anything else here, so plain commits are measured in turn.
-fn kept(runtime: &Runtime) {
+fn stored(runtime: &Runtime) {
     let folder = tempfile::tempdir_in(".").expect("a folder on a real disk");
     let store = Store::open(folder.path().join("store.db")).expect("a store");
     let engine = engine::engine();
@@ -255,9 +255,9 @@ fn kept(runtime: &Runtime) {
     let mut ours = Vec::new();
     for _ in 0..21 {
         let raw = timed(|| durable::bare_commits(&mut bare, steps));
-        let kept = run(&engine, &chain);
-        ours.push(per_step(kept, steps));
-        ratios.push(raw.as_secs_f64() / kept.as_secs_f64());
+        let stored = run(&engine, &chain);
+        ours.push(per_step(stored, steps));
+        ratios.push(raw.as_secs_f64() / stored.as_secs_f64());
     }
     ratios.sort_unstable_by(f64::total_cmp);
     ours.sort_unstable_by(f64::total_cmp);

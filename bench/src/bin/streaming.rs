@@ -16,27 +16,23 @@ use planwright_bench::streaming::{
     rounds, streamed,
 };
 use planwright_bench::tokens::tokens as real_tokens;
-use planwright_planner::prompt::PlanDialect as PlannerDialect;
+use planwright_dialects::native::PlanDialect;
 
 /// The default number of rounds.
 const ROUNDS: usize = 5;
 
 /// The methods, ours first, each with the index of the one that it is compared with, which is written as briefly.
 const METHODS: [(&str, Method, usize); 8] = [
-    ("streamed", Method::Streamed(PlannerDialect::Json), 0),
-    (
-        "plan, then run",
-        Method::PlanThenRun(PlannerDialect::Json),
-        0,
-    ),
+    ("streamed", Method::Streamed(PlanDialect::Json), 0),
+    ("plan, then run", Method::PlanThenRun(PlanDialect::Json), 0),
     (
         "streamed, in lines",
-        Method::Streamed(PlannerDialect::Lines),
+        Method::Streamed(PlanDialect::Lines),
         2,
     ),
     (
         "plan, then run, in lines",
-        Method::PlanThenRun(PlannerDialect::Lines),
+        Method::PlanThenRun(PlanDialect::Lines),
         2,
     ),
     ("one call a round", Method::Rounds(RoundSize::One), 0),
@@ -55,8 +51,8 @@ const METHODS: [(&str, Method, usize); 8] = [
 
 #[derive(Clone, Copy)]
 enum Method {
-    Streamed(PlannerDialect),
-    PlanThenRun(PlannerDialect),
+    Streamed(PlanDialect),
+    PlanThenRun(PlanDialect),
     Rounds(RoundSize),
     LineWise(TaskSyntax),
 }

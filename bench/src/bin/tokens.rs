@@ -22,8 +22,9 @@ use planwright_bench::tokens::{
 };
 use planwright_bench::{program, search};
 use planwright_core::{Catalog, Tool};
+use planwright_dialects::native::PlanDialect;
 use planwright_planner::create::CreateSettings;
-use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::prompt::{PlanTask, TimeContext};
 use planwright_planner::tools::signatures::listing;
 use serde_json::{Value, json};
 

@@ -1,10 +1,11 @@
 //! Our methods: a plan that runs once it is written, and one that runs while it is written.
 
 use planwright_core::{CheckContext, CheckedPlan};
+use planwright_dialects::native::PlanDialect;
 use planwright_engine::{Engine, RunStatus, RunSummary};
 use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, create};
 use planwright_planner::model::Model;
-use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::prompt::{PlanTask, TimeContext};
 use planwright_planner::stream::{StreamRequest, stream};
 
 use super::scene::{Scene, Server, catalog, model};

@@ -10,7 +10,7 @@ use planwright_engine::schedule::ConcurrencyLimits;
 use crate::shapes::{SHAPES, Shape};
 
 /// The maximum makespan as a multiple of the lower bound, if the bound can be reached.
-const AT_MOST: f64 = 1.02;
+const MAX_RATIO: f64 = 1.02;
 
 fn workflow(shape: Shape, size: usize, seed: u64) -> Workflow {
     let text = shape(size, seed).document().to_string();
@@ -43,7 +43,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
                     let bounds = Bounds::of(&jobs, limits.total);
                     if ratio(bounds.provable, bounds.lower()) <= 1.005 {
                         assert!(
-                            ratio(ours, bounds.lower()) <= AT_MOST,
+                            ratio(ours, bounds.lower()) <= MAX_RATIO,
                             "{of}: {ours}, {bounds:?}"
                         );
                         reached += 1;

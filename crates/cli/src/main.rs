@@ -42,8 +42,8 @@ fn main() -> ExitCode {
     let arguments = parse();
     let printer = Printer::new(arguments.color).with_pager(!arguments.no_pager);
     // A client that starts a server does not see its output, so warnings are logged. Faulty requests of clients are answered, not logged.
-    let usual = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
-    let logging = system::telemetry::start(arguments.log.as_deref(), usual);
+    let default = matches!(arguments.command, Command::Serve(_)).then_some("warn,rmcp=error");
+    let logging = system::telemetry::start(arguments.log.as_deref(), default);
     let exit = match logging.and_then(|()| run(arguments.command, printer)) {
         Ok(exit) => exit,
         Err(error) => {

@@ -153,8 +153,8 @@ impl SourceText {
         self.start_of_pointer(place, usize::MAX)
     }
 
-    /// Returns the JSON pointer of `place`. If it has more than `most` bytes, returns a prefix that also has more than
-    /// `most` bytes.
+    /// Returns the JSON pointer of `place`. If it has more than `limit` bytes, returns a prefix that also has more than
+    /// `limit` bytes.
     pub(crate) fn start_of_pointer(&self, place: Place, max_bytes: usize) -> Option<String> {
         let mut segments = Vec::with_capacity(SEGMENTS_OF_A_POINTER);
         let mut at = self.entry(place)?;
@@ -234,7 +234,7 @@ fn push_pointer_key(pointer: &mut String, key: &str) {
     }
 }
 
-/// Returns the longest prefix of `text` of at most `most` bytes that ends at a character boundary.
+/// Returns the longest prefix of `text` of at most `limit` bytes that ends at a character boundary.
 pub(crate) fn start_of(text: &str, max_bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(max_bytes))
         .unwrap_or(text)

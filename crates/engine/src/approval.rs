@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::event::Address;
 use crate::id::RunId;
-use crate::run::{MASK, holds_mask};
+use crate::run::{MASK, contains_mask};
 
 /// An exact call that a decision is bound to: the tool with its definition, the server with its identity, and the
 /// arguments. A decision covers only a call with an equal subject, made by the same step, item or round of the same
@@ -332,7 +332,7 @@ impl SecretMerge {
         if changed == shown || changed == own {
             return Ok(own.clone());
         }
-        if !holds_mask(shown) {
+        if !contains_mask(shown) {
             return self.without_mask(changed);
         }
         match (changed, shown, own) {
@@ -378,7 +378,7 @@ impl SecretMerge {
         // Items are matched by position, so secrets cannot be identified once the length differs.
         if changed.len() != shown.len() || shown.len() != own.len() {
             // Items without secrets may be removed or reordered, since nothing has to be restored in them.
-            let is_own = |item: &Value| own.contains(item) && !holds_mask(item);
+            let is_own = |item: &Value| own.contains(item) && !contains_mask(item);
             if changed.iter().all(is_own) {
                 return Ok(Value::list(changed.iter().cloned()));
             }
@@ -395,7 +395,7 @@ impl SecretMerge {
 
     /// Returns the value unchanged if it does not contain the mask.
     fn without_mask(&self, value: &Value) -> Result<Value, ChangedSecretError> {
-        if holds_mask(value) {
+        if contains_mask(value) {
             return Err(ChangedSecretError::Moved { at: self.at() });
         }
         Ok(value.clone())

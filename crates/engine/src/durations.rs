@@ -215,10 +215,10 @@ mod tests {
         fn a_mean_lies_between_what_was_seen(calls in prop::collection::vec(0_u64..100_000, 1..60)) {
             let learned = learn(&calls);
             let least = calls.iter().min().copied().unwrap_or_default();
-            let most = calls.iter().max().copied().unwrap_or_default();
+            let maximum = calls.iter().max().copied().unwrap_or_default();
             prop_assert!(learned.mean >= Duration::from_secs(least));
-            prop_assert!(learned.mean <= Duration::from_secs(most));
-            prop_assert!(learned.spread <= Duration::from_secs(most - least));
+            prop_assert!(learned.mean <= Duration::from_secs(maximum));
+            prop_assert!(learned.spread <= Duration::from_secs(maximum - least));
         }
     }
 }

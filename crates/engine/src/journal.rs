@@ -289,15 +289,15 @@ pub trait Journal: Send + Sync + 'static {
 /// # Errors
 ///
 /// If they differ: the history is missing, stale, or of another journal.
-pub fn check_history(held: usize, history: Option<&History>) -> Result<(), JournalError> {
+pub fn check_history(stored: usize, history: Option<&History>) -> Result<(), JournalError> {
     let read = history.map_or(0, History::entry_count);
-    if held == read {
+    if stored == read {
         return Ok(());
     }
     Err(JournalError::new(if read == 0 {
         "the journal holds a run already, and the run was started without its history".to_owned()
     } else {
-        format!("the journal has {held} entries, and the history was read from {read}")
+        format!("the journal has {stored} entries, and the history was read from {read}")
     }))
 }
 
@@ -475,7 +475,7 @@ impl Default for BufferState {
 
 impl fmt::Debug for BufferedJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeldBack").finish_non_exhaustive()
+        f.debug_struct("BufferedJournal").finish_non_exhaustive()
     }
 }
 

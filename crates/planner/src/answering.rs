@@ -84,17 +84,17 @@ pub async fn summarise(
     };
     let mut chunks = model.ask(request);
     // The beginning of the text is held back while it may still be an object that declines.
-    let mut held = Some(String::new());
+    let mut beginning_so_far = Some(String::new());
     while let Some(chunk) = chunks.next().await {
         match chunk? {
-            ReplyChunk::Text(text) => match &mut held {
+            ReplyChunk::Text(text) => match &mut beginning_so_far {
                 None => hear(&text),
                 Some(beginning) => {
                     beginning.push_str(&text);
                     // A refusal is a JSON object, which must not be shown as the beginning of an answer.
                     if !may_decline(beginning) {
                         hear(beginning);
-                        held = None;
+                        beginning_so_far = None;
                     }
                 }
             },
@@ -108,7 +108,7 @@ pub async fn summarise(
                     return Err(error.with_usage(reply.usage));
                 }
                 // The text looked like a refusal to its end, and is none.
-                if let Some(beginning) = held.filter(|text| !text.is_empty()) {
+                if let Some(beginning) = beginning_so_far.filter(|text| !text.is_empty()) {
                     hear(&beginning);
                 }
                 let steps = evidence.results.iter().map(|result| &*result.step);

@@ -94,7 +94,7 @@ fn attempt(attempt: &PlanAttempt) -> AttemptV1 {
     AttemptV1 {
         diagnostics: attempt.diagnostics.iter().cloned().collect(),
         repairs: attempt.repairs.iter().map(repair).collect(),
-        said: (!attempt.holds_plan).then(|| attempt.words().to_owned()),
+        said: (!attempt.contains_plan).then(|| attempt.words().to_owned()),
     }
 }
 

@@ -61,7 +61,7 @@ pub struct LoadedPlan {
     share: bool,
     recalled: Object,
     recalled_labels: RecalledLabels,
-    kept: StepLabels,
+    retained: StepLabels,
 }
 
 impl LoadedPlan {
@@ -87,7 +87,7 @@ impl LoadedPlan {
             share: false,
             recalled: Object::default(),
             recalled_labels: RecalledLabels::new(),
-            kept: StepLabels::new(),
+            retained: StepLabels::new(),
         }
     }
 
@@ -198,16 +198,16 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan for a run with results of an earlier plan that have the labels `kept`, by step.
+    /// The same plan for a run with results of an earlier plan that have the labels `retained`, by step.
     #[must_use]
-    pub fn with_kept(mut self, kept: StepLabels) -> Self {
-        self.kept = kept;
+    pub fn with_retained(mut self, retained: StepLabels) -> Self {
+        self.retained = retained;
         self
     }
 
     /// Returns the labels of results of an earlier plan, by step.
-    pub fn kept(&self) -> &StepLabels {
-        &self.kept
+    pub fn retained(&self) -> &StepLabels {
+        &self.retained
     }
 
     /// Returns the labels of the results of earlier runs that the plan refers to.
@@ -240,7 +240,7 @@ impl LoadedPlan {
             share: false,
             recalled: Object::default(),
             recalled_labels: RecalledLabels::new(),
-            kept: StepLabels::new(),
+            retained: StepLabels::new(),
         }
     }
 
@@ -306,7 +306,7 @@ impl LoadedPlan {
             .with_policy(policy)
             .with_inputs(&self.inputs)
             .with_recalled(&self.recalled_labels)
-            .with_kept(&self.kept);
+            .with_retained(&self.retained);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();

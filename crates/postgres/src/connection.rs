@@ -46,7 +46,7 @@ pub(crate) struct PostgresConnection {
 impl PostgresConnection {
     /// Opens a connection whose statements may take as long as an operation of the store.
     pub(crate) fn open(server: &Arc<Server>) -> Result<Self, QueryError> {
-        Self::with_limit(server, server.patience().max(MIN_STATEMENT_TIME))
+        Self::with_limit(server, server.write_timeout().max(MIN_STATEMENT_TIME))
     }
 
     /// Opens a connection for leases: each statement ends within [`Server::silence`], also if it waits for a lock.

@@ -105,7 +105,7 @@ impl Leases {
         // Locked until the token is known, so that two parts of this process cannot take the same run.
         let mut connection = self.connection();
         if let Some(own) = self.own().get(id) {
-            return Err(held(id, own.holder.clone()));
+            return Err(leased(id, own.holder.clone()));
         }
         let sent = clock::now();
         let taken = in_transaction(&mut connection, |session| {
@@ -154,7 +154,7 @@ impl Leases {
                     certain_until,
                 })
             }
-            Err(other) => Err(held(
+            Err(other) => Err(leased(
                 id,
                 other.unwrap_or(LeaseHolder {
                     pid: 0,
@@ -275,8 +275,8 @@ pub(crate) fn holders(
     Ok(ids.iter().map(|id| found.remove(id.as_str())).collect())
 }
 
-fn held(run: &RunId, holder: LeaseHolder) -> QueryError {
-    QueryError::Store(StoreError::Held {
+fn leased(run: &RunId, holder: LeaseHolder) -> QueryError {
+    QueryError::Store(StoreError::Leased {
         run: run.clone(),
         holder,
     })

@@ -44,17 +44,17 @@ pub struct PostgresOptions {
     pub lease_time: Duration,
     /// The time that a write waits for a server that is away, over all of its attempts, and the longest time of one statement, if that
     /// is more than a minute.
-    pub patience: Duration,
+    pub write_timeout: Duration,
     /// The folder on this machine with the lists of server processes that runs have started. It is created, for this user alone.
     pub folder: PathBuf,
 }
 
 impl PostgresOptions {
-    /// Leases of 10 seconds, and 5 minutes of patience.
+    /// Returns leases of 10 seconds, and a write timeout of 5 minutes.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             lease_time: Duration::from_secs(10),
-            patience: Duration::from_mins(5),
+            write_timeout: Duration::from_mins(5),
             folder: folder.into(),
         }
     }
@@ -136,8 +136,8 @@ impl Database for PostgresDatabase {
         true
     }
 
-    fn patience(&self) -> Duration {
-        self.server.patience()
+    fn write_timeout(&self) -> Duration {
+        self.server.write_timeout()
     }
 
     fn processes_path(&self, id: &RunId) -> PathBuf {

@@ -38,7 +38,7 @@ pub(crate) struct Server {
     config: Config,
     tls: MakeRustlsConnect,
     lease_time: Duration,
-    patience: Duration,
+    write_timeout: Duration,
     /// A number that grows with each commit of any process that this one has notice of.
     version: Arc<AtomicI64>,
     handle: Handle,
@@ -51,7 +51,7 @@ impl Server {
     pub(crate) fn open(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
         let PostgresOptions {
             lease_time,
-            patience,
+            write_timeout,
             ..
         } = *options;
         let silence = silence(lease_time);
@@ -78,7 +78,7 @@ impl Server {
             location,
             config,
             lease_time,
-            patience,
+            write_timeout,
             version: Arc::default(),
             handle: runtime.handle().clone(),
             runtime: Some(runtime),
@@ -101,8 +101,8 @@ impl Server {
     }
 
     /// Returns the time that an operation waits for a server that is away.
-    pub(crate) fn patience(&self) -> Duration {
-        self.patience
+    pub(crate) fn write_timeout(&self) -> Duration {
+        self.write_timeout
     }
 
     /// Returns the time after which a server that acknowledges nothing counts as lost, and which one attempt to connect may take.

@@ -113,20 +113,20 @@ impl GatewaySettings {
     pub fn new(config: Config, holder: LeaseHolder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
         let serve = config.serve();
-        let size = |bound: &Option<Bound>, usual: u64| {
-            let most = bound.as_ref().map_or(usual, |bound| bound.most);
-            usize::try_from(most).unwrap_or(usize::MAX)
+        let size = |bound: &Option<Bound>, default: u64| {
+            let limit = bound.as_ref().map_or(default, |bound| bound.limit);
+            usize::try_from(limit).unwrap_or(usize::MAX)
         };
-        let time = |bound: &Option<Bound<Duration>>, usual| {
-            bound.as_ref().map_or(usual, |bound| bound.most)
+        let time = |bound: &Option<Bound<Duration>>, default| {
+            bound.as_ref().map_or(default, |bound| bound.limit)
         };
-        let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.most);
+        let answer_bytes = config.max_output().map_or(16 * 1024, |bound| bound.limit);
         let listing_tokens = size(&serve.listing_tokens, Serve::LISTING_TOKENS);
         let task_after = time(&serve.task_after, Serve::TASK_AFTER);
         let call_timeout = time(&serve.call_timeout, Serve::CALL_TIMEOUT);
         let recall_for = time(&serve.recall_for, Serve::RECALL_FOR);
         let plans_at_once = serve.max_plans.as_ref();
-        let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.most);
+        let plans_at_once = plans_at_once.map_or(Serve::MAX_PLANS, |bound| bound.limit);
         let plans_at_once = usize::try_from(plans_at_once.get()).unwrap_or(usize::MAX);
         let recall_bytes = size(&serve.recall_bytes, Serve::RECALL_BYTES);
         let pin = config.pin(false);

@@ -145,7 +145,7 @@ impl Stages {
             return Ok(index);
         }
         if !current.next.contains(&stage.name) {
-            return Err(MoveError::NoWay {
+            return Err(MoveError::Unreachable {
                 from: Arc::clone(&current.name),
                 to: Arc::clone(&stage.name),
                 next: current.next.clone(),
@@ -207,7 +207,7 @@ pub enum MoveError {
     },
     /// The current stage does not lead there.
     #[error("the stage `{to}` cannot be reached from `{from}`")]
-    NoWay {
+    Unreachable {
         /// The current stage.
         from: Arc<str>,
         /// The requested stage.
@@ -233,10 +233,10 @@ impl MoveError {
                 nearest: Some(near),
                 ..
             } => format!("did you mean `{near}`?"),
-            Self::Unknown { next, .. } | Self::NoWay { next, .. } if next.is_empty() => {
+            Self::Unknown { next, .. } | Self::Unreachable { next, .. } if next.is_empty() => {
                 "this stage is the last one: stay in it".to_owned()
             }
-            Self::Unknown { next, .. } | Self::NoWay { next, .. } => {
+            Self::Unknown { next, .. } | Self::Unreachable { next, .. } => {
                 format!("from here you can move to {}", either(next))
             }
             Self::Missing { missing, .. } => format!("give {} a value, then move", each(missing)),

@@ -106,8 +106,8 @@ impl ViewTokens {
             own.deciding.insert(Arc::clone(digest), Arc::clone(&token));
             handed.insert(Arc::clone(digest), Value::Text(token));
         }
-        let most = MAX_TOKENS.max(handed.len());
-        let excess = own.deciding.len().saturating_sub(most);
+        let limit = MAX_TOKENS.max(handed.len());
+        let excess = own.deciding.len().saturating_sub(limit);
         drop(own.deciding.drain(..excess));
         Ok(handed)
     }
@@ -119,7 +119,7 @@ impl ViewTokens {
     }
 
     /// Uses the tokens of these digests up. None is used if one is wrong.
-    fn take(&self, client: &ClientId, given: &[(Arc<str>, Arc<str>)]) -> bool {
+    fn take(&self, client: &ClientId, tokens_of_call: &[(Arc<str>, Arc<str>)]) -> bool {
         let mut tokens = self.lock();
         let Some(own) = tokens.get_mut(client) else {
             return false;
@@ -128,10 +128,10 @@ impl ViewTokens {
             let own = own.deciding.get(digest);
             own.is_some_and(|own| is_same(own, token))
         };
-        if !given.iter().all(is_valid) {
+        if !tokens_of_call.iter().all(is_valid) {
             return false;
         }
-        for (digest, _) in given {
+        for (digest, _) in tokens_of_call {
             own.deciding.shift_remove(digest);
         }
         true
@@ -225,7 +225,7 @@ impl PlanHost {
         let digests = decided.iter().map(|decision| decision.get("digest"));
         // The approval of a whole plan is a decision of its own.
         let plan = body.get("plan_digest").map(Some);
-        let given: Option<Vec<_>> = digests
+        let tokens_of_call: Option<Vec<_>> = digests
             .chain(plan)
             .map(|digest| {
                 let digest = digest?.as_text()?;
@@ -233,9 +233,10 @@ impl PlanHost {
                 Some((Arc::from(digest), Arc::from(token)))
             })
             .collect();
-        let given = given
-            .filter(|given| !decided.is_empty() && self.view_tokens.take(&call.client.id, given));
-        let Some(given) = given else {
+        let tokens_of_call = tokens_of_call.filter(|tokens_of_call| {
+            !decided.is_empty() && self.view_tokens.take(&call.client.id, tokens_of_call)
+        });
+        let Some(tokens_of_call) = tokens_of_call else {
             return Err(for_views_alone());
         };
         // The view sends JSON as text, since clients round the numbers of messages.
@@ -243,7 +244,7 @@ impl PlanHost {
             match Value::from_json(arguments) {
                 Ok(arguments) => drop(body.insert("arguments".into(), arguments)),
                 Err(error) => {
-                    self.view_tokens.give_back(&call.client.id, given);
+                    self.view_tokens.give_back(&call.client.id, tokens_of_call);
                     return Err(not_json("arguments", &error));
                 }
             }
@@ -251,7 +252,7 @@ impl PlanHost {
         let (status, body) = page.decide(owner(&call.client.id), Value::from(body)).await;
         if status >= 400 {
             // After a wrong passphrase, the person tries again.
-            self.view_tokens.give_back(&call.client.id, given);
+            self.view_tokens.give_back(&call.client.id, tokens_of_call);
         }
         Ok(answer(status, body))
     }
@@ -394,11 +395,11 @@ mod tests {
         let all = tokens.deciding(&many, &digests(2 * MAX_TOKENS)).unwrap();
         // All tokens of one answer are valid, however many calls wait.
         for digest in ["0", "8191"] {
-            let given = [(Arc::from(digest), text(&all, digest))];
-            assert!(tokens.take(&many, &given), "{digest}");
-            assert!(!tokens.take(&many, &given), "{digest}");
-            tokens.give_back(&many, given.to_vec());
-            assert!(tokens.take(&many, &given), "{digest}");
+            let tokens_of_call = [(Arc::from(digest), text(&all, digest))];
+            assert!(tokens.take(&many, &tokens_of_call), "{digest}");
+            assert!(!tokens.take(&many, &tokens_of_call), "{digest}");
+            tokens.give_back(&many, tokens_of_call.to_vec());
+            assert!(tokens.take(&many, &tokens_of_call), "{digest}");
         }
         assert!(tokens.may_read(&few, &reading));
         assert!(tokens.take(&few, &[("0".into(), text(&own, "0"))]));

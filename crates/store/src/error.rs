@@ -60,7 +60,7 @@ pub enum StoreError {
     },
     /// Another process has leased the run.
     #[error("the run `{run}` is held by {holder}")]
-    Held {
+    Leased {
         /// The run.
         run: RunId,
         /// The process that has the lease.

@@ -88,12 +88,12 @@ struct WriteTarget<'a> {
 }
 
 impl WriteTarget<'_> {
-    /// Begins a transaction that writes, with patience.
+    /// Begins a transaction that writes, and waits for a database that is away.
     fn begin(&mut self) -> Result<(), QueryError> {
-        let mut patience = Patience::new(self);
+        let mut deadline = RetryDeadline::new(self);
         loop {
             match self.connection.begin(TransactionKind::Write) {
-                Err(error) if error.is_transient() && patience.wait() => {}
+                Err(error) if error.is_transient() && deadline.wait() => {}
                 begun => return begun,
             }
         }
@@ -101,16 +101,16 @@ impl WriteTarget<'_> {
 }
 
 /// The time that one operation waits for a database that is away, over all of its attempts.
-struct Patience<'a> {
+struct RetryDeadline<'a> {
     deadline: Instant,
     pause: Duration,
     is_closing: &'a AtomicBool,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> RetryDeadline<'a> {
     fn new(target: &WriteTarget<'a>) -> Self {
         Self {
-            deadline: Instant::now() + target.database.patience(),
+            deadline: Instant::now() + target.database.write_timeout(),
             pause: MIN_RETRY_PAUSE,
             is_closing: target.is_closing,
         }
@@ -371,10 +371,10 @@ fn insert_repeatedly(
     group: &[EncodedAppend],
     attempt: &mut Attempt,
 ) -> Result<(), QueryError> {
-    let mut patience = Patience::new(to);
+    let mut deadline = RetryDeadline::new(to);
     loop {
         match insert_in_transaction(to, group, *attempt) {
-            Err(error) if error.is_transient() && patience.wait() => *attempt = Attempt::Repeated,
+            Err(error) if error.is_transient() && deadline.wait() => *attempt = Attempt::Repeated,
             result => return result,
         }
     }

@@ -89,7 +89,7 @@ impl From<StoreError> for ApiError {
             StoreError::Missing { .. }
             | StoreError::Ambiguous { .. }
             | StoreError::BadName { .. } => StatusCode::NOT_FOUND,
-            StoreError::Held { .. }
+            StoreError::Leased { .. }
             | StoreError::Exists { .. }
             | StoreError::Removed { .. }
             | StoreError::Superseded { .. }
@@ -100,9 +100,9 @@ impl From<StoreError> for ApiError {
             | StoreError::ToolChanged { .. } => StatusCode::CONFLICT,
             StoreError::File { .. } | StoreError::Format(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        let held = matches!(error, StoreError::Held { .. });
+        let is_leased = matches!(error, StoreError::Leased { .. });
         let error = Self::new(status, error.to_string());
-        if held {
+        if is_leased {
             error.help("wait until it ends, or stop that process")
         } else {
             error

@@ -184,7 +184,7 @@ pub(crate) struct NewSession {
 /// The wrong tokens or passphrases of the last minute, by party.
 #[derive(Debug)]
 pub(crate) struct WrongAttempts {
-    most: u32,
+    limit: u32,
     attempts: Mutex<HashMap<Option<Arc<str>>, RecentAttempts>>,
 }
 
@@ -192,10 +192,10 @@ pub(crate) struct WrongAttempts {
 type RecentAttempts = (Instant, u32);
 
 impl WrongAttempts {
-    /// Takes `most` of them from each party in a minute.
-    pub(crate) fn new(most: u32) -> Self {
+    /// Takes `limit` of them from each party in a minute.
+    pub(crate) fn new(limit: u32) -> Self {
         Self {
-            most,
+            limit,
             attempts: Mutex::default(),
         }
     }
@@ -207,7 +207,7 @@ impl WrongAttempts {
         wrong.retain(|_, (since, _)| now.duration_since(*since) < WRONG_PERIOD);
         let (_, count) = wrong.entry(party.cloned()).or_insert((now, 0));
         *count = count.saturating_add(1);
-        if *count > self.most {
+        if *count > self.limit {
             let message = format!("too many wrong {what}");
             return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, message).help("wait a minute"));
         }

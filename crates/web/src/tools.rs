@@ -50,7 +50,7 @@ pub struct OpenTools {
 
 /// The processes and connections behind open tools. They end at once when it is dropped.
 pub trait ToolsGuard: Send + Sync {
-    /// Ends them, and gives them time for that. No call is in flight.
+    /// Ends the processes and connections, and waits until they have ended. No call is in flight.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 

@@ -49,7 +49,7 @@ pub(super) struct Table<'a> {
 struct Line {
     median: f64,
     least: f64,
-    most: f64,
+    maximum: f64,
     /// The median and the minimum of the ratios to the first contestant in the same round.
     ratio: f64,
     least_ratio: f64,
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
         Line {
             median: median(times.clone()),
             least: times.iter().copied().fold(f64::INFINITY, f64::min),
-            most: times.iter().copied().fold(0.0, f64::max),
+            maximum: times.iter().copied().fold(0.0, f64::max),
             least_ratio: ratios.iter().copied().fold(f64::INFINITY, f64::min),
             ratio: median(ratios),
         }
@@ -102,7 +102,7 @@ impl<'a> Table<'a> {
                     "system": name,
                     "median": line.median,
                     "least": line.least,
-                    "most": line.most,
+                    "most": line.maximum,
                     "ratio": line.ratio,
                     "least_ratio": line.least_ratio,
                     "rounds": self.rounds[shape][contestant],
@@ -124,7 +124,7 @@ impl fmt::Display for Table<'_> {
             for (contestant, name) in self.contestants.iter().enumerate() {
                 let line = self.line(shape, contestant);
                 write!(f, "\n{:<20} {name:<22}", of.name)?;
-                for seconds in [line.median, line.least, line.most] {
+                for seconds in [line.median, line.least, line.maximum] {
                     write!(f, " {:>7.2} ms", seconds * 1e3)?;
                 }
                 write!(f, " {:>8.2} × {:>8.2} ×", line.ratio, line.least_ratio)?;
@@ -167,7 +167,7 @@ mod tests {
         let expected = Line {
             median: 3.0,
             least: 3.0,
-            most: 10.0,
+            maximum: 10.0,
             ratio: 2.5,
             least_ratio: 1.5,
         };

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use planwright::config::{size, time as duration};
+use planwright::dialects::native::PlanDialect;
 
 use super::{
     AdaptArguments, ApproveArguments, AskArguments, AttachArguments, CancelArguments,
@@ -352,7 +353,7 @@ impl ToolArguments {
 pub(super) const RUNNING: &str = "Running";
 
 /// The heading of the options of storage.
-pub(super) const KEEPING: &str = "Storage";
+pub(super) const STORAGE: &str = "Storage";
 
 /// The heading of the options of the estimate.
 pub(super) const ESTIMATE: &str = "Estimating";
@@ -435,8 +436,8 @@ impl SingleCallArguments {
     /// Never, since no option of `run` besides the plan is required.
     pub(crate) fn run(&self) -> Result<RunArguments, clap::Error> {
         let command = RunArguments::augment_args(clap::Command::new("run"));
-        let usual = command.try_get_matches_from(["run", "-"])?;
-        let mut run = RunArguments::from_arg_matches(&usual)?;
+        let defaults = command.try_get_matches_from(["run", "-"])?;
+        let mut run = RunArguments::from_arg_matches(&defaults)?;
         run.plan.text.store = self.store.clone();
         run.engine.timeout = self.timeout;
         Ok(RunArguments {
@@ -457,7 +458,7 @@ impl SingleCallArguments {
 pub(crate) struct StoreArguments {
     /// The file that stores runs and plans, or the address of a PostgreSQL server, `postgres://USER@HOST/DATABASE`; default:
     /// `PLANWRIGHT_STORE`, else a file in the user's data folder.
-    #[arg(help_heading = KEEPING, long, value_name = "FILE")]
+    #[arg(help_heading = STORAGE, long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
 }
 
@@ -532,7 +533,7 @@ pub(crate) struct TrustArguments {
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     /// Start no server, and pin no tools.
-    #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "remove"])]
+    #[arg(help_heading = STORAGE, long, conflicts_with_all = ["store", "remove"])]
     pub(crate) no_store: bool,
 }
 
@@ -554,6 +555,17 @@ pub(super) fn dialect_names() -> PossibleValuesParser {
         .map(|dialect| dialect.name())
         .collect::<Vec<_>>()
         .into()
+}
+
+/// Reads the dialect in which a model writes plans.
+pub(super) fn plan_dialect() -> impl TypedValueParser<Value = PlanDialect> {
+    let names = PlanDialect::ALL.map(|dialect| {
+        PossibleValue::new(dialect.as_str()).help(match dialect {
+            PlanDialect::Json => "JSON",
+            PlanDialect::Lines => "lines",
+        })
+    });
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<PlanDialect>())
 }
 
 /// Reads a whole number from 1 on.

@@ -9,7 +9,7 @@ use planwright::config::Config;
 use planwright::config::time as duration;
 
 use super::command::{
-    ESTIMATE, KEEPING, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, dialect_names, positive,
+    ESTIMATE, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, STORAGE, dialect_names, positive,
 };
 use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments};
 use crate::runs::selector::NEWEST;
@@ -296,7 +296,7 @@ pub(crate) struct ToolsArguments {
     #[command(flatten)]
     pub(crate) store: StoreArguments,
     /// Pin nothing: do not compare tools with earlier definitions.
-    #[arg(help_heading = KEEPING, long, conflicts_with_all = ["store", "changed", "accept"])]
+    #[arg(help_heading = STORAGE, long, conflicts_with_all = ["store", "changed", "accept"])]
     pub(crate) no_store: bool,
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use planwright::config::size;
-use planwright::planner::prompt::PlanDialect;
+use planwright::dialects::native::PlanDialect;
 
-use super::command::{OPTIONS, RUNNING, positive};
+use super::command::{OPTIONS, RUNNING, plan_dialect, positive};
 use super::{
     ConsentArguments, DrainArguments, Format, GuardArguments, MomentArguments, RunFormat,
     StoreArguments, StreamArguments, ToolArguments,
@@ -99,8 +99,8 @@ pub(crate) struct PlanningArguments {
     #[arg(help_heading = PLANNING, long, value_name = "N", default_value = "3", value_parser = positive::<NonZeroU32>, allow_negative_numbers = true)]
     pub(crate) tries: NonZeroU32,
     /// The dialect in which the model writes the plan: lines take about two thirds of the tokens of JSON. The plan is stored as JSON.
-    #[arg(help_heading = PLANNING, long, alias = "notation", value_enum, value_name = "DIALECT")]
-    pub(crate) plan_dialect: Option<PlannerDialectWord>,
+    #[arg(help_heading = PLANNING, long, alias = "notation", value_parser = plan_dialect(), value_name = "DIALECT")]
+    pub(crate) plan_dialect: Option<PlanDialect>,
     /// Memory of earlier questions: JSON with `semantic`, `episodic` and `entities`.
     #[arg(help_heading = PLANNING, long, value_name = "FILE")]
     pub(crate) context: Option<PathBuf>,
@@ -113,24 +113,6 @@ pub(crate) struct PlanningArguments {
     pub(crate) tool_tokens: usize,
     #[command(flatten)]
     pub(crate) moment: MomentArguments,
-}
-
-/// The dialect in which a model writes a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlannerDialectWord {
-    /// JSON.
-    Json,
-    /// Lines.
-    Lines,
-}
-
-impl From<PlannerDialectWord> for PlanDialect {
-    fn from(word: PlannerDialectWord) -> Self {
-        match word {
-            PlannerDialectWord::Json => Self::Json,
-            PlannerDialectWord::Lines => Self::Lines,
-        }
-    }
 }
 
 /// The heading of the limits of a conversation.
@@ -209,8 +191,8 @@ impl ActsArguments {
             ("--messages", self.messages.is_some()),
             ("--library", self.library.is_some()),
         ];
-        let mut given = flags.into_iter().filter(|(_, is_given)| *is_given);
-        given.next().map(|(flag, _)| flag)
+        let mut set = flags.into_iter().filter(|(_, is_set)| *is_set);
+        set.next().map(|(flag, _)| flag)
     }
 }
 

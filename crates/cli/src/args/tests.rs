@@ -81,11 +81,11 @@ fn described(command: &Command) -> impl Iterator<Item = &Arg> {
     command
         .get_positionals()
         .chain(options)
-        .filter(|argument| !is_global(argument) && !is_usual(argument))
+        .filter(|argument| !is_global(argument) && !is_help_or_version(argument))
 }
 
 /// Returns true if it is `--help` or `--version`.
-fn is_usual(argument: &Arg) -> bool {
+fn is_help_or_version(argument: &Arg) -> bool {
     !matches!(
         argument.get_action(),
         ArgAction::Set | ArgAction::Append | ArgAction::SetTrue
@@ -130,13 +130,13 @@ fn item(argument: &Arg) -> String {
         let values: Vec<String> = values.iter().map(value).collect();
         write!(text, " One of {}.", values.join(", ")).unwrap();
     }
-    let usual: Vec<String> = argument
+    let default: Vec<String> = argument
         .get_default_values()
         .iter()
         .map(|value| format!("`{}`", value.to_string_lossy()))
         .collect();
-    if takes_value && !usual.is_empty() {
-        write!(text, " Default: {}.", usual.join(" ")).unwrap();
+    if takes_value && !default.is_empty() {
+        write!(text, " Default: {}.", default.join(" ")).unwrap();
     }
     text + "\n"
 }

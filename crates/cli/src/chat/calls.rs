@@ -89,16 +89,16 @@ impl ChatLibrary {
 #[derive(Clone)]
 pub(crate) struct CallCounter {
     tools: Backends,
-    most: Option<u64>,
+    limit: Option<u64>,
     made: Arc<AtomicU64>,
 }
 
 impl CallCounter {
-    /// A backend that makes at most `most` calls of `tools` in all, after `made` earlier ones.
-    pub(crate) fn new(tools: Backends, most: Option<u64>, made: u64) -> Self {
+    /// A backend that makes at most `limit` calls of `tools` in all, after `made` earlier ones.
+    pub(crate) fn new(tools: Backends, limit: Option<u64>, made: u64) -> Self {
         Self {
             tools,
-            most,
+            limit,
             made: Arc::new(AtomicU64::new(made)),
         }
     }
@@ -110,8 +110,8 @@ impl CallCounter {
 
 impl ToolBackend for CallCounter {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        let most = self.most.unwrap_or(u64::MAX);
-        let one_more = |made: u64| (made < most).then_some(made + 1);
+        let limit = self.limit.unwrap_or(u64::MAX);
+        let one_more = |made: u64| (made < limit).then_some(made + 1);
         let is_within = self
             .made
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
@@ -119,7 +119,7 @@ impl ToolBackend for CallCounter {
         if is_within {
             return self.tools.call(call);
         }
-        let message = format!("the conversation has reached its limit of {most} calls");
+        let message = format!("the conversation has reached its limit of {limit} calls");
         Box::pin(std::future::ready(Err(ToolError::new(
             ErrorKind::Budget,
             message,
@@ -266,10 +266,10 @@ fn unreadable(arguments: &Value) -> Option<String> {
     ))
 }
 
-/// Returns `value` trimmed to `most` bytes.
-pub(super) fn trimmed(value: &Value, most: u64) -> Value {
+/// Returns `value` trimmed to `limit` bytes.
+pub(super) fn trimmed(value: &Value, limit: u64) -> Value {
     let mut value = value.clone();
-    Trim::to(most).fields(&mut value);
+    Trim::to(limit).fields(&mut value);
     value
 }
 

@@ -214,7 +214,7 @@ impl<'a> ChatContext<'a> {
         let Some(store) = &self.store else {
             return Ok(None);
         };
-        let leased = match store.hold(id.as_str(), &store::this_process()) {
+        let leased = match store.lease_run(id.as_str(), &store::this_process()) {
             Ok(leased) => leased,
             Err(StoreError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(store::explain(error)),
@@ -250,7 +250,7 @@ impl<'a> ChatContext<'a> {
             id,
             plan: &plan,
             new_plan: None,
-            keep: Vec::new(),
+            retained: Vec::new(),
             options: &options,
             choices: Vec::new(),
             now: store::now(),
@@ -349,7 +349,7 @@ pub(crate) struct ChatOutput {
 /// The end of a turn.
 pub(super) struct TurnEnd<'a> {
     pub(super) chat: &'a str,
-    /// In one word.
+    /// The status of the turn, in one word.
     pub(super) end: &'a str,
     /// The model's words or its output.
     pub(super) answer: Option<Value>,
@@ -420,7 +420,7 @@ impl ChatOutput {
         self.printer.quote(words.trim_end());
     }
 
-    /// A call of the model was answered.
+    /// Prints a call of the model that was answered.
     pub(super) fn called(&self, name: &str, arguments: &Value, is_success: bool, took: Duration) {
         let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let fields = [
@@ -441,7 +441,7 @@ impl ChatOutput {
         self.printer.quote(text);
     }
 
-    /// The turn is over.
+    /// Prints the end of the turn.
     pub(super) fn ended(&self, ended: TurnEnd<'_>) -> Result<(), CommandError> {
         let calls = std::mem::take(&mut *self.calls.lock().unwrap_or_else(PoisonError::into_inner));
         let is_declined = matches!(ended.end, "ask" | "cannot");

@@ -155,9 +155,9 @@ impl CallHandler<'_> {
 
     /// Returns the outcome of a run, for the model.
     pub(super) fn outcome_of(&self, id: &str, summary: &RunSummary) -> CallOutcome {
-        let most = self.context.arguments.bounds.result;
+        let limit = self.context.arguments.bounds.result;
         CallOutcome {
-            text: outcome(id, summary, most, self.context.is_stored()).to_json(),
+            text: outcome(id, summary, limit, self.context.is_stored()).to_json(),
             is_success: summary.status == RunStatus::Succeeded,
         }
     }
@@ -229,12 +229,12 @@ fn steps(id: &str, plan: &Plan) -> Value {
 }
 
 /// Returns the outcome of a run, for the model.
-fn outcome(id: &str, summary: &RunSummary, most: u64, is_stored: bool) -> Value {
+fn outcome(id: &str, summary: &RunSummary, limit: u64, is_stored: bool) -> Value {
     let mut fields = Object::default();
     fields.insert("plan_id".into(), Value::from(id));
     fields.insert("run".into(), Value::Text(summary.run.clone().into()));
     fields.insert("status".into(), Value::from(summary.status.as_str()));
-    fields.insert("output".into(), trimmed(&summary.output, most));
+    fields.insert("output".into(), trimmed(&summary.output, limit));
     let bad = summary
         .steps
         .iter()

@@ -47,7 +47,7 @@ const PLANS: &str = "\n\
 - If results are passed to further calls, or something must be done for many items, use `plan_create_and_execute` with the goal in words: a plan is written, checked and run as one, which is faster and safer than call by call. With `plan_create` you see the plan first, and `plan_execute` runs it.";
 
 /// The result of a call that the person cancelled.
-const GIVEN_UP: &str = "error: the person cancelled this call";
+const CANCELLED: &str = "error: the person cancelled this call";
 
 /// The end of a turn.
 enum End {
@@ -143,11 +143,11 @@ async fn rounds(
     let bounds = &context.arguments.bounds;
     for round in 1..=bounds.rounds.get() {
         let tokens = chat.usage.input_tokens + chat.usage.output_tokens;
-        if bounds.tokens.is_some_and(|most| tokens >= most) {
+        if bounds.tokens.is_some_and(|limit| tokens >= limit) {
             return Ok(End::Bound("tokens"));
         }
         let cost = bounds.cost.zip(chat.usage.cost);
-        if cost.is_some_and(|(most, cost)| cost >= most) {
+        if cost.is_some_and(|(limit, cost)| cost >= limit) {
             return Ok(End::Bound("money"));
         }
         context
@@ -238,7 +238,7 @@ async fn call(
     }
     let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (call, result) in calls.iter().zip(results) {
-        let text = result.unwrap_or_else(|| GIVEN_UP.to_owned());
+        let text = result.unwrap_or_else(|| CANCELLED.to_owned());
         say(
             chat,
             Message::ToolResult {

@@ -17,7 +17,7 @@ use crate::view::printer::Printer;
 use crate::view::{diagnostics, output};
 
 /// The help for parts that the requested dialect cannot express.
-const WAY_OUT: &str = "remove it from the plan, or convert with `--to native`";
+const LOSS_HELP: &str = "remove it from the plan, or convert with `--to native`";
 
 /// `planwright convert PLAN --to DIALECT`
 pub(crate) async fn convert(
@@ -49,7 +49,7 @@ pub(crate) async fn convert(
         }
         for diagnostic in &mut found {
             if diagnostic.is_error() && diagnostic.help.is_none() {
-                diagnostic.help = Some(WAY_OUT.to_owned());
+                diagnostic.help = Some(LOSS_HELP.to_owned());
             }
         }
         diagnostics.extend(found);

@@ -124,7 +124,7 @@ pub(crate) fn mark(
     let policy = config.restrict(Policy::new());
     let context = FlowContext {
         recalled: Some(loaded.recalled_labels()),
-        kept: Some(loaded.kept()),
+        retained: Some(loaded.retained()),
         ..FlowContext::new(config.flow(), &policy.releases)
     };
     drawing.mark_flow(plan, context);
@@ -136,7 +136,7 @@ fn plan_text(report: &FlowReport) -> String {
     for parameter in &report.parameters {
         // Writing to a text cannot fail.
         let _ = writeln!(text, "{}", parameter_line(parameter));
-        for hop in parameter.way().iter() {
+        for hop in parameter.path().iter() {
             let _ = writeln!(text, "      {}", one_line(&hop.text));
         }
     }

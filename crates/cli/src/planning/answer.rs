@@ -116,7 +116,7 @@ impl AskSession<'_> {
                 .data_line(&terminal_text::lines(text.trim_end()));
         }
         answer.by = Some("analysis".to_owned());
-        answer.rests_on = steps.map(|given| given.step.to_string()).collect();
+        answer.rests_on = steps.map(|source| source.step.to_string()).collect();
         answer.answer = Some(text);
     }
 

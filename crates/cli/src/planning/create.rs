@@ -10,6 +10,7 @@ use planwright::core::check::{CheckContext, CheckedPlan, Library, Policy};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::native::Native;
+use planwright::dialects::native::PlanDialect;
 use planwright::dialects::{ReadOptions, parse_as};
 use planwright::engine::RunId;
 use planwright::engine::run::estimate;
@@ -19,7 +20,7 @@ use planwright::format::CreatedV1;
 use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright::planner::document;
 use planwright::planner::model::Model;
-use planwright::planner::prompt::{PlanDialect, PlanTask};
+use planwright::planner::prompt::PlanTask;
 use planwright::planner::stream::{
     EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
 };
@@ -100,7 +101,7 @@ pub(crate) async fn command(
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
             if let (Some(text), true) = (&text, arguments.cache)
-                && let Err(error) = keep(&requirements.key(model.name()), text)
+                && let Err(error) = store_in_cache(&requirements.key(model.name()), text)
             {
                 printer.quote(&format!("warning: the plan is not in the cache: {error}"));
             }
@@ -131,7 +132,7 @@ fn deliver(text: &str, arguments: &CreateArguments, printer: Printer) -> Result<
         let store = store::open(&arguments.store, printer)?;
         let plan = parse_as(&Native, text.as_bytes(), &ReadOptions::new(name)).plan;
         let plan = plan.unwrap_or_default();
-        exchange::keep(
+        exchange::save_plan(
             &store,
             name.clone(),
             text.to_owned(),
@@ -185,8 +186,8 @@ fn cached(
 
 /// Returns the dialect of the model: from the arguments, else from the configuration.
 fn dialect(known: &Known, config: &Config) -> PlanDialect {
-    let configured = || PlanDialect::named(config.model().dialect?.as_str());
-    known.dialect.or_else(configured).unwrap_or_default()
+    let configured = config.model().dialect;
+    known.dialect.or(configured).unwrap_or_default()
 }
 
 /// The parts that run a plan while the model is still writing it.
@@ -405,7 +406,7 @@ fn get(key: &str) -> Result<Option<String>, CommandError> {
 }
 
 /// Writes a plan to the cache.
-fn keep(key: &str, text: &str) -> Result<(), CommandError> {
+fn store_in_cache(key: &str, text: &str) -> Result<(), CommandError> {
     let file = file(key)?;
     if let Some(folder) = file.parent() {
         text_file::create_folder(folder)?;

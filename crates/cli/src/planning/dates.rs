@@ -4,8 +4,9 @@ use std::path::Path;
 
 use planwright::config::{Config, FiscalYearNumber};
 use planwright::core::Value;
+use planwright::dialects::native::PlanDialect;
 use planwright::planner::dates::{Calendar, FiscalCalendar, Now, TimeError, Zone, find, resolve};
-use planwright::planner::prompt::{Memory, PlanDialect, TimeContext, TimePhrase};
+use planwright::planner::prompt::{Memory, TimeContext, TimePhrase};
 use serde::Serialize;
 
 use crate::args::{DatesArguments, Format, MomentArguments, PlanningArguments, RunFormat};
@@ -133,7 +134,7 @@ impl Known {
             now: now(&arguments.moment, config)?,
             memory,
             state,
-            dialect: arguments.plan_dialect.map(PlanDialect::from),
+            dialect: arguments.plan_dialect,
         })
     }
 }

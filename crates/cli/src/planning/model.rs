@@ -133,7 +133,7 @@ impl ScriptFile {
         let file = Self {
             path: path.to_owned(),
         };
-        file.keep("[]\n").map_err(|error| {
+        file.store("[]\n").map_err(|error| {
             CommandError::new(format!("cannot write `{shown}`: {}", reason(&error)))
         })?;
         Ok(file)
@@ -141,7 +141,7 @@ impl ScriptFile {
 }
 
 impl ScriptSink for ScriptFile {
-    fn keep(&self, script: &str) -> io::Result<()> {
+    fn store(&self, script: &str) -> io::Result<()> {
         let folder = self.path.parent();
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
         let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;

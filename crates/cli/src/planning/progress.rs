@@ -51,7 +51,7 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
         if attempt.diagnostics.has_errors() {
             printer.status(&format!("reply {number} of {last} has errors:"));
             diagnostics(attempt, printer);
-            if !attempt.holds_plan {
+            if !attempt.contains_plan {
                 quote_reply(attempt.words(), printer);
             }
         } else if is_last {
@@ -71,7 +71,7 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
         let is_reported =
-            last.is_some_and(|last| !last.holds_plan && last.words() == &*error.reply);
+            last.is_some_and(|last| !last.contains_plan && last.words() == &*error.reply);
         failure("error", error, !is_reported, printer);
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));

@@ -106,9 +106,9 @@ impl AdaptationSettings<'_> {
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        let mut kept = session.loaded.kept().clone();
-        kept.retain(|step, _| !forgotten.contains(step));
-        LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_kept(kept)
+        let mut retained = session.loaded.retained().clone();
+        retained.retain(|step, _| !forgotten.contains(step));
+        LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_retained(retained)
     }
 
     /// Returns the history of the run so far, and the digests of consent to its plans.

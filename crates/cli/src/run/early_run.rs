@@ -104,8 +104,8 @@ impl EarlyRunStore<'_> {
     }
 
     /// Stores the run like any other.
-    fn in_store<T>(&self, store: &Store, keep: impl FnOnce(&StreamedRunStore<'_>) -> T) -> T {
-        keep(&StreamedRunStore {
+    fn in_store<T>(&self, store: &Store, write: impl FnOnce(&StreamedRunStore<'_>) -> T) -> T {
+        write(&StreamedRunStore {
             store,
             holder: &store::this_process(),
             id: self.id,
@@ -136,7 +136,7 @@ impl EarlyRunStore<'_> {
     }
 
     /// Checks that the external values of the plan are available.
-    fn can_be_given(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
+    fn check_external_values(&self, plan: &CreatedPlan) -> Result<(), JournalError> {
         let Err(problem) = environment::get(&plan.checked, self.config) else {
             return Ok(());
         };
@@ -175,7 +175,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
         plan: &CreatedPlan,
         beginning: Option<usize>,
     ) -> Result<RunJournal, JournalError> {
-        self.can_be_given(plan)?;
+        self.check_external_values(plan)?;
         let run_journal = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.begin(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {
@@ -198,7 +198,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
     }
 
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
-        self.can_be_given(plan)?;
+        self.check_external_values(plan)?;
         let header = match self.store {
             Some(store) => self.in_store(store, |keeper| keeper.go_on(plan, forgotten))?,
             None => {

@@ -133,13 +133,13 @@ fn with_known_plans(mut loaded: LoadedPlan, folder: &Path) -> Result<LoadedPlan,
 }
 
 /// Reads a plan's text: a file, or standard input for `-`.
-fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError> {
+fn read_text(path: &Path, limit: usize) -> Result<(String, Vec<u8>), CommandError> {
     if path == Path::new("-") {
-        let text = text_file::at_most(std::io::stdin(), most as u64)
+        let text = text_file::read_limited(std::io::stdin(), limit as u64)
             .map_err(|error| CommandError::unreadable(Path::new("standard input"), &error))?;
         return Ok(("stdin".to_owned(), text));
     }
-    let text = read_file(path, most).map_err(|error| {
+    let text = read_file(path, limit).map_err(|error| {
         CommandError::unreadable(path, &error).hint(
             "a plan is a JSON file, `-` for standard input, or one that `planwright list` lists",
         )
@@ -147,9 +147,9 @@ fn read_text(path: &Path, most: usize) -> Result<(String, Vec<u8>), CommandError
     Ok((path.display().to_string(), text))
 }
 
-/// Reads a file up to one byte more than `most`, so that the parser reports a longer one.
-pub(crate) fn read_file(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
-    text_file::at_most(std::fs::File::open(path)?, most as u64)
+/// Reads a file up to one byte more than `limit`, so that the parser reports a longer one.
+pub(crate) fn read_file(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
+    text_file::read_limited(std::fs::File::open(path)?, limit as u64)
 }
 
 /// Returns the inputs of the plan: the file first, then the single values over it.

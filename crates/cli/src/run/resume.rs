@@ -56,7 +56,7 @@ pub(crate) async fn resume(
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, arguments.run.as_deref())?;
     let leased = store
-        .hold(run.id.as_str(), &store::this_process())
+        .lease_run(run.id.as_str(), &store::this_process())
         .map_err(store::explain)?;
     let id = leased.id().clone();
     let stored = StoredRun::read(&store, id.as_str())?;
@@ -88,16 +88,16 @@ pub(crate) async fn resume(
     // Calls that need approval in the gateway need approval here as well.
     toolbox.apply_config_asking(&config, Some(&store), |tool| stored.asks(tool), printer)?;
     let policy = config.restrict(Policy::new());
-    let keep: Vec<Arc<str>> = arguments
+    let retain: Vec<Arc<str>> = arguments
         .keep
         .iter()
         .map(|step| step.as_str().into())
         .collect();
-    let keep = stored.keep(&id, &keep, &policy)?;
-    let mut kept = stored.kept.clone();
-    kept.extend(keep.iter().cloned());
+    let added = stored.retained_steps(&id, &retain, &policy)?;
+    let mut retained = stored.retained.clone();
+    retained.extend(added.iter().cloned());
     let (plan, loaded) = loaded
-        .with_kept(kept.labels())
+        .with_retained(retained.labels())
         .check(&toolbox.catalog, &policy);
     let Some(plan) = plan else {
         let exit = rejected(&loaded, &toolbox, arguments.output.format, printer);
@@ -122,7 +122,7 @@ pub(crate) async fn resume(
         plan: &plan,
         new_plan: arguments.plan.as_ref().and_then(|_| loaded.to_stored()),
         options: &options,
-        keep,
+        retained: added,
         choices: choices(arguments, &stored::named_steps(&plan, &stored.history()?))?,
         now: store::now(),
     };

@@ -27,7 +27,7 @@ use crate::view::printer::{Printer, counted};
 use crate::view::{diagnostics, output};
 
 /// The default age, in days, at which runs are deleted.
-const USUAL_DAYS: u64 = 30;
+const DEFAULT_DAYS: u64 = 30;
 
 /// The maximum size of an imported run, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
@@ -122,7 +122,7 @@ fn read(file: &Path) -> Result<String, CommandError> {
 /// Reads the text of a run, unless it does not start with `{`: a device such as `/dev/zero` never ends.
 fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     let unreadable = |error: std::io::Error| CommandError::unreadable(name, &error);
-    let head = text_file::at_most(&mut from, HEAD).map_err(unreadable)?;
+    let head = text_file::read_limited(&mut from, HEAD).map_err(unreadable)?;
     let begins = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
     match begins.trim_ascii_start().first() {
         Some(b'{') => text_file::text(head.as_slice().chain(from), MAX_BYTES).map_err(unreadable),
@@ -142,13 +142,13 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
         (Some(age), _) => Some(age),
         // `--keep` alone deletes all others, of any age.
         (None, Some(_)) => None,
-        (None, None) => u32::try_from(USUAL_DAYS).ok().map(|days| DAY * days),
+        (None, None) => u32::try_from(DEFAULT_DAYS).ok().map(|days| DAY * days),
     };
     let prune = Prune {
         before: age.map_or(now, |age| {
             now.checked_sub(age).unwrap_or(std::time::UNIX_EPOCH)
         }),
-        keep: arguments.keep.unwrap_or(0),
+        newest: arguments.keep.unwrap_or(0),
         unfinished: arguments.unfinished,
         dry_run: arguments.dry_run,
     };
@@ -202,13 +202,13 @@ pub(crate) fn save(arguments: &SaveArguments, printer: Printer) -> Result<Exit, 
     };
     let store = store::open(&arguments.text.store, printer)?;
     let name = name_of(arguments, &plan);
-    let version = keep(&store, name, text, (result.dialect, &plan), printer)?;
+    let version = save_plan(&store, name, text, (result.dialect, &plan), printer)?;
     printer.data_line(&version);
     Ok(Exit::Success)
 }
 
 /// Saves a plan as the newest version of `name`. Returns `NAME@VERSION`.
-pub(crate) fn keep(
+pub(crate) fn save_plan(
     store: &Store,
     name: String,
     text: String,

@@ -300,15 +300,15 @@ pub(crate) fn show(
         for line in revised(&stored) {
             printer.data_line(&terminal_text::lines(&line));
         }
-        for kept in stored.kept.iter() {
-            printer.data_line(&terminal_text::one_line(&kept.shown()));
+        for retained in stored.retained.iter() {
+            printer.data_line(&terminal_text::one_line(&retained.shown()));
         }
     }
     let drawn = DrawnRunV1 {
         id: run.id.clone(),
         status: run.status.to_owned(),
         duration_ms: run.duration_ms,
-        kept: stored.kept.iter().cloned().collect(),
+        retained: stored.retained.iter().cloned().collect(),
     };
     let has_ended = !matches!(run.status, "running" | "interrupted");
     let record = RunRecord {

@@ -154,8 +154,8 @@ pub(super) fn line_text(line: &LogLineV1, width: usize) -> String {
         let why = format!("{kind} by {model}, since `{step}` failed ({error})");
         let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&why)));
     }
-    for kept in &line.kept {
-        let shown = kept.shown();
+    for retained in &line.retained {
+        let shown = retained.shown();
         let _ = writeln!(text, "{}", styled(DIM, terminal_text::one_line(&shown)));
     }
     text

@@ -26,7 +26,7 @@ pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store
     static IS_WARNED: AtomicBool = AtomicBool::new(false);
     let path = match &arguments.store {
         Some(path) => path.clone(),
-        None => usual_place()?,
+        None => default_path()?,
     };
     let store = open_at(&path).map_err(explain)?;
     let writable = store.writable_by_others();
@@ -50,7 +50,7 @@ pub(crate) fn seal_key(store: Option<&Store>) -> Result<Option<SealKey>, Command
 
 /// Opens the store that the arguments name, else the user's own, unless it does not exist yet.
 pub(crate) fn open_if_there(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
-    let path = arguments.store.clone().or_else(|| usual_place().ok());
+    let path = arguments.store.clone().or_else(|| default_path().ok());
     match path.filter(|path| path.exists() || server_address(path).is_some()) {
         Some(path) => open_at(&path).map(Some).map_err(explain),
         None => Ok(None),
@@ -80,7 +80,7 @@ fn server_address(path: &Path) -> Option<&str> {
         .then_some(text)
 }
 
-fn usual_place() -> Result<PathBuf, CommandError> {
+fn default_path() -> Result<PathBuf, CommandError> {
     if let Some(path) = environment::variable("PLANWRIGHT_STORE").filter(|path| !path.is_empty()) {
         return Ok(PathBuf::from(path));
     }
@@ -109,7 +109,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
         StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists them"),
         StoreError::Missing { what: "plan", .. } => Some("`planwright list` lists them"),
         StoreError::Ambiguous { .. } => Some("write more characters of the id"),
-        StoreError::Held { .. } => Some("wait until it ends, or stop that process"),
+        StoreError::Leased { .. } => Some("wait until it ends, or stop that process"),
         StoreError::File { trouble, .. } => match trouble {
             FileProblem::Full => Some("free disk space, or use another file with `--store FILE`"),
             FileProblem::Newer { .. } => {

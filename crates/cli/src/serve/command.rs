@@ -206,8 +206,8 @@ async fn over_http(
     mut signals: Signals,
     printer: Printer,
 ) -> Result<(), CommandError> {
-    let most = settings.config.serve().max_body.as_ref();
-    let most = most.map_or(Serve::MAX_BODY, |bound| bound.most);
+    let limit = settings.config.serve().max_body.as_ref();
+    let limit = limit.map_or(Serve::MAX_BODY, |bound| bound.limit);
     settings.observers.push(Arc::new(Counted(server.metrics())));
     let address = server.address()?;
     settings.page_address = page
@@ -217,8 +217,8 @@ async fn over_http(
     let host = PlanHost::new(settings, upstreams.clone());
     let gateway = Gateway::for_many(Arc::clone(&host) as _, upstreams.clone());
     let stop = CancellationToken::new();
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let service = HttpService::new(&gateway, most, stop.clone());
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let service = HttpService::new(&gateway, limit, stop.clone());
     printer.status(&format!("listening on http://{address}/mcp"));
     let end = async move {
         signals.next().await;
@@ -282,8 +282,8 @@ const PERIOD: Duration = Duration::from_mins(1);
 #[derive(Clone, Debug)]
 pub(crate) struct RetentionTask {
     store: Store,
-    keep: Option<Duration>,
-    most: Option<u64>,
+    max_age: Option<Duration>,
+    limit: Option<u64>,
     /// The time for which later plans may refer to results.
     recalled: Duration,
     printer: Printer,
@@ -304,8 +304,8 @@ impl RetentionTask {
         }
         Some(Self {
             store,
-            keep: keep.as_ref().map(|keep| keep.most),
-            most: max_bytes.as_ref().map(|most| most.most),
+            max_age: keep.as_ref().map(|bound| bound.limit),
+            limit: max_bytes.as_ref().map(|bound| bound.limit),
             recalled,
             printer,
         })
@@ -336,17 +336,19 @@ impl RetentionTask {
         let now = store::now();
         let before = |age| Prune {
             before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
-            keep: 0,
+            newest: 0,
             unfinished: false,
             dry_run: false,
         };
         let holder = store::this_process();
-        let mut pruned = match self.keep {
-            Some(keep) => self.store.prune(&before(keep), &holder)?,
+        let mut pruned = match self.max_age {
+            Some(age) => self.store.prune(&before(age), &holder)?,
             None => PruneReport::default(),
         };
-        if let Some(most) = self.most {
-            let large = self.store.prune_to(most, &before(self.recalled), &holder)?;
+        if let Some(limit) = self.limit {
+            let large = self
+                .store
+                .prune_to(limit, &before(self.recalled), &holder)?;
             pruned.runs.extend(large.runs);
         }
         Ok(pruned)

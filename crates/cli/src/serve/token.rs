@@ -86,7 +86,7 @@ fn table(clients: &[TokenListing<'_>]) -> String {
 }
 
 /// The time limit for the person.
-const PATIENCE: Duration = Duration::from_mins(10);
+const TIMEOUT: Duration = Duration::from_mins(10);
 
 /// `planwright login SERVER`
 pub(crate) async fn login(
@@ -106,7 +106,7 @@ pub(crate) async fn login(
     }
     let browser = Browser::open(http.oauth.callback_port, printer).await?;
     let browser = Arc::new(browser);
-    server.start_timeout = Some(PATIENCE);
+    server.start_timeout = Some(TIMEOUT);
     let options = ConnectOptions {
         tokens: environment::of_user(),
         consent: Some(Arc::clone(&browser) as _),
@@ -186,7 +186,7 @@ const PATH: &str = "/callback";
 
 /// The longest request that is read of a browser, and how long it may take: some open connections in store.
 const REQUEST_LIMIT: usize = 16 << 10;
-const REQUEST_PATIENCE: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The browser of the person at the terminal.
 #[derive(Debug)]
@@ -228,7 +228,7 @@ impl Browser {
         loop {
             let accepted = self.listener.accept().await;
             let (mut stream, _) = accepted.map_err(|error| error.to_string())?;
-            let target = tokio::time::timeout(REQUEST_PATIENCE, target(&mut stream)).await;
+            let target = tokio::time::timeout(REQUEST_TIMEOUT, target(&mut stream)).await;
             let target = target.ok().flatten().unwrap_or_default();
             match target
                 .strip_prefix(PATH)

@@ -145,8 +145,8 @@ fn report(settings: &Settings) -> ConfigV1 {
         },
         path: path.display().to_string(),
     });
-    let holding = settings.config.settings();
-    ConfigV1::new(files, holding)
+    let in_force = settings.config.settings();
+    ConfigV1::new(files, in_force)
 }
 
 /// Formats the files, then a line for each setting: key, value, origin.

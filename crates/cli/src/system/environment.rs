@@ -105,7 +105,7 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
 /// Reads the external values that plans may use, as far as they exist, for a plan that is not written yet.
 pub(crate) fn all(config: &Config) -> SecretValues {
     let mut found = SecretValues::new();
-    for (what, name) in config.given_out() {
+    for (what, name) in config.released_values() {
         let text = config.place_of(what, &name).map(|place| read(&place));
         if let Some(Ok(text)) = text {
             found = found.with(what, name, text);

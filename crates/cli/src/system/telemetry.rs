@@ -61,10 +61,10 @@ pub(crate) async fn close(telemetry: Telemetry) {
 /// The variable that selects the log level without the flag.
 const VARIABLE: &str = "PLANWRIGHT_LOG";
 
-/// Enables the logs that `wanted` selects, else those of the environment, else the `usual` ones, if any.
-pub(crate) fn start(wanted: Option<&str>, usual: Option<&str>) -> Result<(), CommandError> {
+/// Enables the logs that `wanted` selects, else those of the environment, else the `default` ones, if any.
+pub(crate) fn start(wanted: Option<&str>, default: Option<&str>) -> Result<(), CommandError> {
     let variable = environment::variable(VARIABLE).filter(|text| !text.is_empty());
-    let Some(text) = wanted.or(variable.as_deref()).or(usual) else {
+    let Some(text) = wanted.or(variable.as_deref()).or(default) else {
         return Ok(());
     };
     let targets = Targets::from_str(text).map_err(|_| {

@@ -14,11 +14,11 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     text(File::open(path)?, MAX_BYTES)
 }
 
-/// Reads at most `most` bytes as text; more are an error.
-pub(crate) fn text(from: impl Read, most: u64) -> io::Result<String> {
-    let bytes = at_most(from, most)?;
-    if most < bytes.len() as u64 {
-        let reason = format!("it has more than {most} bytes");
+/// Reads at most `limit` bytes as text; more are an error.
+pub(crate) fn text(from: impl Read, limit: u64) -> io::Result<String> {
+    let bytes = read_limited(from, limit)?;
+    if limit < bytes.len() as u64 {
+        let reason = format!("it has more than {limit} bytes");
         return Err(Error::new(ErrorKind::FileTooLarge, reason));
     }
     let mut text =
@@ -29,10 +29,10 @@ pub(crate) fn text(from: impl Read, most: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads up to one byte more than `most`, so that the caller can refuse longer input.
-pub(crate) fn at_most(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+/// Reads up to one byte more than `limit`, so that the caller can refuse longer input.
+pub(crate) fn read_limited(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -166,7 +166,7 @@ fn accept(
                     .hint("look at it again: `planwright tools --changed`"),
             );
         }
-        keep(store, &selection, printer)?;
+        store_acceptance(store, &selection, printer)?;
         return Ok(Exit::Success);
     }
     if terminal().is_err() {
@@ -227,11 +227,15 @@ fn ask(store: &Store, selection: &[Pending], printer: Printer) -> Result<bool, C
         printer.status("nothing was accepted");
         return Ok(false);
     }
-    keep(store, selection, printer)?;
+    store_acceptance(store, selection, printer)?;
     Ok(true)
 }
 
-fn keep(store: &Store, selection: &[Pending], printer: Printer) -> Result<(), CommandError> {
+fn store_acceptance(
+    store: &Store,
+    selection: &[Pending],
+    printer: Printer,
+) -> Result<(), CommandError> {
     PassphraseCheck::open(Some(store))?.confirm()?;
     let accepted = selection.iter().map(Pending::acceptance).collect();
     let by = environment::variable("USER");

@@ -100,5 +100,5 @@ pub(crate) fn overrides(arguments: &GuardArguments, base: RunOptions) -> RunOver
 pub(crate) fn max_output(arguments: &GuardArguments, config: &Config) -> Option<u64> {
     arguments
         .output
-        .or_else(|| config.max_output().map(|bound| bound.most))
+        .or_else(|| config.max_output().map(|bound| bound.limit))
 }

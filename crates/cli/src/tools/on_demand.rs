@@ -94,7 +94,7 @@ impl OnDemandServer {
     async fn try_start(&self, asked: Instant) -> Result<StartedServer, ToolError> {
         let before = self.last_failure().clone();
         if let Some(failed) = &before
-            && (asked <= failed.at || self.is_given_up(failed))
+            && (asked <= failed.at || self.exceeds_restart_limit(failed))
         {
             return Err(self.unavailable(failed));
         }
@@ -121,14 +121,14 @@ impl OnDemandServer {
     }
 
     /// Returns true if the server has failed to start as often as it may.
-    fn is_given_up(&self, failed: &FailedStart) -> bool {
+    fn exceeds_restart_limit(&self, failed: &FailedStart) -> bool {
         failed.count > self.options.restart_limit
     }
 
     /// Returns the error of a call whose server did not start. The call was not sent.
     fn unavailable(&self, failed: &FailedStart) -> ToolError {
         let error = ToolError {
-            retry: if self.is_given_up(failed) {
+            retry: if self.exceeds_restart_limit(failed) {
                 RetryAdvice::Never
             } else {
                 RetryAdvice::Again

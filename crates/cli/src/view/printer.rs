@@ -220,7 +220,7 @@ impl Printer {
     pub(crate) fn status_height() -> usize {
         match terminal_size::terminal_size_of(std::io::stderr()) {
             Some((_, terminal_size::Height(rows))) if rows > 0 => usize::from(rows),
-            _ => USUAL_HEIGHT,
+            _ => DEFAULT_HEIGHT,
         }
     }
 
@@ -240,14 +240,14 @@ impl Printer {
 }
 
 /// The rows of a terminal of unknown size.
-const USUAL_HEIGHT: usize = 24;
+const DEFAULT_HEIGHT: usize = 24;
 
 /// Returns the columns of a terminal; without one, a comfortable width.
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
-    const USUAL: usize = 100;
+    const DEFAULT_WIDTH: usize = 100;
     match size {
         Some((terminal_size::Width(columns), _)) if columns > 0 => usize::from(columns),
-        _ => USUAL,
+        _ => DEFAULT_WIDTH,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! An example is a fenced block that begins with three backticks, `json` or `text`, and `wrong` or `right`; then may
 //! come the name of its dialect, or `any` where it is to be recognised, and `to` with a second one where the example
-//! is about converting it, or `run` where it is run as well. In a `text`, `\xfc` is the byte of that number. Blocks called `tools`, `library`, `given` and `policy` say what both are checked against.
+//! is about converting it, or `run` where it is run as well. In a `text`, `\xfc` is the byte of that number. Blocks called `tools`, `library`, `inputs` and `policy` say what both are checked against.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use planwright_testkit::pages::{Block, blocks};
 use crate::inspect::Subject;
 
 /// The dialect of examples that name none.
-const USUAL_DIALECT: &str = "native";
+const DEFAULT_DIALECT: &str = "native";
 
 #[test]
 fn examples_do_what_their_page_says() {
@@ -97,7 +97,7 @@ impl Examples {
                 }
                 ["json", "tools"] => surroundings.tools = Some(value(content)),
                 ["json", "library"] => surroundings.library = object(content),
-                ["json", "given"] => surroundings.given = object(content),
+                ["json", "given"] => surroundings.inputs = object(content),
                 ["json", "policy"] => surroundings.policy = object(content),
                 ["json", "policy", "right"] => policy_of_right = Some(object(content)),
                 _ => panic!("a page has no block called {words:?}"),
@@ -106,7 +106,7 @@ impl Examples {
         for example in examples.wrong.iter_mut().chain(&mut examples.right) {
             example.tools.clone_from(&surroundings.tools);
             example.library.clone_from(&surroundings.library);
-            example.given.clone_from(&surroundings.given);
+            example.inputs.clone_from(&surroundings.inputs);
             example.policy.clone_from(&surroundings.policy);
         }
         if let Some(policy) = policy_of_right {
@@ -120,7 +120,7 @@ impl Examples {
 
 fn example(text: Vec<u8>, words: &[&str]) -> Subject {
     let (dialect, printed_in) = match words {
-        [] | [_, "run"] => (words.first().copied().or(Some(USUAL_DIALECT)), None),
+        [] | [_, "run"] => (words.first().copied().or(Some(DEFAULT_DIALECT)), None),
         ["any"] => (None, None),
         [dialect] => (Some(*dialect), None),
         [dialect, "to", other] => (Some(*dialect), Some(*other)),

@@ -51,7 +51,7 @@ struct Case {
     name: String,
     script: Value,
     library: Vec<(String, Plan)>,
-    given: Vec<(String, Value)>,
+    inputs: Vec<(String, Value)>,
     plan: Plan,
 }
 
@@ -83,13 +83,13 @@ impl Case {
         let library: Option<Vec<(String, Plan)>> = library
             .map(|(name, plan)| Some((name.clone(), read(plan, None)?)))
             .collect();
-        let given = json["vars"].as_object().into_iter().flatten();
+        let inputs = json["vars"].as_object().into_iter().flatten();
         Some(Self {
             name: json["name"].to_string(),
             script,
             library: library?,
-            given: given
-                .map(|(name, given)| (name.clone(), value(given)))
+            inputs: inputs
+                .map(|(name, inputs)| (name.clone(), value(inputs)))
                 .collect(),
             plan,
         })
@@ -103,7 +103,7 @@ impl Case {
             builder = builder.library_plan(name.as_str(), plan.clone());
         }
         let planwright = builder.open().await.unwrap();
-        let checked = planwright.check_with(plan, self.given.clone()).ok()?;
+        let checked = planwright.check_with(plan, self.inputs.clone()).ok()?;
         Some(planwright.run(checked).await.unwrap())
     }
 }

@@ -118,7 +118,7 @@ fn invalid_decisions_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let id = waiting(folder.path(), &["--var", "token=sesame-open"]);
     let short = &id[..8];
-    let ways_out = format!(
+    let remedy = format!(
         "\n  hint: write `[redacted]` as the call shows it, in the same place: the run has the secret\n  hint: for another secret: \
          `planwright resume {short} --var NAME=VALUE`, or the variable of the environment that it is in"
     );
@@ -141,11 +141,11 @@ fn invalid_decisions_are_refused() {
         ),
         (
             vec!["approve", &id, "pay", "--args", r#"{"token": "sesame-shut"}"#],
-            format!("the arguments cannot be used: the secret at `/token` was replaced{ways_out}"),
+            format!("the arguments cannot be used: the secret at `/token` was replaced{remedy}"),
         ),
         (
             vec!["approve", &id, "pay", "--args", r#"{"amount": "[redacted]"}"#],
-            format!("the arguments cannot be used: `/amount` is `[redacted]`, but the call has no secret there{ways_out}"),
+            format!("the arguments cannot be used: `/amount` is `[redacted]`, but the call has no secret there{remedy}"),
         ),
         (
             vec!["approve", "none", "pay"],
@@ -167,8 +167,8 @@ fn invalid_decisions_are_refused() {
         "{}",
         stderr(&again)
     );
-    let given = ["resume", &id, "--var", "token=sesame-open"];
-    assert_eq!(run(folder.path(), &given).status.code(), Some(0));
+    let decision = ["resume", &id, "--var", "token=sesame-open"];
+    assert_eq!(run(folder.path(), &decision).status.code(), Some(0));
     // Neither the store nor anything beside it has ever seen the secret.
     for file in fs::read_dir(folder.path().join(".local/share/planwright")).unwrap() {
         let path = file.unwrap().path();

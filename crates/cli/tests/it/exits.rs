@@ -438,7 +438,7 @@ fn a_secret_is_shown_nowhere() {
         (acts, "s3cr3t-t0ken"),
         (acts, all),
     ];
-    for (plan, given) in cases {
+    for (plan, input) in cases {
         for options in [
             &["--format", "text"][..],
             &["--format", "json"],
@@ -446,7 +446,7 @@ fn a_secret_is_shown_nowhere() {
             &["--dry-run"],
         ] {
             let folder = folder(plan);
-            let token = format!("token={given}");
+            let token = format!("token={input}");
             let arguments = [
                 "run",
                 "plan.json",

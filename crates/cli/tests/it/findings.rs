@@ -75,7 +75,7 @@ fn subject(case: &str, name: &str) -> Subject {
             "run" => subject.runs = value.as_bool().unwrap(),
             "tools" => subject.tools = Some(value.clone()),
             "library" => subject.library = object(value),
-            "given" => subject.given = object(value),
+            "given" => subject.inputs = object(value),
             "policy" => subject.policy = object(value),
             _ => panic!("{name}: a case has no field `{key}`"),
         }
@@ -192,9 +192,9 @@ fn show(finding: &Diagnostic, inspection: &Inspection) -> String {
 
 /// As much of `text` as shows which one it is.
 fn short(text: &str) -> String {
-    let (most, around) = (100, 40);
+    let (max_letters, around) = (100, 40);
     let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= most {
+    if letters.len() <= max_letters {
         return text.to_owned();
     }
     let start: String = letters[..around].iter().collect();

@@ -33,7 +33,7 @@ pub(crate) struct Subject {
     /// The plans of the library, by name.
     pub(crate) library: Object,
     /// The values that the run is given, by name.
-    pub(crate) given: Object,
+    pub(crate) inputs: Object,
     /// `denied`, `allowed`, and bounds on text and plan, by name.
     pub(crate) policy: Object,
 }
@@ -77,7 +77,7 @@ impl Subject {
             let context = CheckContext::new(&catalog)
                 .with_library(&library)
                 .with_policy(&policy)
-                .with_inputs(&self.given);
+                .with_inputs(&self.inputs);
             let (checked, found) = check(plan, &context);
             findings.extend(found);
             if self.runs {
@@ -89,14 +89,14 @@ impl Subject {
     }
 
     fn read(&self, name: &str, text: &[u8], dialect: Option<&str>) -> ParseResult {
-        let bound = |name: &str, usual: usize| self.bound(name).unwrap_or(usual);
-        let usual = document::ReadLimits::default();
+        let bound = |name: &str, default: usize| self.bound(name).unwrap_or(default);
+        let default = document::ReadLimits::default();
         let options = ReadOptions {
             dialect,
             limits: document::ReadLimits {
-                bytes: bound("max_bytes", usual.bytes),
-                depth: bound("max_nesting", usual.depth),
-                ..usual
+                bytes: bound("max_bytes", default.bytes),
+                depth: bound("max_nesting", default.depth),
+                ..default
             },
             ..ReadOptions::new(name)
         };
@@ -145,19 +145,19 @@ impl Subject {
     }
 
     fn policy(&self) -> Policy {
-        let usual = Limits::default();
-        let narrow = |name: &str, usual: u32| {
+        let default = Limits::default();
+        let narrow = |name: &str, default: u32| {
             self.bound(name)
-                .map_or(usual, |bound| bound.try_into().unwrap())
+                .map_or(default, |bound| bound.try_into().unwrap())
         };
         let limits = Limits {
-            max_steps: self.bound("max_steps").unwrap_or(usual.max_steps),
-            max_depth: self.bound("max_depth").unwrap_or(usual.max_depth),
+            max_steps: self.bound("max_steps").unwrap_or(default.max_steps),
+            max_depth: self.bound("max_depth").unwrap_or(default.max_depth),
             max_expression_length: self
                 .bound("max_expression_length")
-                .unwrap_or(usual.max_expression_length),
-            max_repeat: narrow("max_repeat", usual.max_repeat),
-            max_attempts: narrow("max_attempts", usual.max_attempts),
+                .unwrap_or(default.max_expression_length),
+            max_repeat: narrow("max_repeat", default.max_repeat),
+            max_attempts: narrow("max_attempts", default.max_attempts),
         };
         let rules = |name: &str| {
             let rules = self.policy.get(name)?.as_list()?.iter();

@@ -140,7 +140,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             {"id": "c", "tool": "two", "args": {"of": "${b.of}"}},
         ]})
     };
-    for (keep, called, given, message) in [
+    for (keep, called, input, message) in [
         (
             &[][..],
             &["a", "b", "c"][..],
@@ -165,7 +165,7 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
         let more = [&["--plan", "new.json"], keep].concat();
         let (code, report, stderr) = resume(path, id, &more);
         assert_eq!(code, Some(0), "{stderr}");
-        assert_eq!(report["output"]["c"], json!({"of": given}), "{keep:?}");
+        assert_eq!(report["output"]["c"], json!({"of": input}), "{keep:?}");
         let logs = stdout(&run_program(path, &["logs", id, "--format", "json"]));
         let logs: Value = serde_json::from_str(&logs).unwrap();
         let lines = logs["lines"].as_array().unwrap().iter();
@@ -182,13 +182,17 @@ fn a_patched_plan_runs_again_what_was_computed_from_what_it_changes() {
             let text = stdout(&run_program(path, &[command, id]));
             assert_eq!(text.contains(stays), !keep.is_empty(), "{text}");
         }
-        let kept = json!([{"step": "b", "untrusted": true, "private": true}]);
+        let retained = json!([{"step": "b", "untrusted": true, "private": true}]);
         let drawn = stdout(&run_program(path, &["show", id, "--as", "json"]));
         let drawn: Value = serde_json::from_str(&drawn).unwrap();
         let lines = logs["lines"].as_array().unwrap();
         let began = lines.iter().rfind(|line| line["what"] == "began").unwrap();
         for found in [&drawn["run"]["kept"], &began["kept"]] {
-            let expected = if keep.is_empty() { &Value::Null } else { &kept };
+            let expected = if keep.is_empty() {
+                &Value::Null
+            } else {
+                &retained
+            };
             assert_eq!(found, expected);
         }
         let replay = run_program(path, &["replay", id]);

@@ -136,7 +136,7 @@ impl Place {
             () = sent.notified() => None,
         };
         // A process that resumes the run must not find it leased.
-        while store.hold(RUN, &holder).is_err() {
+        while store.lease_run(RUN, &holder).is_err() {
             tokio::task::yield_now().await;
         }
         streamed

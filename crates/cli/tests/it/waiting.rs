@@ -156,7 +156,7 @@ fn several_calls_are_decided_at_once() {
     let items = digests(path, &[run_id, "pay[*]"]);
     assert_eq!(items.len(), 2);
     // Each call needs its own digest, and each digest a call.
-    for (steps, given, message) in [
+    for (steps, input, message) in [
         (
             &[run_id, "pay[*]"][..],
             &items[..1],
@@ -175,7 +175,7 @@ fn several_calls_are_decided_at_once() {
             "there is no terminal to approve the calls on",
         ),
     ] {
-        let output = approve(path, steps, given);
+        let output = approve(path, steps, input);
         assert_eq!(output.status.code(), Some(2), "{steps:?}");
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }

@@ -37,7 +37,7 @@ fn printed(folder: &Path, args: &[&str], exit: i32) -> Vec<u8> {
 
 /// Runs a plan with a budget of 2 MB; nothing that is printed of it and nothing that is stored is much more. Gives the report.
 fn check(plan: &str) -> Value {
-    const MOST: usize = 2_000_000;
+    const MAX_BYTES: usize = 2_000_000;
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("plan.json"), plan).unwrap();
@@ -45,7 +45,7 @@ fn check(plan: &str) -> Value {
     fs::write(folder.join("tools.json"), tools).unwrap();
     fs::write(
         folder.join("planwright.toml"),
-        format!("budgets.written_bytes = {MOST}"),
+        format!("budgets.written_bytes = {MAX_BYTES}"),
     )
     .unwrap();
     let store = "s.db";
@@ -61,8 +61,8 @@ fn check(plan: &str) -> Value {
     ];
     let report = printed(folder, &run, 1);
     // What else a report tells of a run, such as ids and times.
-    let most = MOST + 100_000;
-    assert!(report.len() < most, "{}", report.len());
+    let limit = MAX_BYTES + 100_000;
+    assert!(report.len() < limit, "{}", report.len());
     let report: Value = serde_json::from_slice(&report).unwrap();
     let id = report["run"].as_str().unwrap();
     for args in [
@@ -74,14 +74,14 @@ fn check(plan: &str) -> Value {
         &["replay", id],
     ] {
         let printed = printed(folder, &[args, &["--store", store]].concat(), 0);
-        assert!(printed.len() < most, "{args:?}: {}", printed.len());
+        assert!(printed.len() < limit, "{args:?}: {}", printed.len());
     }
     let resumed = printed(
         folder,
         &["resume", id, "--store", store, "--format", "json"],
         1,
     );
-    assert!(resumed.len() < most, "{}", resumed.len());
+    assert!(resumed.len() < limit, "{}", resumed.len());
     let stored = fs::metadata(folder.join(store)).unwrap().len();
     // An empty store has 17 tables and 11 indexes of at least one page of 4 KiB each, so 115 KB of these are not values.
     assert!(stored < 320_000, "{stored}");

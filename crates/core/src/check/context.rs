@@ -23,7 +23,7 @@ pub struct CheckContext<'a> {
     pub recalled: &'a RecalledLabels,
     /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
     /// from something else.
-    pub kept: Option<&'a StepLabels>,
+    pub retained: Option<&'a StepLabels>,
 }
 
 impl<'a> CheckContext<'a> {
@@ -35,7 +35,7 @@ impl<'a> CheckContext<'a> {
             policy: Policy::permissive(),
             inputs: no_values(),
             recalled: no_labels(),
-            kept: None,
+            retained: None,
         }
     }
 
@@ -69,8 +69,8 @@ impl<'a> CheckContext<'a> {
 
     /// Sets the labels of results that an earlier plan of the same run computed.
     #[must_use]
-    pub fn with_kept(mut self, kept: &'a StepLabels) -> Self {
-        self.kept = Some(kept);
+    pub fn with_retained(mut self, retained: &'a StepLabels) -> Self {
+        self.retained = Some(retained);
         self
     }
 }
@@ -344,7 +344,7 @@ impl Policy {
 
     /// Explains like [`objection`](Self::objection), with `name` as the name of the tool.
     pub(super) fn objection_to(&self, name: &str, tool: &Tool) -> Option<(String, String)> {
-        let way_out = "do without the tool, or ask for another policy";
+        let hint = "do without the tool, or ask for another policy";
         if tool.for_views {
             return Some((
                 format!("the server offers the tool `{name}` to its own views alone"),
@@ -357,7 +357,7 @@ impl Policy {
             let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
             return Some((
                 format!("the policy denies the tool `{name}`"),
-                format!("the rule is `{}`{place}: {way_out}", rule.pattern),
+                format!("the rule is `{}`{place}: {hint}", rule.pattern),
             ));
         }
         let Some(list) = self.allowed.iter().find(|list| !list.covers(tool)) else {
@@ -367,7 +367,7 @@ impl Policy {
         let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
         Some((
             format!("the policy does not allow the tool `{name}`"),
-            format!("it allows {}{place}: {way_out}", list.shown()),
+            format!("it allows {}{place}: {hint}", list.shown()),
         ))
     }
 }

@@ -67,7 +67,7 @@ impl<'a> InitialTypes<'a> {
             .flatten()
             .map(|value| self.known_value(kind, name, value))
             .collect();
-        types.extend(self.given_type(kind, name));
+        types.extend(self.supplied_type(kind, name));
         (!types.is_empty()).then(|| Type::union(types))
     }
 
@@ -129,7 +129,7 @@ impl<'a> InitialTypes<'a> {
     }
 
     /// Returns the type of a value that the caller gives or that an input declares.
-    fn given_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
+    fn supplied_type(&self, kind: SlotKind, name: &str) -> Option<Type> {
         if !matches!(kind, SlotKind::Inputs | SlotKind::Vars) {
             return None;
         }

@@ -64,7 +64,7 @@ fn check_flow(
 ) -> Option<CheckedPlan> {
     let context_of_flow = FlowContext {
         recalled: Some(context.recalled),
-        kept: context.kept,
+        retained: context.retained,
         ..FlowContext::new(policy, &context.policy.releases)
     };
     let mut report = flow::analyze(&plan, context_of_flow);
@@ -82,16 +82,16 @@ fn check_flow(
 impl CheckedPlan {
     /// Analyzes the flow of data again, now with the labels of results that an earlier plan of the same run computed. Returns no
     /// plan if `policy` denies a violation, and the violations; a plan without a flow policy stays as it is.
-    pub fn with_kept(
+    pub fn with_retained(
         self,
         policy: &Policy,
-        kept: &StepLabels,
+        retained: &StepLabels,
     ) -> (Option<CheckedPlan>, Diagnostics) {
         let Some(flow_policy) = &policy.flow else {
             return (Some(self), Diagnostics::new());
         };
         let context = FlowContext {
-            kept: Some(kept),
+            retained: Some(retained),
             ..FlowContext::new(flow_policy, &policy.releases)
         };
         let mut report = flow::analyze(&self, context);

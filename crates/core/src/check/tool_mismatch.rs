@@ -49,7 +49,7 @@ impl CheckedPlan {
                 found.add(tool, reason);
             }
             // Each step may give other values to the same tool.
-            for (what, name) in given_from_outside(step) {
+            for (what, name) in external_values_of(step) {
                 if context
                     .policy
                     .releases
@@ -83,7 +83,7 @@ impl Comparison {
 }
 
 /// Returns the external values that a step gives to its tool.
-fn given_from_outside(step: &crate::Step) -> Vec<(ExternalValue, Arc<str>)> {
+fn external_values_of(step: &crate::Step) -> Vec<(ExternalValue, Arc<str>)> {
     let mut names = Vec::new();
     for node in step.argument_nodes() {
         node.each_reference(&mut |reference| {

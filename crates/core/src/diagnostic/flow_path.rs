@@ -39,7 +39,7 @@ impl Deref for FlowPath {
     type Target = [FlowHop];
 
     fn deref(&self) -> &[FlowHop] {
-        self.0.as_ref().map_or(&[], |way| way)
+        self.0.as_ref().map_or(&[], |path| path)
     }
 }
 

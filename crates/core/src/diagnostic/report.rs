@@ -26,10 +26,10 @@ pub struct Diagnostic {
     /// A hint how to fix the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The way of the value that the diagnostic is about, one place after the other. Empty except for
+    /// The path of the value that the diagnostic is about, one place after the other. Empty except for
     /// violations of the flow policy.
-    #[serde(skip_serializing_if = "<[FlowHop]>::is_empty")]
-    pub way: FlowPath,
+    #[serde(rename = "way", skip_serializing_if = "<[FlowHop]>::is_empty")]
+    pub path: FlowPath,
     /// The likely correction, as a change of the plan's value. It may change what the plan does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
@@ -119,7 +119,7 @@ impl Diagnostic {
             pointer: String::new(),
             span: None,
             help: None,
-            way: FlowPath::default(),
+            path: FlowPath::default(),
             fix: None,
             fixes: Arc::default(),
             source: None,

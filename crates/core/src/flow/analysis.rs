@@ -36,7 +36,7 @@ pub struct FlowContext<'a> {
     pub recalled: Option<&'a RecalledLabels>,
     /// The labels of results that an earlier plan of the same run computed, and that stay although this plan would compute them
     /// from something else.
-    pub kept: Option<&'a StepLabels>,
+    pub retained: Option<&'a StepLabels>,
 }
 
 impl<'a> FlowContext<'a> {
@@ -47,7 +47,7 @@ impl<'a> FlowContext<'a> {
             releases,
             with_edges: false,
             recalled: None,
-            kept: None,
+            retained: None,
         }
     }
 
@@ -98,7 +98,7 @@ pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
         parameters,
         diagnostics,
         output_sources: graph.sources(output),
-        kept: context.kept.cloned().unwrap_or_default(),
+        retained: context.retained.cloned().unwrap_or_default(),
         on_violation: context.policy.violation,
         planner: context.policy.planner,
         policy: context.policy.digest().into(),
@@ -472,7 +472,7 @@ impl<'a> Analysis<'a> {
             let instead = self.node(scope, Some(index), instead);
             output = self.store.any_of(&[output, instead]);
         }
-        output = self.with_kept(scope, step, output);
+        output = self.with_retained(scope, step, output);
         scope.known.borrow_mut().outputs.insert(index, output);
         let open = scope.known.borrow().open.get(&index).copied();
         self.complete(open, output);
@@ -658,12 +658,17 @@ impl<'a> Analysis<'a> {
     }
 
     /// Returns the labels of the output of a step whose result an earlier plan may have computed.
-    fn with_kept(&mut self, scope: &PlanScope<'a, '_>, step: &Step, output: LabelsId) -> LabelsId {
-        let kept = self.context.kept.filter(|_| scope.is_main);
-        let Some(labels) = kept.and_then(|kept| kept.get(step.id.text())) else {
+    fn with_retained(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        step: &Step,
+        output: LabelsId,
+    ) -> LabelsId {
+        let retained = self.context.retained.filter(|_| scope.is_main);
+        let Some(labels) = retained.and_then(|retained| retained.get(step.id.text())) else {
             return output;
         };
-        let origin = LabelOrigin::Kept(Arc::clone(step.id.text()));
+        let origin = LabelOrigin::Retained(Arc::clone(step.id.text()));
         let node = self.store.graph.origin(origin, Flags::from(*labels));
         let earlier = self.store.typed(&Type::Any, node);
         self.store.any_of(&[output, earlier])

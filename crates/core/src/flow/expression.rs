@@ -325,12 +325,12 @@ fn call(store: &mut LabelStore<'_>, function: &str, values: &[LabelsId]) -> Labe
             let item = store.any_of(items);
             store.with(item, compared)
         }
-        ("reverse" | "sort", [list]) => store.keep_structure(*list),
+        ("reverse" | "sort", [list]) => store.same_items(*list),
         ("distinct", [list]) => store.distinct(*list),
         ("slice", [list, rest @ ..]) => {
             let bounds = store.join_of(rest);
             let bounds = store.join(bounds);
-            let list = store.keep_structure(*list);
+            let list = store.same_items(*list);
             store.with(list, bounds)
         }
         (

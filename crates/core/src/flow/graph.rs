@@ -34,7 +34,7 @@ pub(super) enum LabelOrigin {
         field: Arc<str>,
     },
     /// The result of a step that an earlier plan of the run computed.
-    Kept(Arc<str>),
+    Retained(Arc<str>),
     /// A literal or an input of the plan.
     Planner,
     /// A secret.
@@ -45,7 +45,7 @@ pub(super) enum LabelOrigin {
 #[derive(Clone, Debug)]
 enum StoredOrigin {
     Output { call: CallId, field: Arc<str> },
-    Kept(Arc<str>),
+    Retained(Arc<str>),
     Planner,
     Secret(Arc<str>),
 }
@@ -168,7 +168,7 @@ impl LabelGraph {
                 call: self.add_call(step, tool),
                 field,
             },
-            LabelOrigin::Kept(step) => StoredOrigin::Kept(step),
+            LabelOrigin::Retained(step) => StoredOrigin::Retained(step),
             LabelOrigin::Planner => StoredOrigin::Planner,
             LabelOrigin::Secret(name) => StoredOrigin::Secret(name),
         };
@@ -392,7 +392,7 @@ impl LabelGraph {
                     field: Arc::clone(field),
                 }
             }
-            StoredOrigin::Kept(step) => LabelOrigin::Kept(Arc::clone(step)),
+            StoredOrigin::Retained(step) => LabelOrigin::Retained(Arc::clone(step)),
             StoredOrigin::Planner => LabelOrigin::Planner,
             StoredOrigin::Secret(name) => LabelOrigin::Secret(Arc::clone(name)),
         })
@@ -478,7 +478,7 @@ impl SeenNodes {
 
 impl<'g> GraphSearch<'g> {
     /// Returns the shortest way from a source with `flag` to `node`: the source, and the places that the value passes.
-    pub(super) fn way(
+    pub(super) fn path_to(
         &mut self,
         node: NodeId,
         flag: Flag,

@@ -373,7 +373,7 @@ impl<'a> LabelStore<'a> {
         // Sorted, so that a field is found quickly. Of several fields with the same name the last one counts.
         fields.reverse();
         fields.sort_by(|(a, _), (b, _)| a.cmp(b));
-        fields.dedup_by(|(later, _), (kept, _)| later == kept);
+        fields.dedup_by(|(later, _), (last, _)| later == last);
         let start = position(self.object_fields.len());
         self.object_fields.append(&mut fields);
         let end = position(self.object_fields.len());
@@ -500,7 +500,7 @@ impl<'a> LabelStore<'a> {
                     Some(value) => open.push(value),
                     None => texts.push(node),
                 },
-                Labels::Typed(shape, _) if !may_hold_text(self.shape(shape)) => {}
+                Labels::Typed(shape, _) if !may_contain_text(self.shape(shape)) => {}
                 Labels::Whole(node) | Labels::Scalar(node) | Labels::Typed(_, node) => {
                     texts.push(node);
                 }
@@ -650,16 +650,16 @@ fn position(position: usize) -> u32 {
 
 /// Returns true if a value of the type `shape` may be a text, or contain one. Constants of the schema do not count: no
 /// stranger chooses them.
-fn may_hold_text(shape: &Type) -> bool {
+fn may_contain_text(shape: &Type) -> bool {
     shape.members().iter().any(|member| match member {
         Type::Any | Type::Text => true,
-        Type::List(list) => may_hold_text(&list.any_item()),
+        Type::List(list) => may_contain_text(&list.any_item()),
         Type::Object(object) => {
             object.additional != Additional::Closed
                 || object
                     .properties
                     .values()
-                    .any(|property| may_hold_text(&property.shape))
+                    .any(|property| may_contain_text(&property.shape))
         }
         Type::Never
         | Type::Null

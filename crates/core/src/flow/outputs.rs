@@ -141,7 +141,7 @@ pub(super) struct ToolOutputs<'a> {
 }
 
 /// The number of parts of a tool's outputs that a plan usually reads.
-const USUAL_PARTS: usize = 4;
+const TYPICAL_PARTS: usize = 4;
 
 /// Maximum number of fields of a part that are compared one by one.
 const MAX_COMPARED: usize = 8;
@@ -160,7 +160,7 @@ pub(super) type FieldLabels = (Arc<str>, Flags);
 
 impl<'a> ToolOutputs<'a> {
     pub(super) fn of(policy: &'a FlowPolicy, tool: &'a Tool) -> Self {
-        let mut parts = Vec::with_capacity(USUAL_PARTS);
+        let mut parts = Vec::with_capacity(TYPICAL_PARTS);
         parts.push(Part {
             path: Vec::new(),
             shape: tool.output.structure().clone(),

@@ -113,8 +113,8 @@ impl FlowParameter {
     }
 
     /// Returns the way of the violating value, from its source to the parameter.
-    pub fn way(&self) -> &FlowPath {
-        &self.shown().way
+    pub fn path(&self) -> &FlowPath {
+        &self.shown().path
     }
 
     /// Returns all sources of the value, including those that violate nothing.
@@ -128,11 +128,11 @@ impl FlowParameter {
     }
 
     fn shown(&self) -> &ShownTraces {
-        self.traces.shown(|code| self.end_of_way(code))
+        self.traces.shown(|code| self.path_end(code))
     }
 
     /// Returns the end of the way of a violation.
-    pub(super) fn end_of_way(&self, code: Code) -> PathEnd {
+    pub(super) fn path_end(&self, code: Code) -> PathEnd {
         PathEnd {
             code,
             step: Arc::clone(&self.step),
@@ -141,11 +141,11 @@ impl FlowParameter {
         }
     }
 
-    /// Leaves out the sources of the value for which `keep` returns false, as if the analysis had not found them. The tests of
+    /// Leaves out the sources of the value for which `is_retained` returns false, as if the analysis had not found them. The tests of
     /// the comparison at run time need it.
     #[doc(hidden)]
-    pub fn retain_sources(&mut self, keep: impl Fn(&FlowOrigin) -> bool) {
-        self.traces.retain_sources(keep);
+    pub fn retain_sources(&mut self, is_retained: impl Fn(&FlowOrigin) -> bool) {
+        self.traces.retain_sources(is_retained);
     }
 }
 
@@ -180,7 +180,7 @@ impl Serialize for FlowParameter {
         fields.serialize_field("confidentiality", &self.confidentiality)?;
         fields.serialize_field("origins", self.origins())?;
         fields.serialize_field("code", &self.code.map(Code::as_str))?;
-        fields.serialize_field("way", self.way())?;
+        fields.serialize_field("way", self.path())?;
         fields.end()
     }
 }
@@ -244,7 +244,7 @@ impl FlowParameter {
             return Vec::new();
         };
         let mut lines = vec![format!("{code}: {}", code.title())];
-        lines.extend(self.way().iter().map(|hop| hop.text.clone()));
+        lines.extend(self.path().iter().map(|hop| hop.text.clone()));
         lines
     }
 }
@@ -306,7 +306,7 @@ pub struct FlowReport {
     /// such an output is exposed.
     pub exposes: bool,
     /// The results of an earlier plan of the run that the analysis knew of, with their labels.
-    pub kept: StepLabels,
+    pub retained: StepLabels,
     /// The positions of the parameters of each step, once they were asked for.
     pub(super) by_step: OnceLock<HashMap<Arc<str>, Vec<usize>>>,
 }
@@ -428,7 +428,7 @@ impl FlowReport {
                 text,
             };
             parameter.code = Some(code);
-            let way = FlowPath::from(vec![
+            let flow_path = FlowPath::from(vec![
                 hop(format!(
                     "the server states that the result of `{path}` is {label}"
                 )),
@@ -438,7 +438,10 @@ impl FlowReport {
                 )),
             ]);
             let origins = parameter.sources_in(path, code);
-            parameter.traces.show(ShownTraces { origins, way });
+            parameter.traces.show(ShownTraces {
+                origins,
+                path: flow_path,
+            });
             violations.push(parameter.clone());
         }
         violations
@@ -462,8 +465,8 @@ impl FlowParameter {
     /// Returns the message of a violation that became known during the run.
     pub fn stated_violation(&self) -> Option<(Code, String)> {
         let code = self.code?;
-        let way: Vec<&str> = self.way().iter().map(|hop| hop.text.as_str()).collect();
-        Some((code, way.join("; it ")))
+        let path: Vec<&str> = self.path().iter().map(|hop| hop.text.as_str()).collect();
+        Some((code, path.join("; it ")))
     }
 }
 

@@ -47,8 +47,8 @@ impl ReportBuilder<'_> {
         parameters: Vec<StepParameter<'_>>,
     ) -> (Vec<FlowParameter>, Diagnostics) {
         let mut counter = DiagnosticCounter::default();
-        let most = parameters.len().min(DiagnosticCounter::MAX_SHOWN);
-        let mut diagnostics = Vec::with_capacity(most);
+        let limit = parameters.len().min(DiagnosticCounter::MAX_SHOWN);
+        let mut diagnostics = Vec::with_capacity(limit);
         let mut found = Vec::with_capacity(parameters.len());
         let severity = match self.context.policy.violation {
             OnViolation::Deny => Severity::Error,
@@ -76,13 +76,13 @@ impl ReportBuilder<'_> {
                     continue;
                 }
                 let diagnostic = if position == 0 {
-                    let (origins, way) = (parameter.origins(), parameter.way());
-                    self.diagnostic(&parameter, violation, origins, way, severity)
+                    let (origins, path) = (parameter.origins(), parameter.path());
+                    self.diagnostic(&parameter, violation, origins, path, severity)
                 } else {
-                    let ShownTraces { origins, way } = parameter
+                    let ShownTraces { origins, path } = parameter
                         .traces
-                        .of_violation(violation, parameter.end_of_way(violation.code));
-                    self.diagnostic(&parameter, violation, &origins, &way, severity)
+                        .of_violation(violation, parameter.path_end(violation.code));
+                    self.diagnostic(&parameter, violation, &origins, &path, severity)
                 };
                 diagnostics.push(diagnostic);
             }
@@ -138,7 +138,9 @@ impl ReportBuilder<'_> {
                     .releases
                     .objection(ExternalValue::Secrets, name, parameter.tool)
                     .is_none(),
-                LabelOrigin::Output { .. } | LabelOrigin::Kept(_) | LabelOrigin::Planner => false,
+                LabelOrigin::Output { .. } | LabelOrigin::Retained(_) | LabelOrigin::Planner => {
+                    false
+                }
             })
     }
 
@@ -147,7 +149,7 @@ impl ReportBuilder<'_> {
         parameter: &FlowParameter,
         violation: LabelViolation,
         origins: &[FlowOrigin],
-        way: &FlowPath,
+        path: &FlowPath,
         severity: Severity,
     ) -> Diagnostic {
         let tool = &parameter.tool;
@@ -218,11 +220,11 @@ impl ReportBuilder<'_> {
         if let Some(sources) = self.graph.text(traces.text) {
             diagnostic = diagnostic.at(traces.place, sources);
         }
-        diagnostic.way = way.clone();
-        diagnostic.help(self.ways_out(violation, origins))
+        diagnostic.path = path.clone();
+        diagnostic.help(self.remedy(violation, origins))
     }
 
-    fn ways_out(&self, violation: LabelViolation, origins: &[FlowOrigin]) -> String {
+    fn remedy(&self, violation: LabelViolation, origins: &[FlowOrigin]) -> String {
         let origin = origins
             .iter()
             .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty());

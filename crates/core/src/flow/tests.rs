@@ -133,19 +133,22 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
     };
     let catalog: Catalog = [Tool::new("s", "send")].into_iter().collect();
     let policy = Policy::new().with_flow(FlowPolicy::default());
-    let found = |kept: Option<ValueLabels>| {
-        let kept: StepLabels = kept.map(|kept| ("said".into(), kept)).into_iter().collect();
+    let found = |retained: Option<ValueLabels>| {
+        let retained: StepLabels = retained
+            .map(|retained| ("said".into(), retained))
+            .into_iter()
+            .collect();
         let context = CheckContext::new(&catalog)
             .with_policy(&policy)
-            .with_kept(&kept);
+            .with_retained(&retained);
         let (checked, diagnostics) = check(plan.clone(), &context);
         let checked = checked.unwrap_or_else(|| panic!("{diagnostics:#?}"));
         let flow = checked.flow().unwrap();
         let parameters: Vec<String> = flow
             .violations()
             .map(|found| {
-                let way: Vec<&str> = found.way().iter().map(|hop| &*hop.text).collect();
-                format!("{}: {}", found.parameter, way.join("; "))
+                let path: Vec<&str> = found.path().iter().map(|hop| &*hop.text).collect();
+                format!("{}: {}", found.parameter, path.join("; "))
             })
             .collect();
         (parameters, flow.exposes)

@@ -65,8 +65,8 @@ impl FlowGraph {
         FlowSources::Listed(origins.into_iter().map(FlowOrigin::from).collect())
     }
 
-    fn way(&self, node: NodeId, flag: Flag) -> Vec<FlowHop> {
-        let found = self.search(|search| search.way(node, flag));
+    fn path(&self, node: NodeId, flag: Flag) -> Vec<FlowHop> {
+        let found = self.search(|search| search.path_to(node, flag));
         let Some((origin, passages)) = found else {
             return Vec::new();
         };
@@ -137,7 +137,7 @@ struct SourcesOfParameter {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ShownTraces {
     pub(super) origins: Vec<FlowOrigin>,
-    pub(super) way: FlowPath,
+    pub(super) path: FlowPath,
 }
 
 /// The parameter at the end of the way of a violation.
@@ -224,7 +224,7 @@ impl Traces {
                         FlowSources::Listed(sources) => sources.to_vec(),
                         FlowSources::TooMany => self.origins(self.label, None),
                     },
-                    way: FlowPath::default(),
+                    path: FlowPath::default(),
                 },
             })
         })
@@ -236,13 +236,13 @@ impl Traces {
         let (graph, text, place) = (Arc::clone(&self.graph), self.text, self.place);
         ShownTraces {
             origins: self.origins(node, Some(flag)),
-            way: FlowPath::searched(move || {
-                let mut way = graph.way(node, flag);
-                way.push(FlowHop {
+            path: FlowPath::searched(move || {
+                let mut path = graph.path(node, flag);
+                path.push(FlowHop {
                     place: graph.pointer(text, place),
                     text: end.text(),
                 });
-                way
+                path
             }),
         }
     }
@@ -252,11 +252,11 @@ impl Traces {
         self.shown = OnceLock::from(Box::new(shown));
     }
 
-    pub(super) fn retain_sources(&mut self, keep: impl Fn(&FlowOrigin) -> bool) {
+    pub(super) fn retain_sources(&mut self, is_retained: impl Fn(&FlowOrigin) -> bool) {
         let mut found = self.found_sources().clone();
         if let FlowSources::Listed(sources) = &found.value {
-            let kept = sources.iter().filter(|origin| keep(origin)).cloned();
-            found.value = FlowSources::Listed(kept.collect());
+            let retained = sources.iter().filter(|origin| is_retained(origin)).cloned();
+            found.value = FlowSources::Listed(retained.collect());
         }
         self.sources = OnceLock::from(Box::new(found));
     }
@@ -271,7 +271,7 @@ impl From<LabelOrigin> for FlowOrigin {
     fn from(origin: LabelOrigin) -> Self {
         match origin {
             LabelOrigin::Output { step, tool, field } => Self { step, tool, field },
-            LabelOrigin::Kept(step) => Self {
+            LabelOrigin::Retained(step) => Self {
                 step,
                 tool: Arc::from(""),
                 field: Arc::from(""),
@@ -298,7 +298,7 @@ fn describe_origin(origin: &LabelOrigin) -> String {
         LabelOrigin::Output { step, tool, field } => {
             format!("`{tool}` gives `{field}` in `{step}`")
         }
-        LabelOrigin::Kept(step) => format!("`{step}` has it from an earlier plan of the run"),
+        LabelOrigin::Retained(step) => format!("`{step}` has it from an earlier plan of the run"),
         LabelOrigin::Planner => {
             "the author of the plan wrote it after reading untrusted text".to_owned()
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::{PatternOptions, Validator};
 
 use super::cost::SchemaCost;
-use super::fast_accept::Given;
+use super::fast_accept::TestedValue;
 use super::instance::{InstanceNode, ValidationBudget, ValueJson};
 use super::lookup::part_type;
 use super::secret::SecretParts;
@@ -102,12 +102,12 @@ impl Schema {
 
     /// Returns true if `value` certainly fits. This is a cheap test; false means unknown.
     fn definitely_accepts(&self, value: &Value) -> bool {
-        fast_accept::accepts(&self.0.text, Given::Value(value))
+        fast_accept::accepts(&self.0.text, TestedValue::Value(value))
     }
 
     /// Returns true if `node` certainly fits, whatever the values of its references. This is a cheap test; false means unknown.
     pub(crate) fn definitely_accepts_node(&self, node: &Node) -> bool {
-        fast_accept::accepts(&self.0.text, Given::Node(node))
+        fast_accept::accepts(&self.0.text, TestedValue::Node(node))
     }
 
     /// Returns the type of the field `name` of objects that fit, or `None` if they have no such field.

@@ -13,7 +13,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A value that is tested.
 #[derive(Clone, Copy)]
-pub(super) enum Given<'a> {
+pub(super) enum TestedValue<'a> {
     /// A constant.
     Value(&'a Value),
     /// An argument with references, whose values are not known. They may be anything.
@@ -47,7 +47,7 @@ impl<'a> ObjectNode<'a> {
     }
 }
 
-impl<'a> Given<'a> {
+impl<'a> TestedValue<'a> {
     fn shape(self) -> Shape<'a> {
         match self {
             Self::Value(value) => Shape::Constant(value),
@@ -61,18 +61,18 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns true if `given` certainly fits `document`, whatever the values of its references; false means unknown.
-pub(super) fn accepts(document: &Value, given: Given<'_>) -> bool {
+/// Returns true if `tested` certainly fits `document`, whatever the values of its references; false means unknown.
+pub(super) fn accepts(document: &Value, tested: TestedValue<'_>) -> bool {
     let draft = document.get("$schema").map(Value::as_text);
     // Other drafts give some keywords another meaning.
     let is_familiar = draft.is_none_or(|draft| {
         draft.is_some_and(|draft| draft.contains("2020-12") || draft.contains("draft-07"))
     });
-    is_familiar && schema_accepts(document, given)
+    is_familiar && schema_accepts(document, tested)
 }
 
-fn schema_accepts(schema: &Value, given: Given<'_>) -> bool {
-    match given.shape() {
+fn schema_accepts(schema: &Value, tested: TestedValue<'_>) -> bool {
+    match tested.shape() {
         Shape::Unknown => true,
         shape @ (Shape::Constant(_) | Shape::List(_) | Shape::Object(_)) => {
             shape_accepts(schema, &shape)
@@ -113,12 +113,14 @@ fn keyword_accepts(keyword: &str, rule: &Value, rules: &Object, shape: &Shape<'_
         "additionalProperties" => additional_accepts(rule, rules, shape),
         "items" => {
             let is_plain = || !rules.contains_key("prefixItems") && rule.as_list().is_none();
-            let accepts = |item: Given<'_>| schema_accepts(rule, item);
+            let accepts = |item: TestedValue<'_>| schema_accepts(rule, item);
             match shape {
                 Shape::Constant(Value::List(items)) => {
-                    is_plain() && items.iter().map(Given::Value).all(accepts)
+                    is_plain() && items.iter().map(TestedValue::Value).all(accepts)
                 }
-                Shape::List(items) => is_plain() && items.iter().map(Given::Node).all(accepts),
+                Shape::List(items) => {
+                    is_plain() && items.iter().map(TestedValue::Node).all(accepts)
+                }
                 Shape::Constant(_) | Shape::Unknown | Shape::Object(_) => true,
             }
         }
@@ -161,10 +163,10 @@ fn properties_accept(rule: &Value, shape: &Shape<'_>) -> bool {
     let field_accepts = |name: &str, schema: &Value| match shape {
         Shape::Constant(Value::Object(fields)) => fields
             .get(name)
-            .is_none_or(|field| schema_accepts(schema, Given::Value(field))),
+            .is_none_or(|field| schema_accepts(schema, TestedValue::Value(field))),
         Shape::Object(object) => object
             .get(name)
-            .is_none_or(|field| schema_accepts(schema, Given::Node(field))),
+            .is_none_or(|field| schema_accepts(schema, TestedValue::Node(field))),
         Shape::Constant(_) | Shape::Unknown | Shape::List(_) => true,
     };
     match rule {
@@ -177,7 +179,7 @@ fn properties_accept(rule: &Value, shape: &Shape<'_>) -> bool {
 
 fn additional_accepts(rule: &Value, rules: &Object, shape: &Shape<'_>) -> bool {
     let described = rules.get("properties").and_then(Value::as_object);
-    let accepts = |name: &str, field: Given<'_>| {
+    let accepts = |name: &str, field: TestedValue<'_>| {
         described.is_some_and(|described| described.contains_key(name))
             // The field exists, whatever its value will be.
             || *rule != Value::Bool(false) && schema_accepts(rule, field)
@@ -188,14 +190,14 @@ fn additional_accepts(rule: &Value, rules: &Object, shape: &Shape<'_>) -> bool {
             !has_patterns
                 && fields
                     .iter()
-                    .all(|(name, field)| accepts(name, Given::Value(field)))
+                    .all(|(name, field)| accepts(name, TestedValue::Value(field)))
         }
         Shape::Object(object) => {
             !has_patterns
                 && object
                     .0
                     .iter()
-                    .all(|field| accepts(&field.key, Given::Node(&field.value)))
+                    .all(|field| accepts(&field.key, TestedValue::Node(&field.value)))
         }
         Shape::Constant(_) | Shape::Unknown | Shape::List(_) => true,
     }

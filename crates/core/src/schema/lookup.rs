@@ -76,7 +76,7 @@ impl KnownFields {
     /// Returns the names of the fields.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.0.members().iter().flat_map(|member| {
-            let (described, held) = match member {
+            let (described, literal) = match member {
                 Type::Object(object) => (Some(object.properties.keys()), None),
                 Type::Literal(Value::Object(fields)) => (None, Some(fields.keys())),
                 Type::Any
@@ -91,7 +91,7 @@ impl KnownFields {
                 | Type::Union(_) => (None, None),
             };
             let described = described.into_iter().flatten();
-            described.chain(held.into_iter().flatten())
+            described.chain(literal.into_iter().flatten())
         })
     }
 }

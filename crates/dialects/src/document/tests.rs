@@ -334,27 +334,33 @@ fn limits_hold() {
             .map(|diagnostic| diagnostic.code.as_str())
             .collect()
     };
-    let usual = ReadLimits::default();
+    let default = ReadLimits::default();
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert_eq!(codes(&nested(128), &usual), [""; 0]);
-    assert_eq!(codes(&nested(129), &usual), ["PW0003"]);
-    assert_eq!(codes(&"[".repeat(1_000_000), &usual), ["PW0003"]);
-    assert_eq!(codes(&"{\"a\":".repeat(100_000), &usual), ["PW0003"]);
+    assert_eq!(codes(&nested(128), &default), [""; 0]);
+    assert_eq!(codes(&nested(129), &default), ["PW0003"]);
+    assert_eq!(codes(&"[".repeat(1_000_000), &default), ["PW0003"]);
+    assert_eq!(codes(&"{\"a\":".repeat(100_000), &default), ["PW0003"]);
     let boundless = ReadLimits {
         depth: usize::MAX,
-        ..usual
+        ..default
     };
     assert_eq!(codes(&nested(512), &boundless), [""; 0]);
     assert_eq!(codes(&nested(513), &boundless), ["PW0003"]);
-    let small = ReadLimits { bytes: 3, ..usual };
+    let small = ReadLimits {
+        bytes: 3,
+        ..default
+    };
     assert_eq!(codes("[1]", &small), [""; 0]);
     assert_eq!(codes("[12]", &small), ["PW0002"]);
-    let few = ReadLimits { values: 3, ..usual };
+    let few = ReadLimits {
+        values: 3,
+        ..default
+    };
     assert_eq!(codes("[1,2]", &few), [""; 0]);
     assert_eq!(codes("[1,2,3]", &few), ["PW0002"]);
     let terse = ReadLimits {
         diagnostics: 2,
-        ..usual
+        ..default
     };
     let (_, diagnostics) = read("[1.,2.,3.,4.]", "test", 0, &terse);
     assert_eq!(diagnostics.len(), 2);

@@ -71,7 +71,7 @@ impl Dialect for Concierge {
             return MatchConfidence::No;
         };
         let args = steps.iter().filter_map(|step| step.get("args"));
-        if args.into_iter().any(holds_reference) {
+        if args.into_iter().any(contains_reference) {
             return MatchConfidence::Certain;
         }
         let alone = document.root.as_object().is_some_and(|all| all.len() == 1);
@@ -102,12 +102,12 @@ fn only_known(entries: &[crate::document::ItemEntry]) -> bool {
         .all(|entry| matches!(&*entry.key, "id" | "tool" | "args"))
 }
 
-fn holds_reference(item: &Item) -> bool {
+fn contains_reference(item: &Item) -> bool {
     match &item.kind {
-        ItemKind::List(items) => items.iter().any(holds_reference),
+        ItemKind::List(items) => items.iter().any(contains_reference),
         ItemKind::Object(entries) => entries
             .iter()
-            .any(|entry| &*entry.key == KEY || holds_reference(&entry.item)),
+            .any(|entry| &*entry.key == KEY || contains_reference(&entry.item)),
         _ => false,
     }
 }

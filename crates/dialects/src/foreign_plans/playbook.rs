@@ -52,9 +52,9 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     let mut names: Vec<String> = Vec::new();
     let mut before: Option<String> = None;
     for play in plays {
-        if let Some(given) = play.get("vars") {
-            let given = given.as_object()?.iter();
-            vars.extend(given.map(|(key, field)| (Arc::clone(key), field.clone())));
+        if let Some(variables) = play.get("vars") {
+            let variables = variables.as_object()?.iter();
+            vars.extend(variables.map(|(key, field)| (Arc::clone(key), field.clone())));
         }
         for task in objects(play.get("tasks")?)? {
             let is_module = |key: &Arc<str>| !FIELDS.contains(&&**key);

@@ -112,11 +112,11 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
 /// The inputs that the variables of a plan are, `${NAME:-default}` included, with their paths by name.
 fn inputs(value: &Value) -> Option<(Option<Value>, HashMap<String, String>)> {
     let mut names = HashMap::new();
-    let mut given = INPUTS.iter().filter_map(|word| value.get(word));
-    let Some(variables) = given.next() else {
+    let mut sources = INPUTS.iter().filter_map(|word| value.get(word));
+    let Some(variables) = sources.next() else {
         return Some((None, names));
     };
-    if given.next().is_some() {
+    if sources.next().is_some() {
         return None;
     }
     let mut inputs: Vec<(Arc<str>, Value)> = Vec::new();

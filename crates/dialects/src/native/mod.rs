@@ -41,6 +41,7 @@ mod keywords;
 pub mod lines;
 mod parse;
 mod parse_step;
+mod plan_dialect;
 mod print;
 mod reference;
 mod schema;
@@ -50,6 +51,7 @@ pub(crate) use guesses::{
     resembles_plan, resembles_step, resembles_steps, without_output_fields,
 };
 pub use parse::Native;
+pub use plan_dialect::PlanDialect;
 pub use schema::schema;
 
 #[cfg(test)]

@@ -284,13 +284,13 @@ impl NativeReader<'_> {
         let beside = fields.optional("max_parallel");
         let mut max_parallel = beside.and_then(|item| bound_of(item, "max_parallel", self.sink));
         let named = fields.optional("as").map(|item| item.place);
-        let kept = fields.optional("with_item").map(|item| item.place);
+        let item_place = fields.optional("with_item").map(|item| item.place);
         let with_item = fields.boolean("with_item", self.sink);
         let Some(item) = item else {
             let only_with = [
                 ("max_parallel", beside.map(|beside| beside.place)),
                 ("as", named),
-                ("with_item", kept),
+                ("with_item", item_place),
             ];
             for (field, place) in only_with {
                 if let Some(place) = place {

@@ -312,7 +312,7 @@ fn line(found: &FlowParameter) -> String {
         return format!("ok {place}");
     };
     // A way begins at its source and ends at the parameter.
-    assert!(found.way().len() >= 2, "{found:#?}");
+    assert!(found.path().len() >= 2, "{found:#?}");
     let mut origins: Vec<String> = found
         .origins()
         .iter()

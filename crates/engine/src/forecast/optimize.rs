@@ -141,12 +141,12 @@ fn indivisible_time(longest_first: impl Iterator<Item = u64>, width: usize) -> u
         .unwrap_or(0)
 }
 
-/// At most `most` of the values, evenly chosen.
-fn sample_evenly(values: impl Iterator<Item = u64>, most: usize) -> Vec<u64> {
+/// At most `limit` of the values, evenly chosen.
+fn sample_evenly(values: impl Iterator<Item = u64>, limit: usize) -> Vec<u64> {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     values.dedup();
-    let step = values.len().div_ceil(most).max(1);
+    let step = values.len().div_ceil(limit).max(1);
     values.into_iter().step_by(step).collect()
 }
 

@@ -42,7 +42,7 @@ impl Guard {
             fingerprints: CallHasher::default(),
             repeated_calls: HashMap::default(),
             rate_limiters: rates
-                .map(|(server, rate)| (server.clone(), RateLimiter::new(rate.most)))
+                .map(|(server, rate)| (server.clone(), RateLimiter::new(rate.limit)))
                 .collect(),
             paused: Duration::ZERO,
             closed: None,
@@ -63,23 +63,23 @@ impl Guard {
             return Err(error.clone());
         }
         if let Some(bound) = &self.guards.calls
-            && self.calls >= bound.most
+            && self.calls >= bound.limit
         {
-            let (calls, place) = (calls(bound.most), &bound.set_in);
+            let (calls, place) = (calls(bound.limit), &bound.set_in);
             let message = format!("the run has made {calls}, the limit of `{place}`");
             return Err(bound.error(GuardKind::Calls, message));
         }
         for ((pattern, bound), taken) in self.guards.tools.iter().zip(&self.tools) {
-            if *taken >= bound.most && pattern.covers(tool) {
-                let (calls, place) = (calls(bound.most), &bound.set_in);
+            if *taken >= bound.limit && pattern.covers(tool) {
+                let (calls, place) = (calls(bound.limit), &bound.set_in);
                 let message =
                     format!("the run has made {calls} of `{pattern}`, the limit of `{place}`");
                 return Err(bound.error(GuardKind::ToolCalls, message));
             }
         }
         for ((server, bound), taken) in self.guards.servers.iter().zip(&self.servers) {
-            if *taken >= bound.most && *server == tool.server {
-                let (calls, place) = (calls(bound.most), &bound.set_in);
+            if *taken >= bound.limit && *server == tool.server {
+                let (calls, place) = (calls(bound.limit), &bound.set_in);
                 let message = format!(
                     "the run has made {calls} of the server `{server}`, the limit of `{place}`"
                 );
@@ -105,7 +105,7 @@ impl Guard {
             return Ok(());
         }
         match self.repeated_calls.get(&self.fingerprints.of(tool, args)) {
-            Some(seen) if *seen >= bound.most => Err(repetition_error(tool, bound)),
+            Some(seen) if *seen >= bound.limit => Err(repetition_error(tool, bound)),
             _ => Ok(()),
         }
     }
@@ -186,7 +186,7 @@ impl Guard {
     /// exceed it are never counted.
     pub(crate) fn check_restored_outputs(&self) -> Result<(), ToolError> {
         match &self.guards.output_bytes {
-            Some(bound) if self.bytes > bound.most => Err(output_error(bound)),
+            Some(bound) if self.bytes > bound.limit => Err(output_error(bound)),
             _ => Ok(()),
         }
     }
@@ -207,7 +207,7 @@ impl Guard {
         };
         let fingerprint = self.fingerprints.of(tool, args);
         let seen = self.repeated_calls.entry(fingerprint).or_default();
-        if *seen >= bound.most {
+        if *seen >= bound.limit {
             return Err(repetition_error(tool, bound));
         }
         *seen += 1;
@@ -219,7 +219,7 @@ impl Guard {
         self.failures = if failed { self.failures + 1 } else { 0 };
         if let Some(bound) = &self.guards.failures_in_a_row
             && failed
-            && self.failures >= bound.most
+            && self.failures >= bound.limit
         {
             let message = format!(
                 "{} failed in a row, the limit of `{}`",
@@ -237,7 +237,7 @@ impl Guard {
             return Ok(());
         };
         let bytes = self.bytes.saturating_add(output_size(output));
-        if bytes > bound.most {
+        if bytes > bound.limit {
             let error = output_error(bound);
             // The output is discarded and not counted, so a resumed run comes to the same sum.
             self.close(error.clone());
@@ -250,7 +250,7 @@ impl Guard {
     /// Checks that another round is allowed after `same` rounds with the same output.
     pub(crate) fn check_rounds(&self, same: u64) -> Result<(), ToolError> {
         match &self.guards.same_rounds {
-            Some(bound) if same >= bound.most => {
+            Some(bound) if same >= bound.limit => {
                 let place = &bound.set_in;
                 let message =
                     format!("the last {same} rounds had the same output, the limit of `{place}`");
@@ -262,14 +262,14 @@ impl Guard {
 
     /// The time limit of the run.
     pub(crate) fn wall_time(&self) -> Option<Duration> {
-        self.guards.wall_time.as_ref().map(|bound| bound.most)
+        self.guards.wall_time.as_ref().map(|bound| bound.limit)
     }
 
     /// Ends the run's time and returns the error for that.
     pub(crate) fn expire(&mut self) -> Option<ToolError> {
-        let Bound { most, set_in } = self.guards.wall_time.as_ref()?;
-        let message = format!("the run has taken {most:?}, the limit of `{set_in}`");
-        let limit = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
+        let Bound { limit, set_in } = self.guards.wall_time.as_ref()?;
+        let message = format!("the run has taken {limit:?}, the limit of `{set_in}`");
+        let limit = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
         let error = guard_error(GuardKind::WallTime, limit, set_in, message);
         self.close(error.clone());
         Some(error)
@@ -285,7 +285,7 @@ fn repetition_error(tool: &Tool, bound: &Bound) -> ToolError {
     let message = format!(
         "`{}` was called {} with these arguments, the limit of `{}`",
         tool.qualified_name(),
-        times(bound.most),
+        times(bound.limit),
         bound.set_in
     );
     bound.error(GuardKind::SameCall, message)
@@ -294,7 +294,7 @@ fn repetition_error(tool: &Tool, bound: &Bound) -> ToolError {
 fn output_error(bound: &Bound) -> ToolError {
     let message = format!(
         "the outputs of the run come to more than the {} bytes that `{}` allows",
-        bound.most, bound.set_in
+        bound.limit, bound.set_in
     );
     bound.error(GuardKind::OutputBytes, message)
 }

@@ -42,9 +42,9 @@ impl RateLimiter {
 
     /// Counts a call that an earlier process sent.
     pub(super) fn restore(&mut self, sent: Duration) {
-        let most = self.rate.calls.get() as usize;
-        push(&mut self.sent, sent, most);
-        push(&mut self.planned, sent, most);
+        let limit = self.rate.calls.get() as usize;
+        push(&mut self.sent, sent, limit);
+        push(&mut self.planned, sent, limit);
     }
 
     /// The time that a call has to wait; `None` if it may be sent `now`, which counts it as sent. A call that was
@@ -58,11 +58,11 @@ impl RateLimiter {
             free_at.max(self.next_free_time(&self.planned))
         };
         if start_at <= now {
-            let most = self.rate.calls.get() as usize;
-            push(&mut self.sent, now, most);
+            let limit = self.rate.calls.get() as usize;
+            push(&mut self.sent, now, limit);
             // A postponed call has planned its slot already.
             if !has_waited {
-                push(&mut self.planned, now, most);
+                push(&mut self.planned, now, limit);
             }
             return None;
         }
@@ -87,29 +87,29 @@ impl RateLimiter {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound<T = u64> {
     /// The maximum.
-    pub most: T,
+    pub limit: T,
     /// The place of the setting, such as `planwright.toml:12` or `--max-calls`, for error messages.
     pub set_in: Arc<str>,
 }
 
 impl<T> Bound<T> {
     /// Creates a bound that the program itself sets.
-    pub fn new(most: T) -> Self {
-        Self::set_in(most, "RunOptions")
+    pub fn new(limit: T) -> Self {
+        Self::set_in(limit, "RunOptions")
     }
 
     /// Creates a bound that is set in `place`.
-    pub fn set_in(most: T, place: impl Into<Arc<str>>) -> Self {
+    pub fn set_in(limit: T, place: impl Into<Arc<str>>) -> Self {
         Self {
-            most,
+            limit,
             set_in: place.into(),
         }
     }
 }
 
 impl<T> From<T> for Bound<T> {
-    fn from(most: T) -> Self {
-        Self::new(most)
+    fn from(limit: T) -> Self {
+        Self::new(limit)
     }
 }
 
@@ -157,64 +157,64 @@ impl Guards {
 
     /// Bounds the number of calls.
     #[must_use]
-    pub fn calls(mut self, most: impl Into<Bound>) -> Self {
-        self.calls = Some(most.into());
+    pub fn calls(mut self, limit: impl Into<Bound>) -> Self {
+        self.calls = Some(limit.into());
         self
     }
 
     /// Bounds the number of calls of all tools together that match `pattern`.
     #[must_use]
-    pub fn calls_of(mut self, pattern: impl Into<ToolPattern>, most: impl Into<Bound>) -> Self {
-        self.tools.push((pattern.into(), most.into()));
+    pub fn calls_of(mut self, pattern: impl Into<ToolPattern>, limit: impl Into<Bound>) -> Self {
+        self.tools.push((pattern.into(), limit.into()));
         self
     }
 
     /// Bounds the number of calls of the server `name`.
     #[must_use]
-    pub fn calls_of_server(mut self, name: impl Into<ServerName>, most: impl Into<Bound>) -> Self {
-        self.servers.push((name.into(), most.into()));
+    pub fn calls_of_server(mut self, name: impl Into<ServerName>, limit: impl Into<Bound>) -> Self {
+        self.servers.push((name.into(), limit.into()));
         self
     }
 
     /// Bounds the bytes of all outputs.
     #[must_use]
-    pub fn output_bytes(mut self, most: impl Into<Bound>) -> Self {
-        self.output_bytes = Some(most.into());
+    pub fn output_bytes(mut self, limit: impl Into<Bound>) -> Self {
+        self.output_bytes = Some(limit.into());
         self
     }
 
     /// Bounds the bytes of all written values.
     #[must_use]
-    pub fn written_bytes(mut self, most: impl Into<Bound>) -> Self {
-        self.written_bytes = Some(most.into());
+    pub fn written_bytes(mut self, limit: impl Into<Bound>) -> Self {
+        self.written_bytes = Some(limit.into());
         self
     }
 
     /// Stops new calls after this many consecutive failures.
     #[must_use]
-    pub fn failures_in_a_row(mut self, most: impl Into<Bound>) -> Self {
-        self.failures_in_a_row = Some(most.into());
+    pub fn failures_in_a_row(mut self, limit: impl Into<Bound>) -> Self {
+        self.failures_in_a_row = Some(limit.into());
         self
     }
 
     /// Sets a time limit for the run.
     #[must_use]
-    pub fn wall_time(mut self, most: impl Into<Bound<Duration>>) -> Self {
-        self.wall_time = Some(most.into());
+    pub fn wall_time(mut self, limit: impl Into<Bound<Duration>>) -> Self {
+        self.wall_time = Some(limit.into());
         self
     }
 
     /// Bounds the number of calls of a tool with the same arguments.
     #[must_use]
-    pub fn same_call(mut self, most: impl Into<Bound>) -> Self {
-        self.same_call = Some(most.into());
+    pub fn same_call(mut self, limit: impl Into<Bound>) -> Self {
+        self.same_call = Some(limit.into());
         self
     }
 
     /// Bounds the number of consecutive rounds of a `repeat` with the same output.
     #[must_use]
-    pub fn same_rounds(mut self, most: impl Into<Bound>) -> Self {
-        self.same_rounds = Some(most.into());
+    pub fn same_rounds(mut self, limit: impl Into<Bound>) -> Self {
+        self.same_rounds = Some(limit.into());
         self
     }
 
@@ -268,7 +268,7 @@ pub(crate) fn guard_error(kind: GuardKind, limit: u64, set_in: &str, message: St
 impl Bound {
     /// Creates the error of a step that this bound stopped.
     pub(crate) fn error(&self, kind: GuardKind, message: String) -> ToolError {
-        guard_error(kind, self.most, &self.set_in, message)
+        guard_error(kind, self.limit, &self.set_in, message)
     }
 }
 
@@ -351,12 +351,12 @@ impl WrittenBudget {
 
     /// Checks that `bytes` more fit into the budget.
     pub(crate) fn check(&self, bytes: u64) -> Result<(), ToolError> {
-        let most = match &self.bound {
-            Some(bound) => bound.most,
+        let limit = match &self.bound {
+            Some(bound) => bound.limit,
             None => Guards::WRITTEN_BYTES
                 .saturating_add(self.received.saturating_mul(WRITTEN_PER_RECEIVED)),
         };
-        if self.written.saturating_add(bytes) <= most {
+        if self.written.saturating_add(bytes) <= limit {
             return Ok(());
         }
         let (place, set_in): (String, Arc<str>) = match &self.bound {
@@ -370,9 +370,14 @@ impl WrittenBudget {
             ),
         };
         let message = format!(
-            "the values of the run come to more than {most} bytes as written, the limit of {place}"
+            "the values of the run come to more than {limit} bytes as written, the limit of {place}"
         );
-        Err(guard_error(GuardKind::WrittenBytes, most, &set_in, message))
+        Err(guard_error(
+            GuardKind::WrittenBytes,
+            limit,
+            &set_in,
+            message,
+        ))
     }
 }
 
@@ -415,8 +420,8 @@ impl Write for ByteCounter {
     }
 }
 
-fn push(times: &mut VecDeque<Duration>, time: Duration, most: usize) {
-    if times.len() >= most {
+fn push(times: &mut VecDeque<Duration>, time: Duration, limit: usize) {
+    if times.len() >= limit {
         times.pop_front();
     }
     times.push_back(time);

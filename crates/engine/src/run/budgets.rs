@@ -18,7 +18,7 @@ const FIELD_BYTES: usize = 64;
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     bytes: Cell<usize>,
-    most: usize,
+    limit: usize,
     take_slow: Cell<bool>,
 }
 
@@ -26,17 +26,17 @@ pub(crate) struct MemoryBudget {
 const SLOW_BYTES: usize = 4096;
 
 impl MemoryBudget {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             bytes: Cell::new(0),
-            most,
+            limit,
             take_slow: Cell::new(false),
         }
     }
 
     /// The number of bytes left.
     pub(crate) fn remaining(&self) -> usize {
-        self.most.saturating_sub(self.bytes.get())
+        self.limit.saturating_sub(self.bytes.get())
     }
 
     /// Counts computed bytes. On an error the caller drops them.
@@ -76,7 +76,7 @@ impl MemoryBudget {
             ErrorKind::Budget,
             format!(
                 "the computed values of the run exceed the limit of {} bytes",
-                self.most
+                self.limit
             ),
         )
     }
@@ -210,8 +210,8 @@ mod tests {
             items(2) + 3,
         );
         check(&Value::object([("name", old.clone())]), FIELD_BYTES + 4);
-        let held = Value::list([Value::text("held by a list that is held")]);
-        check(&Value::list([held.clone(), held.clone()]), items(2));
+        let list = Value::list([Value::text("held by a list that is held")]);
+        check(&Value::list([list.clone(), list.clone()]), items(2));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use journaling::history::{Choice, History, PastCall, PastDecision, PastEnd, 
 pub use journaling::replay::{ReplayError, ReplayHeader, ReplayReport, replay};
 pub use outcome::{SkipKind, SkipReason, StepStatus};
 pub use redaction::redactor::{
-    MASK, MIN_SECRET_BYTES, Redactor, holds_mask, redacted_inputs, without_secrets,
+    MASK, MIN_SECRET_BYTES, Redactor, contains_mask, redacted_inputs, without_secrets,
 };
 pub use report::estimate::{Assumption, Estimate, EstimatedCall, StepPreview, estimate, preview};
 pub use report::step_times::{StepTime, step_times};

@@ -99,12 +99,12 @@ fn outcomes(summary: &RunSummary) -> Vec<String> {
 
 /// The state of calls when an input arrives.
 #[derive(Default)]
-struct UnderWay {
+struct InFlightInputs {
     calls: Vec<(TaskId, u32)>,
     step_timer: Option<TaskId>,
 }
 
-impl UnderWay {
+impl InFlightInputs {
     fn answer(&mut self) -> Option<RunInput> {
         let (task, attempt) = (!self.calls.is_empty()).then(|| self.calls.remove(0))?;
         Some(RunInput::AttemptEnded {
@@ -117,7 +117,10 @@ impl UnderWay {
 
 /// Drives a run by hand that receives an input at its `pause`th pause, and replays its journal. Returns `None` if it
 /// does not pause that often.
-fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> Option<RunSummary> {
+fn check(
+    pause: usize,
+    happens: impl Fn(&mut InFlightInputs) -> Option<RunInput>,
+) -> Option<RunSummary> {
     let plan = short();
     let opened = Record::Opened {
         run: None,
@@ -134,7 +137,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
     }];
     let mut clock = Duration::ZERO;
     let mut effects = Vec::new();
-    let mut under_way = UnderWay::default();
+    let mut in_flight = InFlightInputs::default();
     let mut pauses = 0;
     let mut turn = 0;
     run.start(&mut effects);
@@ -142,14 +145,14 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
         run.proceed(&mut effects);
         for effect in effects.drain(..) {
             match effect {
-                Effect::Call { task, attempt, .. } => under_way.calls.push((task, attempt)),
-                Effect::Abort(task) => under_way.calls.retain(|(other, _)| *other != task),
+                Effect::Call { task, attempt, .. } => in_flight.calls.push((task, attempt)),
+                Effect::Abort(task) => in_flight.calls.retain(|(other, _)| *other != task),
                 Effect::SetTimer {
                     task,
                     timer: Timer::Step,
                     ..
-                } => under_way.step_timer = Some(task),
-                Effect::ClearTimer(_, Timer::Step) => under_way.step_timer = None,
+                } => in_flight.step_timer = Some(task),
+                Effect::ClearTimer(_, Timer::Step) => in_flight.step_timer = None,
                 Effect::AppendRecord { at, record } => entries.push(Entry {
                     at,
                     turn,
@@ -164,14 +167,14 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
             pauses += 1;
             if pauses == pause {
                 run.pause(&mut effects);
-                while let Some(input) = happens(&mut under_way) {
+                while let Some(input) = happens(&mut in_flight) {
                     run.handle(input, clock, &mut effects);
                 }
                 run.resume_work(&mut effects);
             }
             continue;
         }
-        match under_way.answer() {
+        match in_flight.answer() {
             Some(input) => run.handle(input, clock, &mut effects),
             None => break,
         }
@@ -200,7 +203,7 @@ fn check(pause: usize, happens: impl Fn(&mut UnderWay) -> Option<RunInput>) -> O
 
 /// Sends an input at any time and compares the outcome of the run.
 fn check_everywhere(
-    happens: impl Fn(&mut UnderWay) -> Option<RunInput>,
+    happens: impl Fn(&mut InFlightInputs) -> Option<RunInput>,
     may_end: &[RunStatus],
 ) -> usize {
     let ends = (1..).map_while(|pause| check(pause, &happens));
@@ -212,12 +215,12 @@ fn check_everywhere(
 fn whatever_happens_while_it_computes_is_decided_the_same_again() {
     let nothing = check_everywhere(|_| None, &[RunStatus::Succeeded]);
     assert!(nothing > 10, "it paused {nothing} times");
-    check_everywhere(UnderWay::answer, &[RunStatus::Succeeded]);
+    check_everywhere(InFlightInputs::answer, &[RunStatus::Succeeded]);
     let once = |input: fn() -> RunInput| {
-        move |under_way: &mut UnderWay| {
+        move |in_flight: &mut InFlightInputs| {
             // The end of a run leaves no call that could still be answered.
-            let is_first = under_way.step_timer != Some(TaskId(u32::MAX));
-            under_way.step_timer = Some(TaskId(u32::MAX));
+            let is_first = in_flight.step_timer != Some(TaskId(u32::MAX));
+            in_flight.step_timer = Some(TaskId(u32::MAX));
             is_first.then(input)
         }
     };
@@ -227,9 +230,9 @@ fn whatever_happens_while_it_computes_is_decided_the_same_again() {
     check_everywhere(once(|| RunInput::Drain), &drained);
     let end_by_time_limit = || RunInput::TimerFired(TaskId(u32::MAX), Timer::Run);
     check_everywhere(once(end_by_time_limit), &[RunStatus::Failed]);
-    let step_is_late = |under_way: &mut UnderWay| {
+    let step_is_late = |in_flight: &mut InFlightInputs| {
         Some(RunInput::TimerFired(
-            under_way.step_timer.take()?,
+            in_flight.step_timer.take()?,
             Timer::Step,
         ))
     };

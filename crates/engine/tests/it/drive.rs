@@ -29,7 +29,7 @@ pub(crate) struct Driven {
     pub(crate) summary: RunSummary,
     /// `+step` where a call began, `-step` where one ended.
     pub(crate) log: Vec<String>,
-    pub(crate) most: usize,
+    pub(crate) maximum: usize,
 }
 
 /// Runs `plan`; `choose` picks the call in flight that ends next. Steps in `failing` fail.
@@ -41,9 +41,9 @@ pub(crate) fn drive(
 ) -> Driven {
     let mut run = RunMachine::new("run".parse().unwrap(), plan, options);
     let mut effects = Vec::new();
-    let mut under_way: Vec<(TaskId, ToolCall)> = Vec::new();
+    let mut in_flight: Vec<(TaskId, ToolCall)> = Vec::new();
     let mut log = Vec::new();
-    let mut most = 0;
+    let mut maximum = 0;
     let mut clock = 0;
     run.start(&mut effects);
     loop {
@@ -52,17 +52,17 @@ pub(crate) fn drive(
             match effect {
                 Effect::Call { task, call, .. } => {
                     log.push(format!("+{}", call.context.step));
-                    under_way.push((task, *call));
+                    in_flight.push((task, *call));
                 }
-                Effect::Abort(task) => under_way.retain(|(other, _)| *other != task),
+                Effect::Abort(task) => in_flight.retain(|(other, _)| *other != task),
                 _ => {}
             }
         }
-        most = most.max(under_way.len());
-        if run.is_done() || under_way.is_empty() {
+        maximum = maximum.max(in_flight.len());
+        if run.is_done() || in_flight.is_empty() {
             break;
         }
-        let (task, call) = under_way.remove(choose(under_way.len()));
+        let (task, call) = in_flight.remove(choose(in_flight.len()));
         log.push(format!("-{}", call.context.step));
         let result = if failing.contains(call.context.step.as_str()) {
             Err(ToolError::new(ErrorKind::Tool, "no"))
@@ -87,6 +87,6 @@ pub(crate) fn drive(
     Driven {
         summary: run.summary(),
         log,
-        most,
+        maximum,
     }
 }

@@ -83,7 +83,7 @@ fn computed(id: &str, value: Node) -> Step {
 
 /// Runs a plan whose variable `a` has 1000 letters and whose variable `l` has 100 numbers, once for each item of
 /// `items` if there are any, with the given memory budget.
-fn check_computed(mut each: Step, items: usize, most: usize, expected: StepStatus) -> StepSummary {
+fn check_computed(mut each: Step, items: usize, limit: usize, expected: StepStatus) -> StepSummary {
     let variable = |name: &str, default: Value| Input {
         name: Arc::from(name),
         kind: InputKind::Variable,
@@ -110,7 +110,7 @@ fn check_computed(mut each: Step, items: usize, most: usize, expected: StepStatu
         ..Plan::default()
     };
     let options = RunOptions {
-        computed_bytes: most,
+        computed_bytes: limit,
         ..RunOptions::default()
     };
     let mut summary = ran(plan, options);
@@ -275,7 +275,7 @@ fn what_is_written_is_bounded_though_it_is_shared() {
     let bytes = 417_555;
     let summary = check_written(steps.clone(), nothing(), Guards::new(), "");
     assert_eq!(summary.written_bytes, bytes);
-    let set = |most: u64| Guards::new().written_bytes(Bound::set_in(most, "planwright.toml:7"));
+    let set = |limit: u64| Guards::new().written_bytes(Bound::set_in(limit, "planwright.toml:7"));
     // The output is `null`, which takes four bytes.
     check_written(steps.clone(), nothing(), set(bytes + 4), "");
     let message = "the limit of `planwright.toml:7` for `written_bytes`";

@@ -195,7 +195,7 @@ proptest! {
             choices.next().unwrap().index(open)
         });
         prop_assert_eq!(essence(&one_by_one.summary), essence(&any_order.summary));
-        prop_assert!(any_order.most <= total);
+        prop_assert!(any_order.maximum <= total);
 
         // None is lost: every step that has not run has a reason. None runs twice: one call each.
         for step in &any_order.summary.steps {

@@ -109,7 +109,7 @@ fn sound(plan: Plan) -> CheckedPlan {
 struct Hand<'a> {
     run: RunMachine,
     effects: Vec<Effect>,
-    under_way: Vec<(TaskId, ToolCall)>,
+    in_flight: Vec<(TaskId, ToolCall)>,
     failing: &'a BTreeSet<String>,
     is_closed: bool,
     early: usize,
@@ -125,7 +125,7 @@ impl<'a> Hand<'a> {
         let mut hand = Self {
             run: RunMachine::new("run".parse().unwrap(), plan, options),
             effects: Vec::new(),
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             failing,
             is_closed: plan_state == PlanState::Complete,
             early: 0,
@@ -155,16 +155,16 @@ impl<'a> Hand<'a> {
                         call.context.step
                     );
                     self.early += usize::from(!self.is_closed);
-                    self.under_way.push((task, *call));
+                    self.in_flight.push((task, *call));
                 }
-                Effect::Abort(task) => self.under_way.retain(|(other, _)| *other != task),
+                Effect::Abort(task) => self.in_flight.retain(|(other, _)| *other != task),
                 _ => {}
             }
         }
     }
 
     fn end_one(&mut self, choice: usize) {
-        let (task, call) = self.under_way.remove(choice % self.under_way.len());
+        let (task, call) = self.in_flight.remove(choice % self.in_flight.len());
         let result = if self.failing.contains(call.context.step.as_str()) {
             Err(ToolError::new(ErrorKind::Tool, "no"))
         } else {
@@ -182,7 +182,7 @@ impl<'a> Hand<'a> {
     }
 
     fn finish(mut self) -> RunSummary {
-        while !self.under_way.is_empty() {
+        while !self.in_flight.is_empty() {
             self.end_one(0);
         }
         assert!(self.run.is_done());
@@ -224,7 +224,7 @@ proptest! {
         rest.reverse();
         while !rest.is_empty() {
             let choice = choices.next().unwrap();
-            if choice % 3 > 0 && !hand.under_way.is_empty() {
+            if choice % 3 > 0 && !hand.in_flight.is_empty() {
                 hand.end_one(choice / 3);
             } else if let Some(longer) = rest.pop() {
                 prop_assert!(!hand.run.is_done());

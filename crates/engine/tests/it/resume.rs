@@ -71,7 +71,7 @@ fn process(
         .after(history);
     let mut clock = run.now();
     let mut effects = Vec::new();
-    let mut under_way = Vec::new();
+    let mut in_flight = Vec::new();
     entries.push(Entry {
         at: clock,
         turn,
@@ -80,15 +80,15 @@ fn process(
     run.start(&mut effects);
     loop {
         run.proceed(&mut effects);
-        under_way.extend(take_calls(&mut effects, turn, entries));
-        let answered = under_way
+        in_flight.extend(take_calls(&mut effects, turn, entries));
+        let answered = in_flight
             .iter()
             .enumerate()
             .find_map(|(index, (_, _, call))| Some((index, answer(call)?)));
         let Some((index, result)) = answered else {
             return run.summary();
         };
-        let (task, attempt, _) = under_way.remove(index);
+        let (task, attempt, _) = in_flight.remove(index);
         clock += Duration::from_millis(1);
         turn += 1;
         let ended = RunInput::AttemptEnded {

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::blob::{Blob, StoredValueV1, parse};
 use super::record;
 use super::record::{
-    AddressV1, AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1, ChosenEntryV1,
-    DecidedEntryV1, EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, GivenUpEntryV1, OpenedEntryV1,
+    AbandonedEntryV1, AddressV1, AnsweredEntryV1, BlobLoader, CallEntryV1, CallResultV1,
+    ChosenEntryV1, DecidedEntryV1, EmptyEntryV1, EndedEntryV1, ExtendedEntryV1, OpenedEntryV1,
     PausedEntryV1, SettledEntryV1, SkipReasonV1, StepChoiceV1, TimerFiredEntryV1, ToolErrorV1,
     ToolOutputV1,
 };
@@ -76,7 +76,7 @@ pub fn encode_record(
         ),
         Record::Aborted { at, attempt } => body(
             "given_up",
-            &GivenUpEntryV1 {
+            &AbandonedEntryV1 {
                 at: AddressV1::encode(at),
                 attempt: *attempt,
             },
@@ -213,7 +213,7 @@ pub fn decode_record(kind: &str, body: &str, load: BlobLoader<'_>) -> Result<Rec
             }
         }
         "given_up" => {
-            let GivenUpEntryV1 { at, attempt } = parse(body)?;
+            let AbandonedEntryV1 { at, attempt } = parse(body)?;
             Record::Aborted {
                 at: at.decode()?,
                 attempt,

@@ -114,7 +114,7 @@ enum RetryV1 {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct GivenUpEntryV1 {
+pub(super) struct AbandonedEntryV1 {
     pub(super) at: AddressV1,
     pub(super) attempt: u32,
 }

@@ -155,11 +155,14 @@ fn decision(path: &str, steps: &[StepSummary]) -> &'static str {
                 .error
                 .as_ref()
                 .is_some_and(|error| error.kind == ErrorKind::Approval);
-            found.push(match step.status {
-                StepStatus::Waiting => "waiting",
-                _ if is_refused => "rejected",
-                _ if step.attempts > 0 => "approved",
-                _ => "not_made",
+            found.push(if step.status == StepStatus::Waiting {
+                "waiting"
+            } else if is_refused {
+                "rejected"
+            } else if step.attempts > 0 {
+                "approved"
+            } else {
+                "not_made"
             });
         }
     }

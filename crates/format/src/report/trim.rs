@@ -160,7 +160,7 @@ impl Trim {
             bytes: 0,
             enough,
             start: Vec::new(),
-            keep: usize::try_from(self.max_bytes).unwrap_or(usize::MAX),
+            max_bytes: usize::try_from(self.max_bytes).unwrap_or(usize::MAX),
         };
         // Writing fails once the limit is exceeded; the count so far is all that is needed.
         let _ = serde_json::to_writer(&mut counter, value);
@@ -173,7 +173,7 @@ struct Counter {
     bytes: u64,
     enough: u64,
     start: Vec<u8>,
-    keep: usize,
+    max_bytes: usize,
 }
 
 impl Write for Counter {
@@ -182,7 +182,7 @@ impl Write for Counter {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.bytes = self.bytes.saturating_add(bytes.len() as u64);
-        let room = self.keep.saturating_sub(self.start.len());
+        let room = self.max_bytes.saturating_sub(self.start.len());
         let start = bytes.get(..room).unwrap_or(bytes);
         self.start.extend_from_slice(start);
         Ok(bytes.len())

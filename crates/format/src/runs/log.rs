@@ -13,7 +13,7 @@ use super::RunListingV1;
 use super::record::{RunClock, is_about};
 use crate::ChoiceV1;
 use crate::{ErrorV1, milliseconds};
-use crate::{KeptStepV1, ProcessV1, RevisionV1, time};
+use crate::{ProcessV1, RetainedStepV1, RevisionV1, time};
 
 /// The schema's name and version.
 pub const LOG_SCHEMA: &str = "planwright.log/1";
@@ -92,8 +92,8 @@ pub struct LogLineV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionV1>,
     /// The results that stay in this process although its plan changes what they were computed from.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptStepV1>,
+    #[serde(rename = "kept", skip_serializing_if = "Vec::is_empty")]
+    pub retained: Vec<RetainedStepV1>,
     /// The version of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
@@ -340,7 +340,7 @@ fn line(record: &Record) -> Option<LogLineV1> {
                 revision: process
                     .as_ref()
                     .and_then(|process| process.revision.clone()),
-                kept: process.map(|process| process.kept).unwrap_or_default(),
+                retained: process.map(|process| process.retained).unwrap_or_default(),
                 ..named("began")
             }
         }

@@ -202,8 +202,9 @@ pub struct GuardsV1 {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoundV1 {
-    /// The most.
-    pub most: u64,
+    /// The limit.
+    #[serde(rename = "most")]
+    pub limit: u64,
     /// The place that sets it.
     pub set_in: String,
 }
@@ -214,8 +215,9 @@ pub struct BoundV1 {
 pub struct NamedBoundV1 {
     /// A pattern over tools, or the name of a server.
     pub of: String,
-    /// The most.
-    pub most: u64,
+    /// The limit.
+    #[serde(rename = "most")]
+    pub limit: u64,
     /// The place that sets it.
     pub set_in: String,
 }
@@ -242,13 +244,13 @@ impl From<&Guards> for GuardsV1 {
     fn from(guards: &Guards) -> Self {
         let bound = |bound: &Option<Bound>| {
             bound.as_ref().map(|bound| BoundV1 {
-                most: bound.most,
+                limit: bound.limit,
                 set_in: bound.set_in.to_string(),
             })
         };
         let named = |of: &str, bound: &Bound| NamedBoundV1 {
             of: of.to_owned(),
-            most: bound.most,
+            limit: bound.limit,
             set_in: bound.set_in.to_string(),
         };
         Self {
@@ -267,7 +269,7 @@ impl From<&Guards> for GuardsV1 {
             written_bytes: bound(&guards.written_bytes),
             failures_in_a_row: bound(&guards.failures_in_a_row),
             wall_time_ns: guards.wall_time.as_ref().map(|bound| BoundV1 {
-                most: nanos(bound.most),
+                limit: nanos(bound.limit),
                 set_in: bound.set_in.to_string(),
             }),
             same_call: bound(&guards.same_call),
@@ -277,8 +279,8 @@ impl From<&Guards> for GuardsV1 {
                 .iter()
                 .map(|(server, bound)| RateV1 {
                     of: server.to_string(),
-                    calls: bound.most.calls,
-                    per_ns: nanos(bound.most.per),
+                    calls: bound.limit.calls,
+                    per_ns: nanos(bound.limit.per),
                     set_in: bound.set_in.to_string(),
                 })
                 .collect(),
@@ -291,7 +293,7 @@ impl From<&GuardsV1> for Guards {
         let bound = |bound: &Option<BoundV1>| {
             bound
                 .as_ref()
-                .map(|bound| Bound::set_in(bound.most, bound.set_in.as_str()))
+                .map(|bound| Bound::set_in(bound.limit, bound.set_in.as_str()))
         };
         let mut guards = Self::new();
         guards.calls = bound(&stored.calls);
@@ -301,23 +303,23 @@ impl From<&GuardsV1> for Guards {
         guards.same_call = bound(&stored.same_call);
         guards.same_rounds = bound(&stored.same_rounds);
         for tools in &stored.tools {
-            let most = Bound::set_in(tools.most, tools.set_in.as_str());
-            guards = guards.calls_of(tools.of.as_str(), most);
+            let limit = Bound::set_in(tools.limit, tools.set_in.as_str());
+            guards = guards.calls_of(tools.of.as_str(), limit);
         }
         for server in &stored.servers {
-            let most = Bound::set_in(server.most, server.set_in.as_str());
-            guards = guards.calls_of_server(server.of.as_str(), most);
+            let limit = Bound::set_in(server.limit, server.set_in.as_str());
+            guards = guards.calls_of_server(server.of.as_str(), limit);
         }
         if let Some(time) = &stored.wall_time_ns {
-            let most = Duration::from_nanos(time.most);
-            guards = guards.wall_time(Bound::set_in(most, time.set_in.as_str()));
+            let limit = Duration::from_nanos(time.limit);
+            guards = guards.wall_time(Bound::set_in(limit, time.set_in.as_str()));
         }
         for rate in &stored.rates {
-            let most = Rate {
+            let limit = Rate {
                 calls: rate.calls,
                 per: Duration::from_nanos(rate.per_ns),
             };
-            guards = guards.rate(rate.of.as_str(), Bound::set_in(most, rate.set_in.as_str()));
+            guards = guards.rate(rate.of.as_str(), Bound::set_in(limit, rate.set_in.as_str()));
         }
         guards
     }

@@ -320,8 +320,8 @@ pub struct ProcessV1 {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
     /// The results that stay although the plan changes what they were computed from.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptStepV1>,
+    #[serde(rename = "kept", default, skip_serializing_if = "Vec::is_empty")]
+    pub retained: Vec<RetainedStepV1>,
     /// True if no consent counts that stands in the journal before this process: the run was imported.
     #[serde(default, skip_serializing_if = "is_false")]
     pub revokes_consent: bool,
@@ -372,7 +372,7 @@ impl From<PlannerLabel> for FlowModeV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct KeptStepV1 {
+pub struct RetainedStepV1 {
     /// The step.
     #[cfg_attr(test, schemars(with = "String"))]
     pub step: Arc<str>,
@@ -385,7 +385,7 @@ pub struct KeptStepV1 {
     pub asked_by: Option<FlowModeV1>,
 }
 
-impl KeptStepV1 {
+impl RetainedStepV1 {
     /// The result of the step `step` with its labels, which a planner with the label `asked_by` asked to keep.
     pub fn new(step: Arc<str>, labels: ValueLabels, asked_by: FlowModeV1) -> Self {
         Self {

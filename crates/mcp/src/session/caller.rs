@@ -163,11 +163,11 @@ impl UpstreamClient {
     /// Returns the capabilities that a session of several clients may declare: only the kinds of requests and views, without
     /// further details. Roots belong to a single client.
     pub(crate) fn shared(&self) -> Self {
-        let ways = [
+        let shared_modes = [
             ("elicitation", ["form", "url"]),
             ("sampling", ["context", "tools"]),
         ];
-        let capabilities = ways.into_iter().filter_map(|(name, modes)| {
+        let capabilities = shared_modes.into_iter().filter_map(|(name, modes)| {
             let declared = self.capabilities.get(name).filter(|it| !it.is_null())?;
             let modes = modes
                 .into_iter()

@@ -70,12 +70,12 @@ impl Host for Restless {
 }
 
 /// A stream on which the list changes at the moment when the acknowledgement of a subscription is written.
-struct Way {
+struct ChangingStream {
     to: WriteHalf<DuplexStream>,
     host: Arc<Restless>,
 }
 
-impl AsyncWrite for Way {
+impl AsyncWrite for ChangingStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -112,8 +112,8 @@ async fn messages(method: &str, params: serde_json::Value, count: usize) -> Vec<
     let served = tokio::spawn({
         let stop = stop.clone();
         let (from, to) = tokio::io::split(theirs);
-        let way = Way { to, host };
-        async move { Box::pin(serve_stream(&gateway, (from, way), stop)).await }
+        let stream = ChangingStream { to, host };
+        async move { Box::pin(serve_stream(&gateway, (from, stream), stop)).await }
     });
     let (reader, mut writer) = tokio::io::split(ours);
     let mut params = params;

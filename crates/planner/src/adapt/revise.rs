@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use planwright_core::plan::Action;
 use planwright_core::{Catalog, CheckedPlan, Code, Diagnostic, Diagnostics, Value};
+use planwright_dialects::native::PlanDialect;
 use serde_json::{Map, Value as Json};
 
 use super::PlanChecker;
@@ -15,7 +16,7 @@ use crate::create::{
 };
 use crate::model::{DeclineReason, Message, Model, ModelError, ModelRequest, Usage, answer};
 use crate::prompt::{
-    PlanDialect, TimeContext, ToolList, arguments_schema, feedback, plan_schema, system_prompt,
+    TimeContext, ToolList, arguments_schema, feedback, plan_schema, system_prompt,
 };
 use crate::tools::signatures::details;
 
@@ -124,7 +125,10 @@ pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
             calls: Vec::new(),
         };
         failed = vec![assistant, Message::User(feedback(&diagnostics, false))];
-        let was_prose = outcome.attempts.last().is_some_and(|last| !last.holds_plan);
+        let was_prose = outcome
+            .attempts
+            .last()
+            .is_some_and(|last| !last.contains_plan);
         let is_prose = plan_text.is_none() && was_prose;
         outcome.failure = match cut_off {
             // A shorter plan may fit in the next try.
@@ -133,7 +137,7 @@ pub async fn replan(revision: &ReplanRequest<'_>) -> ReplanOutcome {
             None => None,
         };
         outcome.attempts.push(PlanAttempt {
-            holds_plan: plan_text.is_some(),
+            contains_plan: plan_text.is_some(),
             diagnostics,
             ..PlanAttempt::new(text)
         });
@@ -303,7 +307,7 @@ fn id(step: &Json) -> Option<String> {
 
 impl std::fmt::Debug for ReplanRequest<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Revision")
+        f.debug_struct("ReplanRequest")
             .field("model", &self.model.name())
             .finish_non_exhaustive()
     }

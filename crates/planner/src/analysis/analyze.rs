@@ -60,12 +60,12 @@ fn analyze_step(result: &StepResult<'_>) -> StepAnalysis {
         left_out: 0,
     };
     visit_value(result.output, "", &WalkContext::default(), &mut analysis);
-    keep_longest_page(&mut analysis.collections);
+    retain_longest_page(&mut analysis.collections);
     analysis
 }
 
 /// Keeps the page information of the longest list only, if several lists have the same evidence.
-fn keep_longest_page(collections: &mut [CollectionAnalysis]) {
+fn retain_longest_page(collections: &mut [CollectionAnalysis]) {
     for at in 0..collections.len() {
         let stated_by = |collection: &CollectionAnalysis| {
             collection.page.as_ref().map(|page| page.stated_by.clone())

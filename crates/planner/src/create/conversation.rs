@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use planwright_core::{CheckContext, CheckedPlan, Diagnostics, Object, Value};
+use planwright_dialects::native::PlanDialect;
 
 use super::evaluate::{PlanEvaluation, evaluate};
 use super::repair::{PlanRepair, parse_decline};
@@ -13,7 +14,7 @@ use crate::model::{
     DEFAULT_TEMPERATURE, DeclineReason, Message, Model, ModelError, ModelErrorKind, ModelRequest,
     Reply, Usage, answer, prefix_within,
 };
-use crate::prompt::{PlanDialect, PlanPrompt, PlanTask, feedback, lines_feedback};
+use crate::prompt::{PlanPrompt, PlanTask, enforced_schema, feedback, lines_feedback};
 
 /// Maximum bytes of a reply without a plan that are shown or sent back to the model.
 const MAX_PROSE_BYTES: usize = 2048;
@@ -103,7 +104,7 @@ pub struct PlanAttempt {
     /// Text of the reply.
     pub reply: String,
     /// True if a plan was found in the reply, valid or not.
-    pub holds_plan: bool,
+    pub contains_plan: bool,
     /// Diagnostics of the plan, after the repairs.
     pub diagnostics: Diagnostics,
     /// Repairs made without asking the model.
@@ -152,7 +153,7 @@ impl PlanOrigin<'_> {
 
 impl fmt::Debug for PlanOrigin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Origin")
+        f.debug_struct("PlanOrigin")
             .field("timestamp", &self.timestamp)
             .finish_non_exhaustive()
     }
@@ -167,7 +168,7 @@ impl PlanAttempt {
     pub(crate) fn new(reply: String) -> Self {
         Self {
             reply,
-            holds_plan: false,
+            contains_plan: false,
             diagnostics: Diagnostics::new(),
             repairs: Vec::new(),
         }
@@ -176,7 +177,7 @@ impl PlanAttempt {
 
 impl fmt::Debug for PlanRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Creation")
+        f.debug_struct("PlanRequest")
             .field("model", &self.model.name())
             .field("goal", &self.task.goal)
             .finish_non_exhaustive()
@@ -238,7 +239,7 @@ impl<'a> PlanConversation<'a> {
         let question = Message::User(self.prompt.text.clone());
         let messages = std::iter::once(question).chain(self.failed.iter().cloned());
         ModelRequest {
-            answer: settings.dialect.plan_schema(self.creation.task.catalog),
+            answer: enforced_schema(settings.dialect, self.creation.task.catalog),
             temperature: settings.temperature,
             max_tokens: settings.max_tokens,
             is_prefix_shared: self.prompt.is_shared,
@@ -300,7 +301,7 @@ impl<'a> PlanConversation<'a> {
             None => None,
         };
         self.created.attempts.push(PlanAttempt {
-            holds_plan: plan_text.is_some(),
+            contains_plan: plan_text.is_some(),
             diagnostics,
             repairs,
             ..PlanAttempt::new(reply.text)

@@ -8,12 +8,13 @@ use planwright_core::{
     Tool, Value, check,
 };
 use planwright_dialects::native::Native;
+use planwright_dialects::native::PlanDialect;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
 use super::conversation::{CreatedPlan, PlanRequest};
 use super::repair::{ExtractedPlan, PlanRepair, SOURCE_NAME};
 use crate::model::{FinishReason, Reply};
-use crate::prompt::{PlanDialect, slot_names};
+use crate::prompt::{format_hint, slot_names};
 
 /// Maximum number of repair rounds. A repaired name may reveal further errors.
 const MAX_REPAIR_ROUNDS: usize = 4;
@@ -43,7 +44,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
     let dialect = creation.settings.dialect;
     let Some(found) = ExtractedPlan::find(&reply.text, dialect) else {
         let diagnostic = Diagnostic::error(Code::NotJson, "the reply contains no plan");
-        return PlanEvaluation::rejected(dialect, diagnostic.help(dialect.format_hint()));
+        return PlanEvaluation::rejected(dialect, diagnostic.help(format_hint(dialect)));
     };
     let mut text = found.unwrapped();
     let mut evaluation = PlanEvaluation {

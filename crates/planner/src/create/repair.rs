@@ -12,12 +12,12 @@ use planwright_core::{
 };
 use planwright_dialects::document::nearest;
 use planwright_dialects::native::Native;
+use planwright_dialects::native::PlanDialect;
 use planwright_dialects::native::lines::{Lines, from_json, plan_in, to_json};
 use planwright_dialects::{ParseResult, ReadOptions, parse, parse_as};
 use serde_json::Value;
 
 use crate::model::DeclineReason;
-use crate::prompt::PlanDialect;
 
 /// Returns the part of `reply` that is meant to be the plan: the last JSON value that looks like one, or else the first JSON value, or
 /// else the part closest to JSON. Returns `None` if there is no brace.

@@ -268,7 +268,7 @@ pub trait ScriptSink: Send + Sync + 'static {
     /// # Errors
     ///
     /// The I/O error if the script cannot be stored.
-    fn keep(&self, script: &str) -> io::Result<()>;
+    fn store(&self, script: &str) -> io::Result<()>;
 }
 
 /// A model that records the replies of another one.
@@ -323,7 +323,7 @@ impl<S: ScriptSink> ScriptLog<S> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.push(script_entry(reply));
         let script = serde_json::to_string_pretty(&*entries).map_err(io::Error::from);
-        let stored = script.and_then(|script| self.sink.keep(&(script + "\n")));
+        let stored = script.and_then(|script| self.sink.store(&(script + "\n")));
         stored.map_err(|error| {
             let message = format!("the reply cannot be recorded: {error}");
             ModelError::configuration(message).with_usage(reply.usage)
@@ -449,7 +449,7 @@ mod tests {
     struct MemorySink(Arc<Mutex<Vec<String>>>);
 
     impl ScriptSink for MemorySink {
-        fn keep(&self, script: &str) -> io::Result<()> {
+        fn store(&self, script: &str) -> io::Result<()> {
             let mut stored = self.0.lock().unwrap();
             if stored.len() == 5 {
                 return Err(io::Error::other("the disk is full"));

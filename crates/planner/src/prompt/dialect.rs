@@ -10,58 +10,30 @@ use std::sync::LazyLock;
 use planwright_core::diagnostic::FLOW_REFUSAL;
 use planwright_core::expression::function_usages;
 use planwright_core::{Catalog, Diagnostic, Diagnostics, Lookup, Object, Value};
+use planwright_dialects::native::PlanDialect;
 use serde_json::{Value as Json, json};
 
 use crate::model::AnswerSchema;
 
-/// A dialect in which a model writes plans.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlanDialect {
-    /// JSON, whose schema providers can enforce.
-    #[default]
-    Json,
-    /// Lines, which need about two thirds of the tokens.
-    Lines,
+/// Returns the system prompt that teaches `dialect`.
+pub(crate) fn instructions(dialect: PlanDialect) -> &'static str {
+    match dialect {
+        PlanDialect::Json => &PLAN_INSTRUCTIONS,
+        PlanDialect::Lines => &LINES_INSTRUCTIONS,
+    }
 }
 
-impl PlanDialect {
-    /// Finds the dialect with this name.
-    pub fn named(word: &str) -> Option<Self> {
-        match word {
-            "json" => Some(Self::Json),
-            "lines" => Some(Self::Lines),
-            _ => None,
-        }
-    }
+/// Returns the schema of a plan with the tools of `catalog`, for dialects that providers can enforce.
+pub(crate) fn enforced_schema(dialect: PlanDialect, catalog: &Catalog) -> Option<AnswerSchema> {
+    (dialect == PlanDialect::Json).then(|| plan_schema(catalog))
+}
 
-    /// Returns the name of the dialect.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Lines => "lines",
-        }
-    }
-
-    /// Returns the system prompt that teaches the dialect.
-    pub fn writing(self) -> &'static str {
-        match self {
-            Self::Json => &PLAN_INSTRUCTIONS,
-            Self::Lines => &LINES_INSTRUCTIONS,
-        }
-    }
-
-    /// Returns the schema of a plan with the tools of `catalog`, for dialects that providers can enforce.
-    pub fn plan_schema(self, catalog: &Catalog) -> Option<AnswerSchema> {
-        (self == Self::Json).then(|| plan_schema(catalog))
-    }
-
-    /// Returns a hint about the expected form, for replies without a plan.
-    pub(crate) fn format_hint(self) -> &'static str {
-        match self {
-            Self::Json => "answer with one JSON object, {\"steps\": [...], \"output\": [...]}",
-            Self::Lines => {
-                "answer with lines `id = tool(name=value)`, and `return [\"id\"]` as the last"
-            }
+/// Returns a hint about the expected form, for replies without a plan.
+pub(crate) fn format_hint(dialect: PlanDialect) -> &'static str {
+    match dialect {
+        PlanDialect::Json => "answer with one JSON object, {\"steps\": [...], \"output\": [...]}",
+        PlanDialect::Lines => {
+            "answer with lines `id = tool(name=value)`, and `return [\"id\"]` as the last"
         }
     }
 }
@@ -334,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_examples_of_both_dialects_are_the_same_plans() {
-        let values = json_values(PlanDialect::Json.writing());
+        let values = json_values(instructions(PlanDialect::Json));
         let plans = values.into_iter().filter_map(|text| {
             let value: serde_json::Value = serde_json::from_str(text).ok()?;
             let mut fields = value.as_object()?.clone();
@@ -344,13 +316,10 @@ mod tests {
         });
         let plans: Vec<Value> = plans.collect();
         assert_eq!(plans.len(), 2);
-        let instructions = PlanDialect::Lines.writing();
+        let taught = instructions(PlanDialect::Lines);
         for json in plans {
             let example = from_json(&json);
-            assert!(
-                instructions.contains(&example),
-                "{instructions} lacks {example}"
-            );
+            assert!(taught.contains(&example), "{taught} lacks {example}");
             assert_eq!(to_json(&example), Some(json));
             assert_eq!(plan_in(&example), Some(example.trim()));
         }
@@ -358,20 +327,12 @@ mod tests {
 
     #[test]
     fn the_instructions_name_all_functions() {
-        for dialect in [PlanDialect::Json, PlanDialect::Lines] {
-            let instructions = dialect.writing();
-            assert!(!instructions.contains(FUNCTIONS));
+        for dialect in PlanDialect::ALL {
+            let taught = instructions(dialect);
+            assert!(!taught.contains(FUNCTIONS));
             for usage in function_usages() {
-                assert!(instructions.contains(&format!("`{usage}`")), "{usage}");
+                assert!(taught.contains(&format!("`{usage}`")), "{usage}");
             }
         }
-    }
-
-    #[test]
-    fn dialects_have_names() {
-        for dialect in [PlanDialect::Json, PlanDialect::Lines] {
-            assert_eq!(PlanDialect::named(dialect.as_str()), Some(dialect));
-        }
-        assert_eq!(PlanDialect::named("yaml"), None);
     }
 }

@@ -7,8 +7,9 @@
 use std::fmt::Write as _;
 
 use planwright_core::{Catalog, Object, Value};
+use planwright_dialects::native::PlanDialect;
 
-use super::dialect::PlanDialect;
+use super::dialect::instructions;
 use super::tool_list::ToolList;
 use crate::dates::{Now, find};
 use crate::tools::signatures::estimate_tokens;
@@ -79,7 +80,7 @@ impl PlanTask<'_> {
 
 /// Writes the system prompt for plans of the listed tools.
 pub(crate) fn system_prompt(catalog: &Catalog, tools: &ToolList, dialect: PlanDialect) -> String {
-    let mut text = format!("{}\n\n{}", dialect.writing(), tools.section());
+    let mut text = format!("{}\n\n{}", instructions(dialect), tools.section());
     if catalog.extraction().is_some() {
         text += extraction_text(dialect);
     }

@@ -1,8 +1,7 @@
 //! Incremental detection of plan steps in a partial reply.
 
+use planwright_dialects::native::PlanDialect;
 use planwright_dialects::native::lines::StreamingLineReader;
-
-use crate::prompt::PlanDialect;
 
 /// Maximum nesting depth; more than any dialect accepts.
 const MAX_DEPTH: usize = 200;

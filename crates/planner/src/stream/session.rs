@@ -112,13 +112,13 @@ pub struct RunJournal {
 
 impl fmt::Debug for RunJournal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
+        f.debug_struct("RunJournal").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for StreamRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streaming")
+        f.debug_struct("StreamRequest")
             .field("creation", &self.creation)
             .field("run", &self.run)
             .finish_non_exhaustive()

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use planwright_core::{Catalog, CheckContext, CheckedPlan, Schema, Tool};
+use planwright_dialects::native::PlanDialect;
 use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright_planner::model::{Message, ModelRequest};
-use planwright_planner::prompt::{Memory, PlanDialect, PlanTask, TimeContext, TimePhrase};
+use planwright_planner::prompt::{Memory, PlanTask, TimeContext, TimePhrase};
 use serde_json::Value as Json;
 
 use crate::support::RecordedModel;
@@ -59,7 +60,7 @@ async fn check(file: &Path) {
     let model = RecordedModel::new(case["replies"].as_array().unwrap());
     let mut settings = CreateSettings::default();
     if let Some(word) = case["notation"].as_str() {
-        settings.dialect = PlanDialect::named(word).unwrap();
+        settings.dialect = word.parse().unwrap();
     }
     if let Some(tries) = case["tries"].as_u64() {
         settings.tries = NonZeroU32::new(tries.try_into().unwrap()).unwrap();
@@ -95,8 +96,12 @@ async fn check(file: &Path) {
         let Some(Message::Assistant { text, .. }) = heard else {
             panic!("{}: {heard:?}", file.display());
         };
-        let most = if attempt.holds_plan { usize::MAX } else { 2048 };
-        assert!(text.len() <= most, "{}: {text}", file.display());
+        let limit = if attempt.contains_plan {
+            usize::MAX
+        } else {
+            2048
+        };
+        assert!(text.len() <= limit, "{}: {text}", file.display());
     }
     assert_eq!(
         case["sound"],

@@ -96,7 +96,7 @@ impl Config {
     }
 
     /// Returns the external values that plans may have.
-    pub fn given_out(&self) -> impl Iterator<Item = (ExternalValue, Arc<str>)> {
+    pub fn released_values(&self) -> impl Iterator<Item = (ExternalValue, Arc<str>)> {
         let releases = self.outside.releases.iter();
         releases.map(|release| (release.what, Arc::clone(&release.name)))
     }
@@ -127,7 +127,7 @@ impl Config {
 
     /// Returns true if decisions from the command line require a passphrase.
     pub fn requires_passphrase(&self) -> bool {
-        self.passphrase.as_ref().is_some_and(|wanted| wanted.most)
+        self.passphrase.as_ref().is_some_and(|wanted| wanted.limit)
     }
 
     /// Returns the policy for tools that changed since they were pinned. `is_own` says whether their servers are those of the user's own
@@ -231,12 +231,12 @@ impl Config {
             &mut guards.same_rounds,
             runaway.same_rounds.as_ref().map(whole),
         );
-        for (pattern, most) in &budgets.tools {
+        for (pattern, limit) in &budgets.tools {
             let pattern = ToolPattern::new(pattern.get_ref().as_str());
-            guards.tools.push((pattern, count(most)));
+            guards.tools.push((pattern, count(limit)));
         }
-        for (server, most) in &budgets.servers {
-            guards.servers.push((server.as_str().into(), count(most)));
+        for (server, limit) in &budgets.servers {
+            guards.servers.push((server.as_str().into(), count(limit)));
         }
         for (server, rate) in &source.file.rates {
             let rate = bound(source, rate, rate.get_ref().0);
@@ -253,7 +253,7 @@ impl Config {
         let rates = &mut self.guards.rates;
         let known = rates.iter_mut().find(|(known, _)| &**known == server);
         match known {
-            Some((_, known)) if gap(rate.most) > gap(known.most) => *known = rate,
+            Some((_, known)) if gap(rate.limit) > gap(known.limit) => *known = rate,
             Some(_) => {}
             None => rates.push((server.into(), rate)),
         }
@@ -265,8 +265,8 @@ fn gap(rate: Rate) -> Duration {
     rate.per / rate.calls.get()
 }
 
-fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, most: U) -> Bound<U> {
-    Bound::set_in(most, source.place(value))
+fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, limit: U) -> Bound<U> {
+    Bound::set_in(limit, source.place(value))
 }
 
 /// Takes the lower one of two bounds.
@@ -274,7 +274,7 @@ pub(super) fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>
     let Some(other) = other else {
         return;
     };
-    if known.as_ref().is_none_or(|known| other.most < known.most) {
+    if known.as_ref().is_none_or(|known| other.limit < known.limit) {
         *known = Some(other);
     }
 }
@@ -451,7 +451,7 @@ impl List {
 
     fn one<T: Copy>(&mut self, key: &str, bound: Option<&Bound<T>>, shown: impl Fn(T) -> Value) {
         match bound {
-            Some(bound) => self.push(key, shown(bound.most), Some(&bound.set_in)),
+            Some(bound) => self.push(key, shown(bound.limit), Some(&bound.set_in)),
             None => self.push(key, Value::Null, None),
         }
     }

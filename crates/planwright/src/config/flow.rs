@@ -66,10 +66,10 @@ impl TryFrom<String> for FlowPatternText {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let way_out = "(write `TOOL`, `TOOL:FIELD` or `TOOL:PATH.TO.FIELD`)";
-        let pattern = FlowPattern::parse(&text).map_err(|error| format!("{error} {way_out}"))?;
+        let hint = "(write `TOOL`, `TOOL:FIELD` or `TOOL:PATH.TO.FIELD`)";
+        let pattern = FlowPattern::parse(&text).map_err(|error| format!("{error} {hint}"))?;
         if !is_tool_pattern(pattern.tool().as_str()) {
-            return Err(format!("`{}` cannot be a tool {way_out}", pattern.tool()));
+            return Err(format!("`{}` cannot be a tool {hint}", pattern.tool()));
         }
         Ok(Self(pattern))
     }

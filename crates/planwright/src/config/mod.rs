@@ -18,7 +18,7 @@ mod value_syntax;
 pub use self::external_values::ConfigPlace;
 pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::Config;
-pub use model::{ModelPrices, ModelSettings, PlannerDialect};
+pub use model::{ModelPrices, ModelSettings};
 pub use serve::{Retention, Serve, Stage};
 pub use source::{ConfigIssue, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;

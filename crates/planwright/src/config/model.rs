@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::Value;
+use planwright_dialects::native::PlanDialect;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -36,7 +37,7 @@ pub(super) struct ModelTable {
     /// Earlier versions had it as `notation`, which is still read.
     #[serde(alias = "notation")]
     #[cfg_attr(test, schemars(with = "String"))]
-    dialect: Option<Spanned<PlannerDialect>>,
+    dialect: Option<Spanned<PlanDialect>>,
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.
     #[cfg_attr(test, schemars(with = "f64"))]
     temperature: Option<Spanned<Temperature>>,
@@ -69,40 +70,6 @@ pub(super) struct PricesTable {
     /// Tokens that its provider had at hand; without it, as much as others.
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     cached: Option<Price>,
-}
-
-/// The dialect in which a model writes plans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub enum PlannerDialect {
-    /// JSON.
-    Json,
-    /// Lines.
-    Lines,
-}
-
-impl PlannerDialect {
-    /// Returns the name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Lines => "lines",
-        }
-    }
-}
-
-impl TryFrom<String> for PlannerDialect {
-    type Error = String;
-
-    fn try_from(word: String) -> Result<Self, String> {
-        match word.as_str() {
-            "json" => Ok(Self::Json),
-            "lines" => Ok(Self::Lines),
-            _ => Err(format!(
-                "unknown dialect `{word}` (write `json` or `lines`)"
-            )),
-        }
-    }
 }
 
 /// The temperature of a model.
@@ -148,7 +115,7 @@ pub struct ModelSettings {
     /// The place of the key.
     pub key: Option<ConfigPlace>,
     /// The dialect of its plans.
-    pub dialect: Option<PlannerDialect>,
+    pub dialect: Option<PlanDialect>,
     /// The temperature.
     pub temperature: Option<f64>,
     /// The most tokens that it may answer with.
@@ -191,9 +158,9 @@ impl ModelSettings {
         self.key = variable.or_else(|| table.key_file.as_ref().map(text).map(ConfigPlace::File));
         self.dialect = table.dialect.as_ref().map(|word| *word.get_ref());
         self.temperature = table.temperature.as_ref().map(|number| number.get_ref().0);
-        self.max_tokens = table.max_tokens.as_ref().map(|most| most.get_ref().get());
+        self.max_tokens = table.max_tokens.as_ref().map(|limit| limit.get_ref().get());
         self.timeout = table.timeout.as_ref().map(|time| time.get_ref().0);
-        self.attempts = table.attempts.as_ref().map(|most| most.get_ref().get());
+        self.attempts = table.attempts.as_ref().map(|limit| limit.get_ref().get());
         self.prices = table
             .prices
             .as_ref()

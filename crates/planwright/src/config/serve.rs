@@ -139,7 +139,7 @@ impl Serve {
         if source.origin == Origin::User {
             self.add_own(source, table);
         }
-        for (known, value, usual) in [
+        for (known, value, default) in [
             (&mut self.max_body, &table.max_body, Self::MAX_BODY),
             (
                 &mut self.recall_bytes,
@@ -147,9 +147,9 @@ impl Serve {
                 Self::RECALL_BYTES,
             ),
         ] {
-            lower(known, source, value.as_ref(), usual, |size| size.0);
+            lower(known, source, value.as_ref(), default, |size| size.0);
         }
-        for (known, value, usual) in [
+        for (known, value, default) in [
             (
                 &mut self.max_requests,
                 &table.max_requests,
@@ -162,9 +162,9 @@ impl Serve {
                 Self::MAX_CONNECTIONS,
             ),
         ] {
-            lower(known, source, value.as_ref(), usual, |count| *count);
+            lower(known, source, value.as_ref(), default, |count| *count);
         }
-        for (known, value, usual) in [
+        for (known, value, default) in [
             (
                 &mut self.request_time,
                 &table.request_time,
@@ -181,22 +181,22 @@ impl Serve {
                 Self::CALL_TIMEOUT,
             ),
         ] {
-            lower(known, source, value.as_ref(), usual, |time| time.0);
+            lower(known, source, value.as_ref(), default, |time| time.0);
         }
-        for (known, value, usual) in [
+        for (known, value, default) in [
             (&mut self.recall_for, &table.recall_for, Self::RECALL_FOR),
             (&mut self.task_after, &table.task_after, Self::TASK_AFTER),
         ] {
-            lower(known, source, value.as_ref(), usual, |time| time.0);
+            lower(known, source, value.as_ref(), default, |time| time.0);
         }
         let (known, value) = (&mut self.listing_tokens, &table.listing_tokens);
-        let usual = Self::LISTING_TOKENS;
-        lower(known, source, value.as_ref(), usual, |tokens| *tokens);
+        let default = Self::LISTING_TOKENS;
+        lower(known, source, value.as_ref(), default, |tokens| *tokens);
         if let Some(value) = &table.rate {
             let rate = value.get_ref().0;
             let gap = |rate: Rate| rate.per / rate.calls.get();
             let is_lower = match &self.rate {
-                Some(known) => gap(rate) > gap(known.most),
+                Some(known) => gap(rate) > gap(known.limit),
                 None => source.origin == Origin::User || gap(rate) >= gap(Self::RATE),
             };
             if is_lower {
@@ -236,7 +236,7 @@ impl Serve {
         let value = |bound: &Option<Bound<NonZeroU32>>| {
             let bound = bound.as_ref()?;
             Some(Bound::set_in(
-                u64::from(bound.most.get()),
+                u64::from(bound.limit.get()),
                 bound.set_in.clone(),
             ))
         };
@@ -268,17 +268,17 @@ impl Serve {
     }
 }
 
-/// Applies a file's bound if it is lower than the known one. Only the user's own file may exceed the `usual` one.
+/// Applies a file's bound if it is lower than the known one. Only the user's own file may exceed the `default` one.
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
     source: &ConfigSource,
     value: Option<&Spanned<T>>,
-    usual: U,
-    most: impl Fn(&T) -> U,
+    default: U,
+    limit: impl Fn(&T) -> U,
 ) {
-    let bound = value.map(|value| Bound::set_in(most(value.get_ref()), source.place(value)));
+    let bound = value.map(|value| Bound::set_in(limit(value.get_ref()), source.place(value)));
     let is_free = source.origin == Origin::User || known.is_some();
-    let bound = bound.filter(|bound| is_free || bound.most <= usual);
+    let bound = bound.filter(|bound| is_free || bound.limit <= default);
     super::effective::lower(known, bound);
 }
 

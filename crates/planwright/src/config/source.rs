@@ -136,7 +136,7 @@ fn read_all(
 
 /// Takes the innermost entry out that `span` is about; whether there was one.
 fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
-    let holds = |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end;
+    let contains = |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end;
     let mut found = None;
     for (key, value) in table.iter_mut() {
         let inner = match value.get_mut() {
@@ -146,7 +146,7 @@ fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
         if inner {
             return true;
         }
-        if holds(&key.span()) || holds(&value.span()) {
+        if contains(&key.span()) || contains(&value.span()) {
             found = Some(key.clone());
         }
     }

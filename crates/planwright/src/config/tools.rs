@@ -211,12 +211,12 @@ impl ToolRules {
 
     /// Returns the policy for changed tools, of servers of the user's own file or of another one.
     pub(super) fn pin(&self, is_own: bool) -> PinPolicy {
-        let usual = if is_own {
+        let default = if is_own {
             PinPolicy::Warn
         } else {
             PinPolicy::Ask
         };
-        let said = self.pin.as_ref().map_or(usual, |rule| rule.policy);
+        let said = self.pin.as_ref().map_or(default, |rule| rule.policy);
         let project = self.project_pin.as_ref().map(|rule| rule.policy);
         project.map_or(said, |project| project.max(said))
     }
@@ -233,10 +233,10 @@ impl ToolRules {
         covers(&self.ask, tool) || self.asks_unstated(tool, false) && !is_waived()
     }
 
-    /// Returns true if a tool asks since it does not declare whether it is destructive. `usual` applies if no file has a rule.
-    fn asks_unstated(&self, tool: &Tool, usual: bool) -> bool {
+    /// Returns true if a tool asks since it does not declare whether it is destructive. `default` applies if no file has a rule.
+    fn asks_unstated(&self, tool: &Tool, default: bool) -> bool {
         let rule = self.unannotated.as_ref();
-        let asks = rule.map_or(usual, |rule| rule.word == Unannotated::Ask);
+        let asks = rule.map_or(default, |rule| rule.word == Unannotated::Ask);
         asks && tool.hints.is_destructive_by_default()
     }
 

@@ -38,7 +38,7 @@ pub(super) struct GraphInput {
     pub(super) name: String,
     /// As JSON.
     pub(super) default: Option<planwright_core::Value>,
-    pub(super) given: bool,
+    pub(super) is_supplied: bool,
 }
 
 /// A default value with `[redacted]` in place of the parts that its schema declares secret.
@@ -131,7 +131,7 @@ impl Graph {
     pub(super) fn of(checked: &CheckedPlan, inside: &str) -> Self {
         let mut graph = Self::without_edges(checked.plan(), inside);
         for input in &mut graph.inputs {
-            input.given = checked.inputs().get(input.name.as_str()) != input.default.as_ref();
+            input.is_supplied = checked.inputs().get(input.name.as_str()) != input.default.as_ref();
         }
         for (step, known) in graph.steps.iter_mut().zip(checked.steps()) {
             step.asks |= asks(known);
@@ -167,7 +167,7 @@ impl Graph {
                         .default
                         .as_ref()
                         .map(|default| without_secrets(&input.schema, default)),
-                    given: false,
+                    is_supplied: false,
                 })
                 .collect(),
             instances: plan.instances.iter().map(ToString::to_string).collect(),
@@ -473,7 +473,7 @@ fn notes_without_condition(
     if let Some(over) = &step.for_each {
         let at_a_time = step
             .max_parallel
-            .map_or_else(String::new, |most| format!(", {most} at a time"));
+            .map_or_else(String::new, |limit| format!(", {limit} at a time"));
         notes.push(format!("for each of {}{at_a_time}", short(over)));
     }
     if let Some((until, max)) = &step.repeat {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::drawn_plan::Drawing;
 use super::graph::{ActionLabel, Edge, Graph, GraphInput, GraphStep};
-use crate::format::{KeptStepV1, milliseconds};
+use crate::format::{RetainedStepV1, milliseconds};
 
 /// The schema's name and version.
 pub const GRAPH_SCHEMA: &str = "planwright.graph/1";
@@ -125,8 +125,8 @@ pub struct DrawnRunV1 {
     /// The duration, in milliseconds.
     pub duration_ms: f64,
     /// The results that stayed although a later plan changed what they were computed from.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<KeptStepV1>,
+    #[serde(rename = "kept", skip_serializing_if = "Vec::is_empty")]
+    pub retained: Vec<RetainedStepV1>,
 }
 
 /// The repetition of a step.

@@ -202,7 +202,7 @@ impl Weaver<'_> {
             let is_between = first < at && at < last;
             let is_joined = at == column || joined.contains(&at);
             line.push_str(if is_joined && !is_straight {
-                self.symbols.joint(Ways {
+                self.symbols.joint(LineEnds {
                     up: lane.is_some(),
                     down: at == column || !ended.contains(&at),
                     left: first < at,
@@ -305,7 +305,7 @@ pub enum Symbols {
 
 /// The directions in which lines leave a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ways {
+pub(crate) struct LineEnds {
     pub(super) up: bool,
     pub(super) down: bool,
     pub(super) left: bool,
@@ -316,11 +316,11 @@ pub(crate) struct Ways {
 
 impl Symbols {
     /// Lines that meet in a cell.
-    pub(super) fn joint(self, ways: Ways) -> &'static str {
-        if ways.marked {
-            return self.marked_joint(ways);
+    pub(super) fn joint(self, ends: LineEnds) -> &'static str {
+        if ends.marked {
+            return self.marked_joint(ends);
         }
-        let (unicode, ascii) = match (ways.up, ways.down, ways.left, ways.right) {
+        let (unicode, ascii) = match (ends.up, ends.down, ends.left, ends.right) {
             (true, true, true, true) => ("┼", "+"),
             (true, true, false, true) => ("├", "|"),
             (true, true, true, false) => ("┤", "|"),
@@ -340,8 +340,8 @@ impl Symbols {
     }
 
     /// Like [`joint`](Self::joint), with marked values in the lines above and below.
-    fn marked_joint(self, ways: Ways) -> &'static str {
-        let (unicode, ascii) = match (ways.up, ways.down, ways.left, ways.right) {
+    fn marked_joint(self, ends: LineEnds) -> &'static str {
+        let (unicode, ascii) = match (ends.up, ends.down, ends.left, ends.right) {
             (true, true, true, true) => ("╂", "+"),
             (true, true, false, true) => ("┠", "!"),
             (true, true, true, false) => ("┨", "!"),

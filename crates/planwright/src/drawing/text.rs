@@ -350,7 +350,7 @@ fn counted(count: usize, what: &str) -> String {
 
 fn described(input: &GraphInput, options: &Style) -> String {
     let name = terminal_text::one_line(&input.name);
-    if input.given {
+    if input.is_supplied {
         return format!("{name} (given)");
     }
     match &input.default {

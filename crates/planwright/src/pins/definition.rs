@@ -63,14 +63,14 @@ pub struct DefinitionPart {
 }
 
 impl Definition {
-    /// The definition of `tool`, with at most `most` bytes of each text.
-    pub fn of(tool: &Tool, most: usize) -> Self {
+    /// The definition of `tool`, with at most `limit` bytes of each text.
+    pub fn of(tool: &Tool, limit: usize) -> Self {
         let canonical = tool.definition();
         let json = |field: &str| {
             let value = canonical.get(field).unwrap_or(&Value::Null);
-            DefinitionPart::of(&value.to_json(), most)
+            DefinitionPart::of(&value.to_json(), limit)
         };
-        let text = |text: Option<&str>| text.map(|text| DefinitionPart::of(text, most));
+        let text = |text: Option<&str>| text.map(|text| DefinitionPart::of(text, limit));
         Self {
             title: text(tool.title.as_deref()),
             description: text(tool.description.as_deref()),
@@ -100,7 +100,7 @@ impl Definition {
 }
 
 impl DefinitionPart {
-    fn of(whole: &str, most: usize) -> Self {
+    fn of(whole: &str, limit: usize) -> Self {
         let sha256: Vec<String> = Sha256::digest(whole)
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -109,7 +109,7 @@ impl DefinitionPart {
             bytes: whole.len(),
             sha256: sha256.concat(),
             text: whole
-                .get(..whole.floor_char_boundary(most))
+                .get(..whole.floor_char_boundary(limit))
                 .unwrap_or_default()
                 .to_owned(),
         }

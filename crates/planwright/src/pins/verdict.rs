@@ -201,7 +201,7 @@ impl Pinning<'_> {
                 server.identity.server
             ));
             for (tool, _) in server.tools.values() {
-                self.hold(tool, &reason, verdicts);
+                self.ask_about(tool, &reason, verdicts);
             }
             let names = server.tools.values().map(|(tool, _)| &*tool.name);
             let is_first = server.before.is_none();
@@ -223,7 +223,7 @@ impl Pinning<'_> {
         }
         let reason = Arc::from("its server lists more tools than can be pinned");
         for tool in &unpinned {
-            self.hold(tool, &reason, verdicts);
+            self.ask_about(tool, &reason, verdicts);
         }
         let names = unpinned.iter().map(|tool| &*tool.name);
         verdicts.notice(NoticeKind::TooMany, server, names, server.before.is_none());
@@ -243,7 +243,7 @@ impl Pinning<'_> {
             if changes.as_ref().is_none_or(Changes::asks) {
                 let names = changes.map(|changes| changes.names());
                 let names = names.as_deref().unwrap_or(&["definition"]);
-                self.hold(tool, &changed_reason(names), verdicts);
+                self.ask_about(tool, &changed_reason(names), verdicts);
             }
         }
         let names = changed.iter().map(|(_, tool, ..)| &*tool.name);
@@ -251,7 +251,7 @@ impl Pinning<'_> {
         Ok(())
     }
 
-    fn hold(&self, tool: &Tool, reason: &Arc<str>, verdicts: &mut Verdicts) {
+    fn ask_about(&self, tool: &Tool, reason: &Arc<str>, verdicts: &mut Verdicts) {
         if self.policy == PinPolicy::Ask {
             verdicts.ask(tool, reason);
         }

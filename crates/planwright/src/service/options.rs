@@ -53,11 +53,11 @@ impl RunOverrides {
 
     fn guards(&self, config: &Config) -> Guards {
         let mut guards = config.guards().clone();
-        if let Some(most) = self.max_calls {
-            guards = guards.calls(Bound::set_in(most, MAX_CALLS));
+        if let Some(limit) = self.max_calls {
+            guards = guards.calls(Bound::set_in(limit, MAX_CALLS));
         }
-        if let Some(most) = self.max_time {
-            guards = guards.wall_time(Bound::set_in(most, MAX_TIME));
+        if let Some(limit) = self.max_time {
+            guards = guards.wall_time(Bound::set_in(limit, MAX_TIME));
         }
         guards
     }

@@ -13,7 +13,7 @@ use planwright_store::{Store, StoreError};
 
 use super::stored_runs::{approver_of, holder, now, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
-use crate::stored::{KeptResults, ResumeRequest, StoredRun, StoredRunError};
+use crate::stored::{ResumeRequest, RetainedResults, StoredRun, StoredRunError};
 
 /// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
 ///
@@ -26,7 +26,7 @@ pub struct Resume {
     id: RunId,
     plan: Option<CheckedPlan>,
     inputs: Object,
-    keep: Vec<Arc<str>>,
+    retain: Vec<Arc<str>>,
     choices: Vec<(Arc<str>, Choice)>,
     approver: Arc<dyn Approver>,
     waits: bool,
@@ -48,7 +48,7 @@ impl Resume {
             id,
             plan: None,
             inputs: Object::default(),
-            keep: Vec::new(),
+            retain: Vec::new(),
             choices: Vec::new(),
             waits: false,
             options: None,
@@ -57,16 +57,16 @@ impl Resume {
     }
 
     /// Resumes with this plan in place of the stored one. Unchanged steps keep their results, unless those were computed from a step that
-    /// the plan changes: [`stale_steps`](crate::stored::stale_steps) lists such steps, and [`keep`](Self::keep) keeps their results. Changed
+    /// the plan changes: [`stale_steps`](crate::stored::stale_steps) lists such steps, and [`retain`](Self::retain) retains their results. Changed
     /// and new steps run. A step with an unknown outcome must not be changed or removed without a [choice](Self::retry) about it.
     pub fn plan(mut self, plan: CheckedPlan) -> Self {
         self.plan = Some(plan);
         self
     }
 
-    /// Keeps the result of a step although the [new plan](Self::plan) changes its inputs.
-    pub fn keep(mut self, step: impl Into<Arc<str>>) -> Self {
-        self.keep.push(step.into());
+    /// Retains the result of a step although the [new plan](Self::plan) changes its inputs.
+    pub fn retain(mut self, step: impl Into<Arc<str>>) -> Self {
+        self.retain.push(step.into());
         self
     }
 
@@ -166,7 +166,7 @@ impl Resume {
             id,
             plan,
             inputs,
-            keep,
+            retain,
             choices,
             approver,
             waits,
@@ -185,10 +185,10 @@ impl Resume {
             return Err(StoredRunError::from(missing).into());
         }
         let leased = store
-            .hold(id.as_str(), &holder())
+            .lease_run(id.as_str(), &holder())
             .map_err(StoredRunError::from)?;
         let stored = StoredRun::read(&store, id.as_str())?;
-        let is_given = plan.is_some();
+        let is_replaced = plan.is_some();
         let plan = match plan {
             Some(plan) => {
                 planwright.verify(&plan)?;
@@ -196,11 +196,11 @@ impl Resume {
             }
             None => stored_plan(&planwright, &stored, inputs)?,
         };
-        let keep = stored.keep(&id, &keep, &planwright.open().policy)?;
-        let mut kept = stored.kept.clone();
-        kept.extend(keep.iter().cloned());
-        let plan = if is_given && plan.flow().is_some() && kept.iter().next().is_some() {
-            with_kept(&planwright, plan, &kept)?
+        let added = stored.retained_steps(&id, &retain, &planwright.open().policy)?;
+        let mut retained = stored.retained.clone();
+        retained.extend(added.iter().cloned());
+        let plan = if is_replaced && plan.flow().is_some() && retained.iter().next().is_some() {
+            with_retained(&planwright, plan, &retained)?
         } else {
             plan
         };
@@ -215,13 +215,13 @@ impl Resume {
         options.secret_values = secret_values;
         options.guards = guards.unwrap_or(options.guards);
         let before = stored.history()?;
-        let is_new = is_given && before.plan_digest() != Some(plan.digest());
+        let is_new = is_replaced && before.plan_digest() != Some(plan.digest());
         let request = ResumeRequest {
             id: &id,
             plan: &plan,
             new_plan: is_new.then(|| plan_text(&planwright, &plan)).transpose()?,
             options: &options,
-            keep,
+            retained: added,
             choices,
             now: now(),
         };
@@ -241,13 +241,13 @@ impl Resume {
 }
 
 /// Returns the plan with what the flow policy says about results of an earlier plan. The caller has checked it without them.
-fn with_kept(
+fn with_retained(
     planwright: &Planwright,
     plan: CheckedPlan,
-    kept: &KeptResults,
+    retained: &RetainedResults,
 ) -> Result<CheckedPlan, Error> {
     let policy = &planwright.open().policy;
-    let (plan, violations) = plan.with_kept(policy, &kept.labels());
+    let (plan, violations) = plan.with_retained(policy, &retained.labels());
     plan.ok_or(Error::Rejected(violations))
 }
 

@@ -3,7 +3,7 @@
 use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;
 use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
-use planwright_engine::run::holds_mask;
+use planwright_engine::run::contains_mask;
 use serde::Serialize;
 
 /// A part of arguments that the tool does not take.
@@ -21,7 +21,7 @@ pub fn argument_violations(input: &Schema, args: &Value) -> Vec<ArgumentViolatio
     let mut violations = input.validate(args);
     violations.retain(|violation| {
         let part = part_at(args, &violation.path).unwrap_or(args);
-        violation.kind != SchemaViolationKind::Wrong || !holds_mask(part)
+        violation.kind != SchemaViolationKind::Wrong || !contains_mask(part)
     });
     let violations = violations.into_iter().map(|violation| {
         let mut pointer = String::new();

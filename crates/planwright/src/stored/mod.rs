@@ -3,13 +3,13 @@
 mod changed_args;
 mod comparison;
 pub(crate) mod decisions;
-mod kept;
 mod listing;
 mod new_run;
 mod passphrase;
 mod plan_approval;
 mod replayed;
 mod resume;
+mod retained_results;
 mod run;
 mod servers;
 #[cfg(feature = "planner")]
@@ -18,7 +18,6 @@ mod streamed;
 pub use self::changed_args::{ArgumentViolation, argument_violations};
 pub use self::comparison::compare_runs;
 pub use self::decisions::{OpenQuestion, StoreApprover, open_questions};
-pub use kept::KeptResults;
 pub use listing::listing;
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
@@ -27,6 +26,7 @@ pub use resume::{
     CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
     named_steps, resolve_choices, stale_steps,
 };
+pub use retained_results::RetainedResults;
 pub use run::{PlanChange, StoredRun, StoredRunError, history};
 pub use servers::OrphanedServers;
 #[cfg(feature = "mcp")]

@@ -106,7 +106,7 @@ pub fn process(plan: &CheckedPlan, options: &RunOptions, now: SystemTime) -> Pro
         steps: Some(plan.steps().len()),
         choices: Vec::new(),
         forgotten: Vec::new(),
-        kept: Vec::new(),
+        retained: Vec::new(),
         revokes_consent: false,
         flow: plan.flow().map(|flow| flow.planner.into()),
         approved_plan: None,

@@ -118,7 +118,7 @@ impl EarlierConsents {
 fn changes_results(process: &ProcessV1) -> bool {
     let is_change = |choice: &ChoiceV1| choice.choice != "retry";
     !process.forgotten.is_empty()
-        || !process.kept.is_empty()
+        || !process.retained.is_empty()
         || process.choices.iter().any(is_change)
 }
 

@@ -16,7 +16,7 @@ use planwright_engine::run::{Choice, History, PastCall, redacted_inputs};
 use planwright_store::Store;
 
 use super::{EarlierConsents, OrphanedServers, StoredRun, StoredRunError, process, tools_of};
-use crate::format::{ChoiceV1, KeptStepV1, PlanTextV1, ProcessV1};
+use crate::format::{ChoiceV1, PlanTextV1, ProcessV1, RetainedStepV1};
 
 /// A request to resume a stored run.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct ResumeRequest<'a> {
     /// The text of the new plan, if there is one.
     pub new_plan: Option<PlanTextV1>,
     /// The results that stay although the new plan changes what they were computed from. The plan was checked with their labels.
-    pub keep: Vec<KeptStepV1>,
+    pub retained: Vec<RetainedStepV1>,
     /// The options of this process.
     pub options: &'a RunOptions,
     /// The choices for steps, items and rounds, by address.
@@ -92,9 +92,10 @@ impl ResumeRequest<'_> {
             }
             let before = stored.latest_plan()?;
             let mut forgotten = changed(&before, self.plan);
-            let keep: Vec<Arc<str>> = self.keep.iter().map(|kept| kept.step.clone()).collect();
-            check_keep(self.plan, &forgotten, &keep, &history)?;
-            rerun = stale_steps(self.plan, &forgotten, &keep, &history);
+            let steps = self.retained.iter().map(|result| result.step.clone());
+            let retained: Vec<Arc<str>> = steps.collect();
+            check_retained(self.plan, &forgotten, &retained, &history)?;
+            rerun = stale_steps(self.plan, &forgotten, &retained, &history);
             forgotten.extend(rerun.iter().map(|stale| stale.step.clone()));
             for step in forgotten {
                 settle_doubt(&step, &history, &before, &self.choices)?;
@@ -102,7 +103,7 @@ impl ResumeRequest<'_> {
                 process.forgotten.push(step.as_str().to_owned());
             }
             process.plan = Some(text);
-            process.kept = self.keep;
+            process.retained = self.retained;
         }
         let inputs = redacted_inputs(self.plan, &self.options.masked_texts());
         if inputs != stored.vars {
@@ -352,12 +353,12 @@ pub struct StaleStep {
     pub has_effects: bool,
 }
 
-/// The steps of `now` whose results were computed from a step in `changed`, without those in `keep` and what was computed from
+/// The steps of `now` whose results were computed from a step in `changed`, without those in `retained` and what was computed from
 /// these alone. Steps that are not done are left out: they run in any case.
 pub fn stale_steps(
     now: &CheckedPlan,
     changed: &[StepId],
-    keep: &[Arc<str>],
+    retained: &[Arc<str>],
     history: &History,
 ) -> Vec<StaleStep> {
     let steps = &now.plan().steps;
@@ -370,7 +371,8 @@ pub fn stale_steps(
     while spreads {
         spreads = false;
         for (index, (step, checked)) in steps.iter().zip(now.steps()).enumerate() {
-            if origins.get(index).is_some_and(Option::is_some) || keep.contains(step.id.text()) {
+            if origins.get(index).is_some_and(Option::is_some) || retained.contains(step.id.text())
+            {
                 continue;
             }
             let reads = |kind| matches!(kind, DependencyKind::Data | DependencyKind::Slot);
@@ -395,21 +397,21 @@ pub fn stale_steps(
         .collect()
 }
 
-/// Checks that each name in `keep` is a step whose result would be stale.
-fn check_keep(
+/// Checks that each name in `retained` is a step whose result would be stale.
+fn check_retained(
     now: &CheckedPlan,
     changed: &[StepId],
-    keep: &[Arc<str>],
+    retained: &[Arc<str>],
     history: &History,
 ) -> Result<(), StoredRunError> {
-    if keep.is_empty() {
+    if retained.is_empty() {
         return Ok(());
     }
     let stale: BTreeSet<Arc<str>> = stale_steps(now, changed, &[], history)
         .iter()
         .map(|stale| Arc::clone(stale.step.text()))
         .collect();
-    match keep.iter().find(|step| !stale.contains(*step)) {
+    match retained.iter().find(|step| !stale.contains(*step)) {
         Some(step) => Err(StoredRunError::NotStale(step.to_string())),
         None => Ok(()),
     }

@@ -10,11 +10,11 @@ use planwright_core::{Object, PlanConsent, ServerName, StepId, Tool, ToolName};
 use planwright_engine::event::Address;
 use planwright_engine::journal::{Entry, Record};
 use planwright_engine::options::RunOptions;
-use planwright_engine::run::{History, holds_mask};
+use planwright_engine::run::{History, contains_mask};
 use planwright_engine::{Durations, RunStatus};
 use planwright_store::{Store, StoreError};
 
-use super::{EarlierConsents, KeptResults, PassphraseError, tools_of};
+use super::{EarlierConsents, PassphraseError, RetainedResults, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
@@ -38,7 +38,7 @@ pub struct StoredRun {
     /// The header of the latest process.
     pub process: Option<ProcessV1>,
     /// The results that stay although a later plan changed what they were computed from.
-    pub kept: KeptResults,
+    pub retained: RetainedResults,
     /// The number of entries that came with the file, if the run was imported. No consent among them counts, and neither do the
     /// sources of its tools.
     pub imported: Option<usize>,
@@ -77,7 +77,7 @@ impl StoredRun {
         let mut plan = run.plan.clone();
         let mut vars = run.vars.clone();
         let mut process = None;
-        let mut kept = KeptResults::default();
+        let mut retained = RetainedResults::default();
         for (index, entry) in entries.iter().enumerate() {
             if let Record::Opened { header, .. } = &entry.record {
                 let mut opened = ProcessV1::from_value(header)?;
@@ -92,7 +92,7 @@ impl StoredRun {
                 if let Some(new) = &opened.vars {
                     vars.clone_from(new);
                 }
-                kept.add(&opened);
+                retained.add(&opened);
                 process = Some(opened);
             }
         }
@@ -102,7 +102,7 @@ impl StoredRun {
             plan,
             vars,
             process,
-            kept,
+            retained,
             imported,
         })
     }
@@ -228,7 +228,7 @@ impl StoredRun {
     /// The plan to show: without inputs, and with the labels of results that stay.
     pub fn shown(&self) -> LoadedPlan {
         let loaded = LoadedPlan::from_stored(&self.plan, Object::default());
-        loaded.with_kept(self.kept.labels())
+        loaded.with_retained(self.retained.labels())
     }
 
     /// Loads the latest plan with the inputs of the latest process, overridden by `more`.
@@ -239,12 +239,12 @@ impl StoredRun {
     pub fn loaded(&self, more: Object) -> Result<LoadedPlan, StoredRunError> {
         let mut inputs = self.vars.clone();
         inputs.extend(more);
-        let mut hidden = inputs.iter().filter(|(_, value)| holds_mask(value));
+        let mut hidden = inputs.iter().filter(|(_, value)| contains_mask(value));
         match hidden.next() {
             Some((name, _)) => Err(StoredRunError::Hidden(name.clone())),
             None => {
                 let loaded = LoadedPlan::from_stored(&self.plan, inputs);
-                Ok(loaded.with_kept(self.kept.labels()))
+                Ok(loaded.with_retained(self.retained.labels()))
             }
         }
     }

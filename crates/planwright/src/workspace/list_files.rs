@@ -32,7 +32,7 @@ struct Arguments {
     recursive: bool,
     #[serde(default)]
     include_ignored: bool,
-    #[serde(default = "usual_results")]
+    #[serde(default = "default_results")]
     max_results: usize,
 }
 
@@ -40,7 +40,7 @@ fn yes() -> bool {
     true
 }
 
-fn usual_results() -> usize {
+fn default_results() -> usize {
     1000
 }
 
@@ -66,7 +66,7 @@ fn input() -> serde_json::Value {
                 "description": "Whether to look into folders that are left out otherwise.",
             },
             "max_results": {
-                "type": "integer", "minimum": 1, "maximum": 100_000, "default": usual_results(),
+                "type": "integer", "minimum": 1, "maximum": 100_000, "default": default_results(),
                 "description": "Maximum number of files to list.",
             },
         },

@@ -46,11 +46,11 @@ struct Arguments {
     pattern: Option<String>,
     #[serde(default)]
     include_ignored: bool,
-    #[serde(default = "usual_results")]
+    #[serde(default = "default_results")]
     max_results: usize,
 }
 
-fn usual_results() -> usize {
+fn default_results() -> usize {
     200
 }
 
@@ -78,7 +78,7 @@ fn input() -> serde_json::Value {
                 "description": "Whether to look into folders that are left out otherwise.",
             },
             "max_results": {
-                "type": "integer", "minimum": 1, "maximum": 10_000, "default": usual_results(),
+                "type": "integer", "minimum": 1, "maximum": 10_000, "default": default_results(),
                 "description": "Maximum number of lines to return.",
             },
         },
@@ -138,7 +138,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
     };
     let mut search = Search {
         query: query(&arguments)?,
-        most: arguments.max_results,
+        limit: arguments.max_results,
         matches: Vec::new(),
         truncated: false,
     };
@@ -202,7 +202,7 @@ fn read(file: &FoundFile) -> Result<String, ToolError> {
 /// The matches so far.
 struct Search {
     query: Regex,
-    most: usize,
+    limit: usize,
     matches: Vec<Value>,
     truncated: bool,
 }
@@ -213,7 +213,7 @@ impl Search {
             if !self.query.is_match(line) {
                 continue;
             }
-            if self.matches.len() == self.most {
+            if self.matches.len() == self.limit {
                 self.truncated = true;
                 return;
             }

@@ -68,7 +68,7 @@ fn a_lost_lease_fails_its_own_run_alone_after_an_unanswered_commit() {
     let steps = [(&kept, "a"), (&kept, "b"), (&lost, "x"), (&kept, "c")];
     let mut appended = doomed(&scene, &proxy, Fate::Unanswered, &steps);
     scene.expire_lease("lost");
-    let taken = scene.store.hold("lost", &me()).unwrap();
+    let taken = scene.store.lease_run("lost", &me()).unwrap();
     proxy.accept();
     let error = block_on(appended.remove(2)).unwrap_err();
     assert!(

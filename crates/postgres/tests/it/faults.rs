@@ -21,15 +21,15 @@ fn a_silent_process_loses_its_run_and_writes_nothing_more() {
     // Longer than a lease lasts: another process cannot take the run as long as the lease is renewed.
     std::thread::sleep(Duration::from_secs(3));
     assert!(matches!(
-        elsewhere.hold("r", &me()),
-        Err(StoreError::Held { .. })
+        elsewhere.lease_run("r", &me()),
+        Err(StoreError::Leased { .. })
     ));
     let taken = loop {
         // The process may renew its lease in between.
         scene.expire_lease("r");
-        match elsewhere.hold("r", &me()) {
+        match elsewhere.lease_run("r", &me()) {
             Ok(taken) => break taken,
-            Err(StoreError::Held { .. }) => {}
+            Err(StoreError::Leased { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     };
@@ -82,7 +82,7 @@ fn a_write_fails_when_the_patience_is_over() {
     let store = open(
         &scene.server.url(),
         PostgresOptions {
-            patience: Duration::from_millis(300),
+            write_timeout: Duration::from_millis(300),
             ..options(&folder)
         },
     )

@@ -123,7 +123,7 @@ impl ServerScene {
 pub(crate) fn options(folder: &TempDir) -> PostgresOptions {
     PostgresOptions {
         lease_time: Duration::from_secs(2),
-        patience: Duration::from_mins(1),
+        write_timeout: Duration::from_mins(1),
         ..PostgresOptions::new(folder.path())
     }
 }

@@ -119,15 +119,15 @@ impl CompatProfile {
     }
 }
 
-/// Returns the result of a run in the form of the system. No value is longer than `most` bytes.
+/// Returns the result of a run in the form of the system. No value is longer than `limit` bytes.
 pub(crate) fn run_response(
     name: CompatProfile,
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
-    most: u64,
+    limit: u64,
 ) -> Value {
     let profile = name.tools();
-    let mut outcome = ProfileOutcome::new(summary, plan, most);
+    let mut outcome = ProfileOutcome::new(summary, plan, limit);
     let answered = profile.answer(&mut outcome);
     let attached = outcome.finish();
     let is_error = matches!(summary.status, RunStatus::Failed | RunStatus::Cancelled);
@@ -173,12 +173,12 @@ pub(super) struct ProfileOutcome<'a> {
 }
 
 impl<'a> ProfileOutcome<'a> {
-    /// Values are shown up to `most` bytes.
-    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>, most: u64) -> Self {
+    /// Values are shown up to `limit` bytes.
+    pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>, limit: u64) -> Self {
         Self {
             summary,
             plan: plan.map(CheckedPlan::plan),
-            bounds: ResponseBudget::new(most),
+            bounds: ResponseBudget::new(limit),
             attached: Attachments::of(summary, plan),
         }
     }

@@ -141,7 +141,7 @@ impl HttpServer {
         let connections = ConnectionServer {
             listener: self.listener,
             routes,
-            most: self.connections,
+            limit: self.connections,
             metrics: self.gate.metrics.clone(),
             head_time: self.gate.limits.request_time,
         };
@@ -163,7 +163,7 @@ const FULL_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 
 pub(super) struct ConnectionServer {
     pub(super) listener: TcpListener,
     pub(super) routes: Router,
-    pub(super) most: u32,
+    pub(super) limit: u32,
     pub(super) metrics: Metrics,
     /// The time limit for the head of a request, the first one or the next.
     pub(super) head_time: Duration,
@@ -179,9 +179,9 @@ impl ConnectionServer {
         drain_timeout: Duration,
     ) {
         let places = Arc::new(Semaphore::new(
-            usize::try_from(self.most).unwrap_or(usize::MAX),
+            usize::try_from(self.limit).unwrap_or(usize::MAX),
         ));
-        let newcomers = UnadmittedConnections::new(self.most);
+        let newcomers = UnadmittedConnections::new(self.limit);
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
         tokio::pin!(end);
@@ -282,7 +282,7 @@ const MIN_CONNECTIONS: usize = 4;
 /// The connections without an authorised request, by address, the oldest first.
 #[derive(Clone, Debug)]
 pub(super) struct UnadmittedConnections {
-    most: usize,
+    limit: usize,
     waiting: Arc<Mutex<HashMap<IpAddr, VecDeque<CancellationToken>>>>,
 }
 
@@ -301,8 +301,8 @@ impl UnadmittedConnections {
     /// For a port that takes `connections`.
     pub(super) fn new(connections: u32) -> Self {
         Self {
-            most: usize::try_from(connections / CONNECTIONS_PER_SHARE)
-                .map_or(usize::MAX, |most| most.max(MIN_CONNECTIONS)),
+            limit: usize::try_from(connections / CONNECTIONS_PER_SHARE)
+                .map_or(usize::MAX, |limit| limit.max(MIN_CONNECTIONS)),
             waiting: Arc::default(),
         }
     }
@@ -313,7 +313,7 @@ impl UnadmittedConnections {
         let end = CancellationToken::new();
         let mut waiting = self.lock();
         let of_address = waiting.entry(address).or_default();
-        if of_address.len() >= self.most
+        if of_address.len() >= self.limit
             && let Some(oldest) = of_address.pop_front()
         {
             oldest.cancel();
@@ -330,10 +330,10 @@ impl UnadmittedConnections {
     /// Ends the oldest connection of the address that has the most. Whether there was one.
     pub(super) fn evict_oldest(&self) -> bool {
         let mut waiting = self.lock();
-        let most = waiting
+        let limit = waiting
             .values_mut()
             .max_by_key(|of_address| of_address.len());
-        let oldest = most.and_then(VecDeque::pop_front);
+        let oldest = limit.and_then(VecDeque::pop_front);
         oldest.inspect(CancellationToken::cancel).is_some()
     }
 

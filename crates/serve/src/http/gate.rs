@@ -204,18 +204,18 @@ pub(super) async fn figures(
 /// Reads the body, within the limits of size and time.
 async fn read_body(
     request: Request<Body>,
-    most: usize,
+    limit: usize,
     time: Duration,
 ) -> Result<Request<Body>, Refusal> {
     let (parts, body) = request.into_parts();
     let announced = http_body::Body::size_hint(&body).lower();
-    if usize::try_from(announced).is_ok_and(|announced| announced > most) {
-        return Err(Refusal::TooLarge { most });
+    if usize::try_from(announced).is_ok_and(|announced| announced > limit) {
+        return Err(Refusal::TooLarge { limit });
     }
-    let whole = tokio::time::timeout(time, Limited::new(body, most).collect());
+    let whole = tokio::time::timeout(time, Limited::new(body, limit).collect());
     match whole.await {
         Err(_) => Err(Refusal::TooSlow),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { most }),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Refusal::TooLarge { limit }),
         Ok(Err(_)) => Err(Refusal::Broken),
         Ok(Ok(body)) => Ok(Request::from_parts(parts, Body::from(body.to_bytes()))),
     }

@@ -38,12 +38,12 @@ pub(super) struct HttpLimits {
 impl HttpLimits {
     /// Returns the limits. An `open` server is for this machine alone, which has other ways to be busy: no rate applies unless one is set.
     pub(super) fn of(serve: &Serve, open: bool) -> Self {
-        let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, usual: NonZeroU32| {
-            bound.as_ref().map_or(usual, |bound| bound.most).get()
+        let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, default: NonZeroU32| {
+            bound.as_ref().map_or(default, |bound| bound.limit).get()
         };
-        let rate = serve.rate.as_ref().map(|bound| bound.most);
+        let rate = serve.rate.as_ref().map(|bound| bound.limit);
         let body = serve.max_body.as_ref();
-        let body = body.map_or(Serve::MAX_BODY, |bound| bound.most);
+        let body = body.map_or(Serve::MAX_BODY, |bound| bound.limit);
         Self {
             body: usize::try_from(body).unwrap_or(usize::MAX),
             requests: count(&serve.max_requests, Serve::MAX_REQUESTS),
@@ -52,11 +52,11 @@ impl HttpLimits {
             request_time: serve
                 .request_time
                 .as_ref()
-                .map_or(Serve::REQUEST_TIME, |time| time.most),
+                .map_or(Serve::REQUEST_TIME, |time| time.limit),
             shutdown_time: serve
                 .shutdown_time
                 .as_ref()
-                .map_or(Serve::SHUTDOWN_TIME, |time| time.most),
+                .map_or(Serve::SHUTDOWN_TIME, |time| time.limit),
         }
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn network_of(address: IpAddr) -> IpAddr {
 /// The number of requests in progress of each client. Clones share the counts.
 #[derive(Clone, Debug)]
 pub(crate) struct InFlightRequests {
-    most: u32,
+    limit: u32,
     counts: Arc<Mutex<HashMap<ClientId, u32>>>,
 }
 
@@ -128,16 +128,16 @@ pub(crate) struct InFlightPermit {
 }
 
 impl InFlightRequests {
-    pub(super) fn new(most: u32) -> Self {
+    pub(super) fn new(limit: u32) -> Self {
         let counts = Arc::default();
-        Self { most, counts }
+        Self { limit, counts }
     }
 
     /// Takes a free place, if any.
     pub(crate) fn enter(&self, client: &ClientId) -> Option<InFlightPermit> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client.clone()).or_default();
-        if *count >= self.most {
+        if *count >= self.limit {
             return None;
         }
         *count += 1;
@@ -178,7 +178,7 @@ pub(super) enum Refusal {
     /// The client has too many requests in flight.
     TooMany,
     /// The request is too large.
-    TooLarge { most: usize },
+    TooLarge { limit: usize },
     /// The request did not arrive in time.
     TooSlow,
     /// The request broke off.
@@ -224,7 +224,7 @@ impl Refusal {
             Self::TooManyWrong { .. } => "too many wrong tokens".to_owned(),
             Self::TooFast { .. } => "too many requests in a short time".to_owned(),
             Self::TooMany => "too many requests in flight".to_owned(),
-            Self::TooLarge { most } => format!("the request has more than {most} bytes"),
+            Self::TooLarge { limit } => format!("the request has more than {limit} bytes"),
             Self::TooSlow => "the request did not arrive in time".to_owned(),
             Self::Broken => "the request was interrupted".to_owned(),
         }
@@ -299,17 +299,17 @@ mod tests {
 
     #[test]
     fn places_are_counted_by_client() {
-        let under_way = InFlightRequests::new(2);
+        let in_flight = InFlightRequests::new(2);
         let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
-        let first = under_way.enter(&ada);
-        let second = under_way.enter(&ada);
+        let first = in_flight.enter(&ada);
+        let second = in_flight.enter(&ada);
         assert!(first.is_some() && second.is_some());
-        assert!(under_way.enter(&ada).is_none());
-        assert!(under_way.enter(&bob).is_some());
+        assert!(in_flight.enter(&ada).is_none());
+        assert!(in_flight.enter(&bob).is_some());
         drop(first);
-        assert!(under_way.enter(&ada).is_some());
+        assert!(in_flight.enter(&ada).is_some());
         drop(second);
-        assert!(under_way.counts.lock().unwrap().is_empty());
+        assert!(in_flight.counts.lock().unwrap().is_empty());
     }
 
     #[test]

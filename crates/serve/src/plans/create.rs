@@ -44,7 +44,7 @@ pub enum PlanWriter {
 impl fmt::Debug for PlanWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Model(model) => f.debug_tuple("Model").field(&model.name()).finish(),
+            Self::Model(model) => f.debug_tuple("PlanWriter").field(&model.name()).finish(),
             Self::Client => f.write_str("Client"),
         }
     }

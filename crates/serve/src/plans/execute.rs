@@ -303,7 +303,7 @@ impl PlanHost {
     /// Reserves the place of one more plan of a client beside those in progress.
     fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
         let bound = self.settings.options.guards.written_bytes.as_ref();
-        let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.most);
+        let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.limit);
         let limits = RunLimits {
             runs: self.settings.plans_at_once,
             bytes: max_bytes.saturating_mul(MAX_FULL_PLANS),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::call_view::{CallView, visible};
-use planwright::format::KeptStepV1;
+use planwright::format::RetainedStepV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{
@@ -39,7 +39,7 @@ pub(crate) struct ResumeChanges {
     pub(crate) dialect: Option<String>,
     pub(crate) inputs: Object,
     /// The steps whose results stay although the plan changes their inputs.
-    pub(crate) keep: Vec<Arc<str>>,
+    pub(crate) retain: Vec<Arc<str>>,
     pub(crate) choices: Vec<(Arc<str>, Choice)>,
     /// True if the run ends as cancelled, without a further call.
     pub(crate) cancel: bool,
@@ -140,8 +140,8 @@ impl PlanHost {
             // What the author of the run wrote may stay in it.
             self.note_unknown_answer(&call.client);
         }
-        let (stored, keep) = self
-            .kept_results(&call.client, id, stored, &changes.keep)
+        let (stored, added) = self
+            .retained_results(&call.client, id, stored, &changes.retain)
             .await
             .map_err(InvalidPlan::Refused)?;
         let ValidPlan {
@@ -153,10 +153,10 @@ impl PlanHost {
                 let mut inputs = stored.vars.clone();
                 inputs.extend(changes.inputs.clone());
                 let dialect = changes.dialect.as_deref();
-                let mut kept = stored.kept.clone();
-                kept.extend(keep.iter().cloned());
-                let with_kept = |loaded: LoadedPlan| loaded.with_kept(kept.labels());
-                self.check_adjusted(&call.client, text, dialect, inputs, with_kept)
+                let mut retained = stored.retained.clone();
+                retained.extend(added.iter().cloned());
+                let with_retained = |loaded: LoadedPlan| loaded.with_retained(retained.labels());
+                self.check_adjusted(&call.client, text, dialect, inputs, with_retained)
                     .await?
             }
             None => {
@@ -187,7 +187,7 @@ impl PlanHost {
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         let is_cancelled = changes.cancel;
         let storage = self
-            .prepare(id, &plan, new_plan, &options, (changes, keep), stored)
+            .prepare(id, &plan, new_plan, &options, (changes, added), stored)
             .await
             .map_err(InvalidPlan::Refused)?;
         let spec = RunSpec {
@@ -202,21 +202,21 @@ impl PlanHost {
             .map_err(InvalidPlan::Refused)
     }
 
-    /// Returns the results of the steps `keep` with their labels, which the analysis of the new plan does not know.
-    async fn kept_results(
+    /// Returns the results of the steps `retain` with their labels, which the analysis of the new plan does not know.
+    async fn retained_results(
         &self,
         client: &GatewayClient,
         id: &RunId,
         stored: StoredRun,
-        keep: &[Arc<str>],
-    ) -> Result<(StoredRun, Vec<KeptStepV1>), BadRequest> {
-        if keep.is_empty() {
+        retain: &[Arc<str>],
+    ) -> Result<(StoredRun, Vec<RetainedStepV1>), BadRequest> {
+        if retain.is_empty() {
             return Ok((stored, Vec::new()));
         }
-        let (id, policy, steps) = (id.clone(), self.policy(client), keep.to_vec());
+        let (id, policy, steps) = (id.clone(), self.policy(client), retain.to_vec());
         let read = move || {
-            let kept = stored.keep(&id, &steps, &policy)?;
-            Ok((stored, kept))
+            let retained = stored.retained_steps(&id, &steps, &policy)?;
+            Ok((stored, retained))
         };
         spawn_blocking_limited(read)
             .await
@@ -230,7 +230,7 @@ impl PlanHost {
         plan: &planwright_core::CheckedPlan,
         new_plan: Option<planwright::format::PlanTextV1>,
         options: &planwright_engine::RunOptions,
-        (changes, keep): (ResumeChanges, Vec<KeptStepV1>),
+        (changes, retained): (ResumeChanges, Vec<RetainedStepV1>),
         stored: StoredRun,
     ) -> Result<RunStorage, BadRequest> {
         let Some(store) = self.settings.store.clone() else {
@@ -239,7 +239,7 @@ impl PlanHost {
         let (id, plan, options) = (id.clone(), plan.clone(), options.clone());
         let (holder, now) = (self.settings.holder.clone(), (self.settings.now)());
         let prepare = move || {
-            let leased = store.hold(id.as_str(), &holder)?;
+            let leased = store.lease_run(id.as_str(), &holder)?;
             // The run was read before it was leased: another request may have resumed and ended it in between.
             if leased.entries() != stored.entries.len() {
                 return Err(StoredRunError::Outdated);
@@ -249,7 +249,7 @@ impl PlanHost {
                 plan: &plan,
                 new_plan,
                 options: &options,
-                keep,
+                retained,
                 choices: changes.choices,
                 now,
             };
@@ -295,7 +295,7 @@ impl ResumeChanges {
             plan,
             dialect: request.optional_text("dialect")?.map(str::to_owned),
             inputs: request.object("inputs")?.unwrap_or_default(),
-            keep: request.texts("keep")?,
+            retain: request.texts("keep")?,
             choices,
             cancel: false,
         })
@@ -334,7 +334,7 @@ fn refuse_doubtful(step: &str, history: &History, stored: &StoredRun) -> Result<
 
 /// Returns the reason why a run cannot be resumed, with the way out for a model.
 fn bad_request(error: &StoredRunError) -> BadRequest {
-    let way_out = match error {
+    let hint = match error {
         StoredRunError::Hidden(name) => {
             format!("; give it again: {{\"inputs\": {{\"{name}\": …}}}}")
         }
@@ -360,7 +360,7 @@ fn bad_request(error: &StoredRunError) -> BadRequest {
         | StoredRunError::AmbiguousStep { .. }
         | StoredRunError::Twice(_) => String::new(),
     };
-    BadRequest(format!("{error}{way_out}"))
+    BadRequest(format!("{error}{hint}"))
 }
 
 /// Asks a person at the client to decide about calls.

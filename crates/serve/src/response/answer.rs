@@ -155,14 +155,14 @@ fn pointer(finding: &Diagnostic) -> &str {
 }
 
 /// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. No value is
-/// longer than `most` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
+/// longer than `limit` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
 ///
 /// `rerun` names the steps whose results a new plan made stale. `page` is the address of the page where a person decides.
 pub(crate) fn run(
     summary: &RunSummary,
     plan: Option<&CheckedPlan>,
     rerun: &[StaleStep],
-    most: u64,
+    limit: u64,
     can_resume: bool,
     page: Option<&str>,
 ) -> Value {
@@ -179,7 +179,7 @@ pub(crate) fn run(
         fields.insert("rerun".into(), rerun.collect::<Vec<_>>().into());
     }
     let mut attached = Attachments::of(summary, plan);
-    let mut bounds = ResponseBudget::new(most);
+    let mut bounds = ResponseBudget::new(limit);
     let output = attached.detach(&summary.output);
     let selects_none = plan.is_some_and(|plan| matches!(plan.plan().output, Output::All));
     let output = if selects_none {

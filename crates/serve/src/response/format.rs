@@ -248,9 +248,9 @@ fn shares(values: &Value, room: u64) -> Option<u64> {
 }
 
 /// Returns the beginning of a value as a note.
-fn cut(values: &Value, most: u64) -> Value {
+fn cut(values: &Value, limit: u64) -> Value {
     let mut whole = Value::object([("value", values.clone())]);
-    Trim::to(most).fields(&mut whole);
+    Trim::to(limit).fields(&mut whole);
     whole.get("value").cloned().unwrap_or_default()
 }
 

@@ -132,10 +132,10 @@ impl PlanHost {
                 RunProgress::Ended(summary) => Some(EndedRun {
                     began: running.began,
                     planner: running.plan.flow().map(|flow| flow.planner),
-                    kept: running
+                    retained: running
                         .plan
                         .flow()
-                        .map(|flow| flow.kept.clone())
+                        .map(|flow| flow.retained.clone())
                         .unwrap_or_default(),
                     plan: Some(running.plan.clone()),
                     summary,
@@ -150,7 +150,7 @@ impl PlanHost {
                 Ok(Some(EndedRun {
                     began: info.created,
                     planner: run.planner(),
-                    kept: run.kept.labels(),
+                    retained: run.retained.labels(),
                     plan: run.latest_plan().ok(),
                     summary: Arc::new(self.replayed(&info.id, run).await?),
                 }))
@@ -205,7 +205,7 @@ impl PlanHost {
         };
         flow.planner = planner;
         let context = FlowContext {
-            kept: Some(&ended.kept),
+            retained: Some(&ended.retained),
             ..FlowContext::new(&flow, &policy.releases)
         };
         flow::step_labels(plan, context, &ended.summary.stated)
@@ -234,7 +234,7 @@ struct EndedRun {
     /// The label of the author of its plan; `None` if the plan was not checked by a flow policy.
     planner: Option<PlannerLabel>,
     /// The labels of results of an earlier plan of the run.
-    kept: StepLabels,
+    retained: StepLabels,
     plan: Option<CheckedPlan>,
     summary: Arc<RunSummary>,
 }

@@ -183,12 +183,12 @@ impl RunRegistry {
     /// Returns the number of runs of this client in progress, and the bytes that they have written so far.
     fn in_flight(&self, client: &ClientId) -> (usize, u64) {
         let runs = self.lock();
-        let going = |run: &&Arc<TrackedRun>| {
+        let is_running = |run: &&Arc<TrackedRun>| {
             run.client == *client
                 && matches!(*run.progress.borrow(), RunProgress::InProgress { .. })
         };
-        let going = runs.values().filter(going);
-        going.fold((0, 0), |(count, bytes), run| {
+        let is_running = runs.values().filter(is_running);
+        is_running.fold((0, 0), |(count, bytes), run| {
             (count + 1, bytes + run.meter.bytes())
         })
     }

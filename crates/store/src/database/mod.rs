@@ -45,7 +45,7 @@ pub trait Database: Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; [`StoreError::File`].
+    /// [`StoreError::Leased`] if another process, or another part of this one, has leased it; [`StoreError::File`].
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError>;
 
     /// Returns the process that has leased each of the runs. `session` is in a transaction that reads.
@@ -70,7 +70,7 @@ pub trait Database: Debug + Send + Sync {
     fn is_shared(&self) -> bool;
 
     /// Returns the time that a write waits for a database that cannot be reached: after it, the write has failed.
-    fn patience(&self) -> Duration;
+    fn write_timeout(&self) -> Duration;
 
     /// Returns the path of the list of server processes that the run's process has started on this machine.
     fn processes_path(&self, id: &RunId) -> PathBuf;

@@ -46,7 +46,7 @@ pub(super) struct FileLease {
 pub(super) enum LeaseOutcome {
     Acquired(FileLease),
     /// Another process has the lease, and may not have written its identity.
-    HeldBy(Option<LeaseHolder>),
+    LeasedBy(Option<LeaseHolder>),
 }
 
 impl FileLease {
@@ -74,7 +74,7 @@ impl FileLease {
                     drop(lease);
                     // The holder's lock file was removed, so its identity is unknown.
                     if MAX_ATTEMPTS <= tried {
-                        return Ok(LeaseOutcome::HeldBy(None));
+                        return Ok(LeaseOutcome::LeasedBy(None));
                     }
                     thread::sleep(RETRY_INTERVAL);
                 }
@@ -84,7 +84,7 @@ impl FileLease {
                     // A holder that has just got the lock may not have written its identity yet.
                     let holder = read(&mut file).filter(|_| MAX_ATTEMPTS <= tried);
                     if holder.is_some() || MAX_ATTEMPTS_UNNAMED <= tried {
-                        return Ok(LeaseOutcome::HeldBy(holder));
+                        return Ok(LeaseOutcome::LeasedBy(holder));
                     }
                     thread::sleep(RETRY_INTERVAL);
                 }

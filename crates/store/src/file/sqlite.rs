@@ -99,7 +99,7 @@ impl Database for SqliteDatabase {
             .map_err(|error| self.io(&error))?;
         match taken {
             LeaseOutcome::Acquired(lease) => Ok(Box::new(lease)),
-            LeaseOutcome::HeldBy(other) => Err(StoreError::Held {
+            LeaseOutcome::LeasedBy(other) => Err(StoreError::Leased {
                 run: id.clone(),
                 holder: other.unwrap_or(UNKNOWN),
             }),
@@ -133,7 +133,7 @@ impl Database for SqliteDatabase {
         false
     }
 
-    fn patience(&self) -> Duration {
+    fn write_timeout(&self) -> Duration {
         // A file is never away.
         Duration::ZERO
     }

@@ -61,9 +61,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Held`] if another process, or another part of this one, has leased it; those of [`Store::run`];
+    /// [`StoreError::Leased`] if another process, or another part of this one, has leased it; those of [`Store::run`];
     /// [`StoreError::Format`] if a newer version has written it.
-    pub fn hold(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
+    pub fn lease_run(&self, selector: &str, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         let (earlier, id) = self.read(|session| {
             let (key, id) = info::find(session, selector)?;
             Ok((requests::cancel_request(session, key)?, id))
@@ -211,7 +211,7 @@ impl Journal for LeasedRun {
 
     fn confirm_exclusive(&self) -> BoxFuture<'static, Result<(), JournalError>> {
         let (store, lease) = (self.store.clone(), Arc::clone(self.progress.lease()));
-        let deadline = Instant::now() + store.database().patience();
+        let deadline = Instant::now() + store.database().write_timeout();
         async move {
             loop {
                 let renewed = Arc::clone(&lease);

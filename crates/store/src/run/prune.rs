@@ -19,7 +19,7 @@ pub struct Prune {
     /// Only runs that were created before this time are deleted.
     pub before: SystemTime,
     /// The number of newest runs that are retained in any case.
-    pub keep: usize,
+    pub newest: usize,
     /// True if runs that wait for a person or were interrupted are deleted as well. A leased run is never deleted.
     pub unfinished: bool,
     /// True to report the runs without deleting them.
@@ -93,7 +93,7 @@ impl Store {
         for id in ids {
             // The lease keeps other processes from resuming the run while it is deleted.
             let lease = match self.database().lease(&id, holder) {
-                Err(StoreError::Held { .. }) => {
+                Err(StoreError::Leased { .. }) => {
                     pruned.in_use.push(id);
                     continue;
                 }
@@ -148,7 +148,7 @@ fn candidates(session: &dyn Session, prune: &Prune) -> Result<Vec<RunId>, QueryE
         params![
             to_nanos(prune.before),
             prune.unfinished,
-            to_i64(prune.keep),
+            to_i64(prune.newest),
             i64::MAX
         ],
         |row| Ok((run_id(row, 0)?, row.get(1)?)),

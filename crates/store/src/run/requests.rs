@@ -73,7 +73,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Idle`] if no process drives the run, [`StoreError::Held`] if that process cannot be identified; those of [`Store::run`].
+    /// [`StoreError::Idle`] if no process drives the run, [`StoreError::Leased`] if that process cannot be identified; those of [`Store::run`].
     pub fn request_cancel(
         &self,
         selector: &str,
@@ -85,7 +85,7 @@ impl Store {
             return Err(StoreError::Idle { run: info.id });
         };
         if holder.pid == 0 {
-            return Err(StoreError::Held {
+            return Err(StoreError::Leased {
                 run: info.id,
                 holder,
             });

@@ -42,7 +42,7 @@ fn a_full_disk_ends_a_run_and_no_other() {
     let store = Store::open(&path).unwrap();
     assert_eq!(read(&store, "large").len(), 0);
     assert_eq!(read(&store, "small").len(), 6);
-    let again = store.hold("large", &me()).unwrap();
+    let again = store.lease_run("large", &me()).unwrap();
     append(&again, entries(step("a", &Value::Null))).unwrap();
     assert_eq!(read(&store, "large").len(), 3);
 }
@@ -122,7 +122,7 @@ fn a_run_of_a_newer_version_is_refused_and_no_other() {
     assert_eq!(read(&scene.store, "old").len(), 3);
     for error in [
         scene.store.entries("new").unwrap_err(),
-        scene.store.hold("new", &me()).unwrap_err(),
+        scene.store.lease_run("new", &me()).unwrap_err(),
     ] {
         assert_eq!(
             error.to_string(),

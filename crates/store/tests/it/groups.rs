@@ -73,7 +73,7 @@ fn an_append_is_written_even_if_its_future_is_dropped() {
     drop(run);
     // The writer works in order: once the later job is done, the lease of the run has ended.
     drop(create(&scene.store, "other"));
-    let again = scene.store.hold("r", &me()).unwrap();
+    let again = scene.store.lease_run("r", &me()).unwrap();
     drop(again.append(entries([Record::Closed])));
     let path = scene.store.path().to_owned();
     drop((scene.store, again));
@@ -115,7 +115,7 @@ fn a_failed_append_fails_only_its_own_run() {
 
     elsewhere.execute_batch("DROP TRIGGER refuse").unwrap();
     drop(b);
-    let b = scene.store.hold("b", &me()).unwrap();
+    let b = scene.store.lease_run("b", &me()).unwrap();
     block_on(b.append(close(13))).unwrap();
     let turns = |id: &str| -> Vec<u64> {
         let found = read(&scene.store, id);

@@ -14,7 +14,7 @@ use crate::suite::support::{append, create, entries, me, opened, read, step, tim
 fn everything() -> Prune {
     Prune {
         before: time(10_000_000_000),
-        keep: 0,
+        newest: 0,
         unfinished: true,
         dry_run: false,
     }
@@ -22,9 +22,9 @@ fn everything() -> Prune {
 
 /// Checks that a run can neither be leased nor deleted.
 #[track_caller]
-pub(crate) fn check_held(store: &Store, by: &LeaseHolder) {
-    let refused = store.hold("r", &me()).unwrap_err();
-    let expected = StoreError::Held {
+pub(crate) fn check_leased(store: &Store, by: &LeaseHolder) {
+    let refused = store.lease_run("r", &me()).unwrap_err();
+    let expected = StoreError::Leased {
         run: "r".parse().unwrap(),
         holder: by.clone(),
     };
@@ -54,11 +54,11 @@ fn a_symbolic_link_leads_to_the_same_locks() {
     let link = folder.join("elsewhere.db");
     std::os::unix::fs::symlink(scene.store.path(), &link).unwrap();
     let by_link = Store::open(&link).unwrap();
-    check_held(&by_link, &me());
+    check_leased(&by_link, &me());
     assert!(!folder.join("elsewhere.db.runs").exists());
     append(&run, entries([opened()])).unwrap();
     drop(run);
-    drop(by_link.hold("r", &me()).unwrap());
+    drop(by_link.lease_run("r", &me()).unwrap());
     // The target need not exist yet.
     let dangling = folder.join("dangling.db");
     std::os::unix::fs::symlink(folder.join("new.db"), &dangling).unwrap();
@@ -102,12 +102,12 @@ fn a_run_is_held_though_its_lock_file_was_removed() {
     };
     let again = Store::open(scene.store.path()).unwrap();
     for store in [&scene.store, &again] {
-        check_held(store, &unknown);
+        check_leased(store, &unknown);
     }
     append(&run, entries(step("a", &Value::Null))).unwrap();
     drop(run);
-    let taken = again.hold("r", &me()).unwrap();
-    check_held(&scene.store, &me());
+    let taken = again.lease_run("r", &me()).unwrap();
+    check_leased(&scene.store, &me());
     drop(taken);
 }
 

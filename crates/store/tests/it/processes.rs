@@ -8,7 +8,7 @@ use planwright_core::Value;
 use planwright_engine::journal::{Entry, Record};
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use crate::names::check_held;
+use crate::names::check_leased;
 use crate::scene::scene;
 use crate::suite::support::{append, create, entry, me, new_run, read, step};
 
@@ -72,7 +72,7 @@ fn worker() {
     let (task, path) = variable.split_once(' ').unwrap();
     match task {
         "write" => write_until_killed(&Store::open(path).unwrap()),
-        "hold" => hold(&Store::open(path).unwrap()),
+        "hold" => lease_run(&Store::open(path).unwrap()),
         "begin" => begin(path),
         other => panic!("unknown task `{other}`"),
     }
@@ -99,7 +99,7 @@ fn three(turn: usize) -> Vec<Entry> {
 }
 
 fn write_until_killed(store: &Store) {
-    let run = hold_or_create(store);
+    let run = lease_or_create(store);
     let first = read(store, "r").len() / 3;
     for turn in first.. {
         append(&run, three(turn)).unwrap();
@@ -107,20 +107,20 @@ fn write_until_killed(store: &Store) {
     }
 }
 
-fn hold_or_create(store: &Store) -> LeasedRun {
-    match store.hold("r", &me()) {
+fn lease_or_create(store: &Store) -> LeasedRun {
+    match store.lease_run("r", &me()) {
         Err(StoreError::Missing { .. }) => create(store, "r"),
-        held => held.unwrap(),
+        leased => leased.unwrap(),
     }
 }
 
-fn hold(store: &Store) {
+fn lease_run(store: &Store) {
     say("ready");
     wait();
-    let result = store.hold("r", &me());
+    let result = store.lease_run("r", &me());
     match &result {
         Ok(_) => say("held"),
-        Err(StoreError::Held { holder, .. }) => say(&holder.pid.to_string()),
+        Err(StoreError::Leased { holder, .. }) => say(&holder.pid.to_string()),
         Err(error) => say(&error.to_string()),
     }
     wait();
@@ -142,10 +142,10 @@ fn acknowledged_entries_survive_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let mut durable = 0;
-    for patience in [1, 2, 7, 30, 3, 11] {
+    for timeout in [1, 2, 7, 30, 3, 11] {
         let mut writer = Worker::start("write", &path);
         let mut acknowledged = durable;
-        for _ in 0..patience {
+        for _ in 0..timeout {
             acknowledged = writer.line().unwrap().parse::<usize>().unwrap() + 1;
         }
         writer.kill();
@@ -160,7 +160,7 @@ fn acknowledged_entries_survive_a_kill() {
         assert_eq!(found, expected, "batches are kept whole, and in order");
         durable = found.len() / 3;
         assert_eq!(store.run("r").unwrap().holder, None);
-        let run = store.hold("r", &me()).unwrap();
+        let run = store.lease_run("r", &me()).unwrap();
         append(&run, three(durable)).unwrap();
         durable += 1;
     }
@@ -194,14 +194,14 @@ fn one_of_ten_processes_gets_the_lease_and_loses_it_when_killed() {
         assert_eq!(*said, pid.to_string(), "process {index} knows who has it");
     }
     assert_eq!(scene.store.run("r").unwrap().holder.unwrap().pid, pid);
-    let refused = scene.store.hold("r", &me()).unwrap_err();
+    let refused = scene.store.lease_run("r", &me()).unwrap_err();
     assert!(
         refused.to_string().contains(&format!("process {pid}")),
         "{refused}"
     );
     others[winner].kill();
     assert_eq!(scene.store.run("r").unwrap().holder, None);
-    drop(scene.store.hold("r", &me()).unwrap());
+    drop(scene.store.lease_run("r", &me()).unwrap());
     for (_, mut other) in others
         .into_iter()
         .enumerate()
@@ -226,14 +226,14 @@ fn a_lease_holds_under_every_name_of_the_store() {
     let by_link = Store::open(&link).unwrap();
     let holder = by_link.run("r").unwrap().holder.unwrap();
     assert_eq!(holder.pid, other.process.id());
-    check_held(&by_link, &holder);
+    check_leased(&by_link, &holder);
     std::fs::remove_dir_all(scene.folder.path().join("store.db.runs")).unwrap();
     let nameless = by_link.run("r").unwrap().holder.unwrap();
     assert_eq!(nameless.to_string(), "another process");
-    check_held(&by_link, &nameless);
+    check_leased(&by_link, &nameless);
     other.kill();
     assert_eq!(by_link.run("r").unwrap().holder, None);
-    drop(by_link.hold("r", &me()).unwrap());
+    drop(by_link.lease_run("r", &me()).unwrap());
 }
 
 #[test]

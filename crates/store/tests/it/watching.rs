@@ -18,9 +18,9 @@ async fn a_waiting_process_receives_each_decision_once() {
     let elsewhere = scene.open_again();
     elsewhere.decide("other", &approve("x", 1)).unwrap();
     append(&run, entries([opened()])).unwrap();
-    let patience = Duration::from_secs(5);
+    let timeout = Duration::from_secs(5);
     assert!(
-        tokio::time::timeout(patience, decisions.next())
+        tokio::time::timeout(timeout, decisions.next())
             .await
             .is_err()
     );
@@ -31,7 +31,7 @@ async fn a_waiting_process_receives_each_decision_once() {
     elsewhere.replace_decision("r", &approve("b", 1)).unwrap();
     assert_eq!(steps(&decisions.next().await.unwrap()), ["b"]);
     assert!(
-        tokio::time::timeout(patience, decisions.next())
+        tokio::time::timeout(timeout, decisions.next())
             .await
             .is_err()
     );

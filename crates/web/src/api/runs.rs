@@ -19,7 +19,7 @@ use crate::page::PageState;
 use crate::session::Visitor;
 
 /// The usual and the largest number of rows of a response.
-const USUAL_ROWS: usize = 100;
+const DEFAULT_ROWS: usize = 100;
 const MAX_ROWS: usize = 500;
 
 #[derive(Default, Deserialize)]
@@ -53,19 +53,19 @@ pub(crate) async fn list(
 
 fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs, ApiError> {
     let filter = Filter {
-        status: given(filter.status.as_ref()),
-        plan: given(filter.plan.as_ref()),
-        client: given(filter.client.as_ref()),
-        time: given(filter.time.as_ref()),
-        text: given(filter.text.as_ref()).map(|text| text.to_lowercase()),
-        before: given(filter.before.as_ref()),
+        status: filled_in(filter.status.as_ref()),
+        plan: filled_in(filter.plan.as_ref()),
+        client: filled_in(filter.client.as_ref()),
+        time: filled_in(filter.time.as_ref()),
+        text: filled_in(filter.text.as_ref()).map(|text| text.to_lowercase()),
+        before: filled_in(filter.before.as_ref()),
         limit: filter.limit,
     };
     let (since, until) = match &filter.time {
         Some(phrase) => range(state, phrase)?,
         None => (None, None),
     };
-    let limit = filter.limit.unwrap_or(USUAL_ROWS).clamp(1, MAX_ROWS);
+    let limit = filter.limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
     let mut list = RowList::default();
     let shown = |info: &RunInfo| -> Result<Option<Arc<RunRow>>, ApiError> {
         let is_later = until.is_some_and(|until| info.created >= until);
@@ -167,7 +167,7 @@ impl Filter {
 }
 
 /// A parameter that is not empty: forms send empty ones for nothing.
-fn given(text: Option<&String>) -> Option<String> {
+fn filled_in(text: Option<&String>) -> Option<String> {
     text.cloned().filter(|text| !text.trim().is_empty())
 }
 

@@ -145,9 +145,9 @@ pub(crate) fn detail(
         &read.stored.entries,
         Some(address),
     );
-    let most = if whole { usize::MAX } else { MAX_PARTS };
-    let has_more_lines = log.lines.len() > most;
-    let log = log.lines.into_iter().take(most).map(|line| LogLineV1 {
+    let limit = if whole { usize::MAX } else { MAX_PARTS };
+    let has_more_lines = log.lines.len() > limit;
+    let log = log.lines.into_iter().take(limit).map(|line| LogLineV1 {
         args: short(line.args),
         output: short(line.output),
         content: Vec::new(),

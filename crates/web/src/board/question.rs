@@ -182,7 +182,23 @@ fn journaled(
                     because: because.clone(),
                 });
             }
-            _ => {}
+            Record::Asked { .. }
+            | Record::Decided { .. }
+            | Record::Opened { .. }
+            | Record::Sent { .. }
+            | Record::Answered { .. }
+            | Record::Aborted { .. }
+            | Record::Chosen { .. }
+            | Record::TimerFired { .. }
+            | Record::Extended { .. }
+            | Record::Closed
+            | Record::Draining
+            | Record::Cancelled
+            | Record::OutOfTime
+            | Record::Paused { .. }
+            | Record::Resumed
+            | Record::Settled { .. }
+            | Record::Ended { .. } => {}
         }
     }
     (asked, earlier)

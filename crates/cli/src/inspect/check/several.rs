@@ -169,7 +169,7 @@ pub(super) async fn check(
     }
     let policy = config.restrict(Policy::new());
     let on_violation = config.flow().violation;
-    // They are the same for all plans.
+    // These diagnostics are about the policy, so they are the same for all plans.
     let of_policy: Vec<Diagnostic> = match &policy.flow {
         Some(flow) if !read.is_empty() => uncovered_rules(flow, &toolbox.catalog),
         Some(_) | None => Vec::new(),

@@ -84,7 +84,7 @@ pub(crate) async fn check(
     })
 }
 
-/// The form of a document: a line for each of several.
+/// Returns the format of JSON: one line for each check with `--watch`, else one indented document.
 pub(super) fn document_format(arguments: &CheckArguments) -> RunFormat {
     if arguments.watch {
         RunFormat::Events

@@ -172,8 +172,8 @@ impl ServerListPlace {
         let mut files: Vec<(PathBuf, RuleForm, bool)> = Vec::new();
         match self.client {
             Some(KnownClient::ClaudeCode) => {
-                let usual = home.map(|home| home.join(".claude"));
-                let folder = around.claude.clone().or(usual);
+                let default = home.map(|home| home.join(".claude"));
+                let folder = around.claude.clone().or(default);
                 let own = folder.map(|folder| folder.join("settings.json"));
                 files.extend(own.map(|file| (file, RuleForm::Claude, true)));
                 for (name, is_own) in [("settings.local.json", true), ("settings.json", false)] {
@@ -245,8 +245,8 @@ impl PathEnvironment {
             home.as_ref()
                 .map(|home| home.join("Library/Application Support"))
         } else {
-            let usual = || home.as_ref().map(|home| home.join(".config"));
-            variable("XDG_CONFIG_HOME").or_else(usual)
+            let default = || home.as_ref().map(|home| home.join(".config"));
+            variable("XDG_CONFIG_HOME").or_else(default)
         };
         Ok(Self {
             here,

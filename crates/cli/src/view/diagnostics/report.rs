@@ -171,7 +171,7 @@ fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
         let _ = write!(line, " ({})", one_line(help));
     }
     line.push('\n');
-    for hop in diagnostic.way.iter() {
+    for hop in diagnostic.path.iter() {
         let _ = writeln!(line, "    {}", one_line(&hop.text));
     }
     let text = text_of(diagnostic.source.as_deref(), steps.texts);
@@ -364,7 +364,7 @@ impl miette::Diagnostic for Report<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         let help = self.diagnostic.help.as_ref()?;
         let mut text = String::new();
-        for hop in self.diagnostic.way.iter() {
+        for hop in self.diagnostic.path.iter() {
             text.push_str(&one_line(&hop.text));
             text.push('\n');
         }

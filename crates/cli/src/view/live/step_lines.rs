@@ -214,7 +214,7 @@ impl StepLines {
     /// Returns the lines of the steps in flight, for a terminal of `columns` and `rows`.
     pub(super) fn lines(&self, now: Duration, width: usize, rows: usize) -> Vec<String> {
         // Two lines follow the steps, and lines about ended ones may stand above them.
-        let most = rows
+        let limit = rows
             .saturating_sub(MAX_BUFFERED_LINES + 3)
             .clamp(1, MAX_LINES);
         let frame = usize::try_from(now.as_millis() / 100).unwrap_or(0) % SPINNER.len();
@@ -223,10 +223,10 @@ impl StepLines {
             .view
             .active
             .iter()
-            .take(most)
+            .take(limit)
             .map(|(id, running)| self.running_line(id, running, spinner, now, width))
             .collect();
-        let more = self.view.active.len().saturating_sub(most);
+        let more = self.view.active.len().saturating_sub(limit);
         if more > 0 {
             lines.push(styled(DIM, format!("  and {more} more")));
         }

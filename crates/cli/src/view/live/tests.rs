@@ -99,7 +99,7 @@ impl Ran {
     }
 
     /// The lines about steps in flight at a time.
-    fn under_way(&self, millis: u64, width: usize) -> String {
+    fn in_flight(&self, millis: u64, width: usize) -> String {
         let now = Duration::from_millis(millis);
         let mut board = StepLines::new(&self.plan);
         for event in self.events.iter().take_while(|event| event.at <= now) {
@@ -141,12 +141,12 @@ fn all_goes_well() {
     ✓ london  flaky  1.5s    3 attempts
     ✓ both    value  <1ms
     "#);
-    assert_snapshot!(ran.under_way(300, 80), @r#"
+    assert_snapshot!(ran.in_flight(300, 80), @r#"
     ⠸ tokyo   get    0.3s
     ⠸ london  flaky  0.3s    retry in 0.2s
       0 of 5 steps, 0.3s
     "#);
-    assert_snapshot!(ran.under_way(300, 34), @r#"
+    assert_snapshot!(ran.in_flight(300, 34), @r#"
     ⠸ tokyo   get    0.3s
     ⠸ london  flaky  0.3s    retry in…
       0 of 5 steps, 0.3s
@@ -230,7 +230,7 @@ fn items_and_rounds() {
         ]}"#,
         TOOLS,
     );
-    assert_snapshot!(ran.under_way(500, 80), @r#"
+    assert_snapshot!(ran.in_flight(500, 80), @r#"
     ⠴ each  get  0.5s    2/5
     ⠴ poll  get  0.5s    round 2
       0 of 2 steps, 0.5s
@@ -247,7 +247,7 @@ fn only_some_of_many_have_lines() {
         .map(|number| format!(r#"{{"id": "page{number}", "tool": "slow"}}"#))
         .collect();
     let ran = run(&format!(r#"{{"steps": [{}]}}"#, steps.join(",")), TOOLS);
-    assert_snapshot!(ran.under_way(50_000, 80), @r#"
+    assert_snapshot!(ran.in_flight(50_000, 80), @r#"
     ⠋ page1   slow  50.0s
     ⠋ page2   slow  50.0s
     ⠋ page3   slow  50.0s
@@ -287,7 +287,7 @@ fn no_person_can_be_asked() {
         ]}"#,
         TOOLS,
     );
-    assert_snapshot!(ran.under_way(100, 80), @r#"
+    assert_snapshot!(ran.in_flight(100, 80), @r#"
     ⠙ pay      pay  0.1s    waits for your answer
     ⠙ other    get  0.1s
       0 of 3 steps, 0.1s

@@ -21,8 +21,8 @@ pub(super) const MAX_BYTES: usize = 256 * 1024;
 /// Returns the output of the plan as lines; empty if it has none.
 pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
     let room = Room {
-        bytes: max_bytes.map_or(MAX_BYTES, |most| {
-            usize::try_from(most).unwrap_or(usize::MAX)
+        bytes: max_bytes.map_or(MAX_BYTES, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
         }),
         width: Printer::data_width(),
         lines: if Printer::shows_data() {

@@ -53,7 +53,7 @@ fn reading_steps_run_while_the_plan_is_written() {
 #[test]
 fn a_person_sees_each_step() {
     let fixture = fixture(&json!({"echo": true}));
-    for (keeping, header) in [
+    for (storage, header) in [
         (&["Tell."][..], "a plan that is still being written, run "),
         (
             &["Tell.", "--no-store"],
@@ -61,7 +61,7 @@ fn a_person_sees_each_step() {
         ),
         (&["Tell.", "--no-stream"], "plan-1: 4 steps, run "),
     ] {
-        let (data, log) = chat(&fixture, &answers(&[plan()]), keeping, 0);
+        let (data, log) = chat(&fixture, &answers(&[plan()]), storage, 0);
         assert_eq!(data, "Well.\n");
         for line in [header, "✓ a ", "✓ tell ", "✓ c "] {
             assert!(log.contains(line), "{line}: {log}");

@@ -294,8 +294,8 @@ fn one_client_sees_nothing_of_another() {
         assert!(!fails(&own), "{method} {params}: {own}");
     }
     // Giving it up has reached the tool; the other client's cancellation has not.
-    let given_up = scene.recorder.message("notifications/cancelled");
-    assert!(given_up["params"]["requestId"].is_u64(), "{given_up}");
+    let cancelled = scene.recorder.message("notifications/cancelled");
+    assert!(cancelled["params"]["requestId"].is_u64(), "{cancelled}");
 }
 
 #[test]

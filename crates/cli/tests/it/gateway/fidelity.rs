@@ -50,12 +50,12 @@ fn shared(steps: Vec<Value>) -> Vec<Value> {
 }
 
 #[track_caller]
-fn compare(direct: &[Value], through: &[Value], way: &str) {
+fn compare(direct: &[Value], through: &[Value], transport: &str) {
     assert_eq!(direct.len(), through.len());
     for (direct, through) in direct.iter().zip(through) {
         assert!(
             direct == through,
-            "directly:\n{direct:#}\nthrough the gateway over {way}:\n{through:#}"
+            "directly:\n{direct:#}\nthrough the gateway over {transport}:\n{through:#}"
         );
     }
 }

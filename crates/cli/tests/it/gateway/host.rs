@@ -694,9 +694,9 @@ async fn a_failure_always_has_its_error() {
         "id": "all", "tool": "echo", "for_each": [1, 2, 3, 4], "args": {"text": "a".repeat(200)}
     }]});
     let mut failures = 0;
-    for most in (100..3000).step_by(100) {
+    for limit in (100..3000).step_by(100) {
         let scene = Scene::with(|settings| {
-            settings.options.guards.written_bytes = Some(most.into());
+            settings.options.guards.written_bytes = Some(limit.into());
         });
         let result = scene.execute("a", plan.clone()).await;
         let structured = &result["structuredContent"];

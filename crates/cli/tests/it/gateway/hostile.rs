@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::serve::Behind;
 
 /// The timeout of each wait of a test.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 const OLDER: &str = "2025-11-25";
 const NEWEST: &str = "2026-07-28";
@@ -92,7 +92,7 @@ impl Piped {
 
     fn answer(&mut self, id: &str, after: &str) {
         loop {
-            let line = self.output.recv_timeout(PATIENCE);
+            let line = self.output.recv_timeout(TIMEOUT);
             let line = line.unwrap_or_else(|error| panic!("{error} after {}", shown(after)));
             let message: Value = serde_json::from_str(&line).expect("it says JSON");
             proper(&message);
@@ -650,7 +650,7 @@ fn unreadable_messages_over_stdio_are_answered() {
     for (text, code) in unreadable() {
         gateway.input.write_all(&text).unwrap();
         gateway.input.write_all(b"\n").unwrap();
-        let answer = gateway.output.recv_timeout(PATIENCE).expect("an answer");
+        let answer = gateway.output.recv_timeout(TIMEOUT).expect("an answer");
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let shown = String::from_utf8_lossy(&text);
         assert_eq!(answer["error"]["code"], code, "{answer} to {shown}");
@@ -662,7 +662,7 @@ fn unreadable_messages_over_stdio_are_answered() {
         "a".repeat(17 << 20)
     );
     gateway.write(&long);
-    let answer = gateway.output.recv_timeout(PATIENCE).expect("an answer");
+    let answer = gateway.output.recv_timeout(TIMEOUT).expect("an answer");
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["id"], 2, "{answer}");
     assert_eq!(

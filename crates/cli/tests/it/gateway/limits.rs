@@ -70,12 +70,12 @@ fn progress_restarts_the_limit() {
 
 #[test]
 fn a_step_a_server_and_the_command_line_replace_the_limit() {
-    let usual = behind(None);
-    usual.set(SHORT);
+    let unlimited = behind(None);
+    unlimited.set(SHORT);
     let longer = json!({"timeout": "20s"});
-    assert_succeeds(&outcome(usual.command(&[]), "slow", &longer));
+    assert_succeeds(&outcome(unlimited.command(&[]), "slow", &longer));
     assert_succeeds(&outcome(
-        usual.command(&["--timeout", "20s"]),
+        unlimited.command(&["--timeout", "20s"]),
         "slow",
         &json!({}),
     ));

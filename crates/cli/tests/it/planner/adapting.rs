@@ -53,10 +53,10 @@ fn called(report: &Value) -> Vec<&str> {
 #[test]
 fn completed_steps_stay_completed() {
     let fixture = fixture();
-    for keeping in [&[][..], &["--no-store"]] {
+    for storage in [&[][..], &["--no-store"]] {
         fixture.answers(&[by_invoice()]);
         let report = fixture.json(
-            &[&["run", "plan.json", "--replan", "1"], keeping].concat(),
+            &[&["run", "plan.json", "--replan", "1"], storage].concat(),
             0,
         );
         assert_eq!(report["status"], "succeeded");
@@ -254,10 +254,17 @@ fn it_is_bounded_and_explained() {
 #[test]
 fn the_budget_is_that_of_the_whole_run() {
     let fixture = fixture();
-    for (most, status) in [("3", 1), ("4", 0)] {
+    for (max_calls, status) in [("3", 1), ("4", 0)] {
         fixture.answers(&[by_invoice()]);
         let report = fixture.json(
-            &["run", "plan.json", "--replan", "1", "--max-calls", most],
+            &[
+                "run",
+                "plan.json",
+                "--replan",
+                "1",
+                "--max-calls",
+                max_calls,
+            ],
             status,
         );
         // What was called for a step that is gone stays in the report.

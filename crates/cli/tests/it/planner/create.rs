@@ -145,8 +145,8 @@ fn every_answer_is_accounted_for() {
     );
 
     fixture.answers(&[unknown]);
-    let given_up = fixture.json(&["create", "greet", "--tries", "1"], 3);
-    assert_eq!(given_up["plan"], Value::Null);
+    let failed = fixture.json(&["create", "greet", "--tries", "1"], 3);
+    assert_eq!(failed["plan"], Value::Null);
 
     fixture.answers(&[json!("nothing")]);
     let ended = fixture.json(&["create", "greet"], 1);

@@ -222,11 +222,11 @@ fn of_an_unsound_plan_only_what_reads_has_run() {
 #[test]
 fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
     let fixture = fixture(&json!({"echo": true}));
-    for keeping in [&[][..], &["--no-store"]] {
+    for storage in [&[][..], &["--no-store"]] {
         let mut other = plan();
         other["steps"][2]["args"] = json!({"at": "beta"});
         written(&fixture, &[unsound(), other, json!("Sent.")]);
-        let answer = fixture.json(&[&["ask", "tell"], keeping].concat(), 0);
+        let answer = fixture.json(&[&["ask", "tell"], storage].concat(), 0);
         assert_eq!(answer["run"]["status"], "succeeded");
         let streamed = &answer["streamed"];
         assert_eq!(streamed["early"][0]["address"], "a");
@@ -234,7 +234,7 @@ fn a_sound_plan_after_an_unsound_one_goes_on_with_the_same_run() {
         assert_eq!(streamed["abandoned"]["run"], answer["run"]["run"]);
         let calls = called(&answer["run"]["calls"], "step");
         assert_eq!(calls.iter().filter(|step| **step == "a").count(), 1);
-        if keeping.is_empty() {
+        if storage.is_empty() {
             let run = answer["run"]["run"].as_str().unwrap();
             run_program(&fixture, &["replay", run], 0);
             let (shown, _) = run_program(&fixture, &["show", run], 0);
@@ -254,12 +254,12 @@ fn a_streamed_run_that_fails_goes_another_way() {
     let mut failing = plan();
     failing["steps"][2]["tool"] = json!("down");
     let other = json!({"steps": [{"id": "d", "tool": "look", "args": {"at": "${tell.text}"}}], "output": ["d"]});
-    for keeping in [&[][..], &["--no-store"]] {
+    for storage in [&[][..], &["--no-store"]] {
         written(
             &fixture,
             &[failing.clone(), other.clone(), json!("Sent [d].")],
         );
-        let answer = fixture.json(&[&["ask", "tell"], keeping].concat(), 0);
+        let answer = fixture.json(&[&["ask", "tell"], storage].concat(), 0);
         assert_eq!(answer["run"]["replanned"], true);
         assert_eq!(answer["run"]["revisions"][0]["step"], "b");
         assert_eq!(answer["rests_on"], json!(["d"]));
@@ -268,7 +268,7 @@ fn a_streamed_run_that_fails_goes_another_way() {
             let count = calls.iter().filter(|called| **called == step).count();
             assert_eq!(count, 1, "{step}: {calls:?}");
         }
-        if keeping.is_empty() {
+        if storage.is_empty() {
             let run = answer["run"]["run"].as_str().unwrap();
             run_program(&fixture, &["replay", run], 0);
         }

@@ -94,12 +94,12 @@ impl Shop {
             .any(|line| line.contains("attempt_started"));
         assert!(sent, "nothing was called");
         // The event is reported while the call is being stored, and the call is sent after that.
-        let is_kept = (0..1_000).any(|_| self.has_a_call_under_way());
-        assert!(is_kept, "the call was never kept");
+        let is_stored = (0..1_000).any(|_| self.has_call_in_flight());
+        assert!(is_stored, "the call was never kept");
         child
     }
 
-    fn has_a_call_under_way(&self) -> bool {
+    fn has_call_in_flight(&self) -> bool {
         let open = json(&self.command(&["runs", "--format", "json", "--status", "open"]));
         let run = open.get("runs").and_then(|runs| runs.as_list()?.first());
         let id = run.and_then(|run| run.get("id")?.as_text());

@@ -199,8 +199,8 @@ impl ArgumentPass<'_> {
         reporter: &Reporter<'_>,
     ) -> Option<&'n str> {
         let near = reporter.unambiguous_nearest(written, known.iter().map(|name| &**name))?;
-        let is_given = |fields: &NamedArguments| fields.contains_key(near);
-        (!self.fields(reporter).is_some_and(is_given)).then_some(near)
+        let has_near = |fields: &NamedArguments| fields.contains_key(near);
+        (!self.fields(reporter).is_some_and(has_near)).then_some(near)
     }
 
     fn fields(&self, reporter: &Reporter<'_>) -> Option<&NamedArguments> {

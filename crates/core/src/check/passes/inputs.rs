@@ -77,7 +77,7 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
             reporter.push(diagnostic);
         }
     }
-    warn_unknown_given(resolved, &read, reporter);
+    warn_unknown_inputs(resolved, &read, reporter);
 }
 
 fn noun(input: &Input) -> &'static str {
@@ -117,7 +117,7 @@ fn check_value(
 }
 
 /// Warns of given values that the plan neither declares nor reads, since they are probably misspelt.
-fn warn_unknown_given(
+fn warn_unknown_inputs(
     resolved: &ResolvedPlan<'_>,
     read: &HashSet<&str>,
     reporter: &mut Reporter<'_>,

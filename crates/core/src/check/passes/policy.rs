@@ -269,14 +269,16 @@ pub(in crate::check) fn check_length(
     usage: ReferenceUse<'_>,
     reporter: &mut Reporter<'_>,
 ) {
-    let most = resolved.context.policy.limits.max_expression_length;
+    let limit = resolved.context.policy.limits.max_expression_length;
     let length = longest_expression(usage.reference);
-    if length > most {
+    if length > limit {
         let diagnostic = reporter
             .error(
                 Code::ExpressionTooLong,
                 usage.reference.place,
-                format!("the expression has {length} bytes, more than the {most} that are allowed"),
+                format!(
+                    "the expression has {length} bytes, more than the {limit} that are allowed"
+                ),
             )
             .help("split it over several `value` steps");
         reporter.push(diagnostic);

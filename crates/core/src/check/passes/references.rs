@@ -354,13 +354,13 @@ impl ReadPass<'_> {
     /// Describes the value at which the path fails.
     fn describe_end(&self, what: &str, path: &[Segment], matched: usize) -> Option<String> {
         let moves = self.read.path.len() - path.len() + matched;
-        let way = self.read.path.get(..moves)?;
+        let valid_path = self.read.path.get(..moves)?;
         // The path fails inside items, and the type of the list would not help.
-        if way.contains(&Segment::Each) {
+        if valid_path.contains(&Segment::Each) {
             return None;
         }
         let around = Read {
-            path: way.to_vec(),
+            path: valid_path.to_vec(),
             ..self.read.clone()
         };
         match self
@@ -451,8 +451,8 @@ const PREVIOUS: [&str; 6] = [
 pub(super) fn describe_failure(what: &str, path: &[Segment], matched: usize) -> String {
     let mut around = what.to_owned();
     if matched > 0 {
-        let way = print_path(path.get(..matched).unwrap_or_default());
-        around = format!("`{}` in {what}", way.trim_start_matches('.'));
+        let found = print_path(path.get(..matched).unwrap_or_default());
+        around = format!("`{}` in {what}", found.trim_start_matches('.'));
     }
     match path.get(matched) {
         // An integer key may be a field or an item.
@@ -576,18 +576,18 @@ fn check_condition(
     {
         return;
     }
-    let given = types.node_type(condition, Some(step));
-    if Type::Boolean.accepts(&given) != Compatibility::No || reporter.count_if_full(Severity::Error)
+    let found = types.node_type(condition, Some(step));
+    if Type::Boolean.accepts(&found) != Compatibility::No || reporter.count_if_full(Severity::Error)
     {
         return;
     }
     let written = match &condition.kind {
-        NodeKind::Reference(reference) => format!("`{}` gives {given}", reference.shown()),
-        _ => format!("it is {given}"),
+        NodeKind::Reference(reference) => format!("`{}` gives {found}", reference.shown()),
+        _ => format!("it is {found}"),
     };
     let message = format!("`{field}` needs true or false, but {written}");
     let mut diagnostic = reporter.error(Code::WrongReferenceType, condition.place, message);
-    if let (NodeKind::Reference(reference), Type::List(_)) = (&condition.kind, &given) {
+    if let (NodeKind::Reference(reference), Type::List(_)) = (&condition.kind, &found) {
         let text = reference.shown();
         if let Some(path) = text
             .strip_prefix("${")

@@ -275,7 +275,7 @@ impl Artist {
                     }
                 }
                 "attempts" => {
-                    let attempts = value.as_u64().and_then(|most| u32::try_from(most).ok());
+                    let attempts = value.as_u64().and_then(|limit| u32::try_from(limit).ok());
                     let attempts = attempts.and_then(NonZeroU32::new).expect("a number");
                     step.retry = Some(Retry::new(attempts));
                 }

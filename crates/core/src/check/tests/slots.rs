@@ -132,11 +132,11 @@ fn competing_writers() {
 }
 
 #[test]
-fn long_ways() {
+fn long_paths() {
     let plan = |parts: usize| {
-        let way = ".a".repeat(parts);
+        let path = ".a".repeat(parts);
         format!(
-            r#"{{"steps": [{{"id": "a", "tool": "e", "writes": "state{way}"}}, {{"id": "b", "tool": "gone"}}]}}"#
+            r#"{{"steps": [{{"id": "a", "tool": "e", "writes": "state{path}"}}, {{"id": "b", "tool": "gone"}}]}}"#
         )
     };
     check(

@@ -36,11 +36,11 @@ impl<'a> Typing<'a, '_> {
                 self.report_operation(message, Some(help.to_owned()));
                 break;
             }
-            let given: Vec<String> = types.iter().map(Type::to_string).collect();
+            let found: Vec<String> = types.iter().map(Type::to_string).collect();
             let message = format!(
                 "`{}` does not work on {}",
                 function.name,
-                given.join(" and ")
+                found.join(" and ")
             );
             let help = call_help(function, position, parameter, shape);
             self.report_operation(message, help);
@@ -131,14 +131,14 @@ impl<'a> Typing<'a, '_> {
     /// Infers the part of a value of type `whole` that `index` selects.
     pub(super) fn item(&mut self, whole: &Type, index: &'a Tree) -> Type {
         let selector = self.type_of(index);
-        let (given, kinds) = (Kinds::of(&selector), Kinds::of(whole));
-        if !given.meets(Kinds::TEXT.or(Kinds::NUMBER)) {
+        let (selected, kinds) = (Kinds::of(&selector), Kinds::of(whole));
+        if !selected.meets(Kinds::TEXT.or(Kinds::NUMBER)) {
             let message = format!("{selector} cannot stand between brackets");
             self.report_operation(message, None);
             return Type::Any;
         }
         let in_list = kinds.meets(Kinds::LIST);
-        let in_object = kinds.meets(Kinds::OBJECT) && given.meets(Kinds::TEXT);
+        let in_object = kinds.meets(Kinds::OBJECT) && selected.meets(Kinds::TEXT);
         if !in_list && !in_object && !self.around.is_guarded {
             let message = format!("{selector} selects nothing in {whole}");
             self.report_operation(message, list_fields(whole));

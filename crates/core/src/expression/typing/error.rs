@@ -75,11 +75,11 @@ pub(super) fn list_fields(shape: &Type) -> Option<String> {
 
 /// Describes the value at which a path fails, if that has no fields.
 pub(super) fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
-    let way = failed.path.get(..failed.matched)?;
-    if failed.known.names().next().is_some() || way.contains(&Segment::Each) {
+    let matched = failed.path.get(..failed.matched)?;
+    if failed.known.names().next().is_some() || matched.contains(&Segment::Each) {
         return None;
     }
-    match whole.at(way) {
+    match whole.at(matched) {
         PathLookup::Found(shape) => {
             let size = size_help(failed.failing(), &shape);
             Some(format!("it is {shape}{size}"))
@@ -130,7 +130,7 @@ pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds)
 }
 
 /// Returns true if a value is known, so that a condition may exclude the failing part on purpose.
-pub(super) fn is_given(shape: &Type) -> bool {
+pub(super) fn is_known_value(shape: &Type) -> bool {
     let mut members = shape.members().iter();
     members.any(|member| matches!(member, Type::Literal(_)))
 }
@@ -216,16 +216,16 @@ impl Local<'_> {
         let (base, accessors) = flat(self.base, self.accessors);
         let length = path_length(&accessors);
         // These keep the items of their list.
-        let keeps = |next: &&Accessor| match next {
+        let selects = |next: &&Accessor| match next {
             Accessor::Loop(kind, _) => matches!(kind, Loop::Filter | Loop::SortBy),
             Accessor::Call(function, _) => {
                 ["distinct", "reverse", "slice", "sort"].contains(&function.name)
             }
             Accessor::Part(..) | Accessor::Item(_) | Accessor::Search(..) => false,
         };
-        let are_kept = accessors.iter().skip(length).all(keeps);
+        let select_items = accessors.iter().skip(length).all(selects);
         match source(base, bindings) {
-            Some(read) if are_kept => {
+            Some(read) if select_items => {
                 let path: String = accessors.iter().copied().map_while(constant_path).collect();
                 format!("{article} {kind} of `{}`", cut(&(print_read(read) + &path)))
             }

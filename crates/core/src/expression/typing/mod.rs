@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 
 pub(crate) use self::error::{FailedPath, TypeError, TypeErrorKind, size_help};
 use self::error::{
-    condition_help, describe, end_of_path, is_given, list_fields, operator_help, single_read,
+    condition_help, describe, end_of_path, is_known_value, list_fields, operator_help, single_read,
     tests_presence,
 };
 use super::function::{Kinds, Search, item_type, numeric_of, union};
@@ -421,7 +421,7 @@ impl<'a, 'f> Typing<'a, 'f> {
         };
         let is_tested = tests_presence(self.tree);
         if is_listed {
-            let may_be_excluded = self.around.is_conditional && is_given(whole);
+            let may_be_excluded = self.around.is_conditional && is_known_value(whole);
             let may_succeed = is_null || is_tested || self.around.is_fallback || may_be_excluded;
             let help = self.key_help([base, base]);
             self.report(TypeError {

@@ -175,12 +175,14 @@ impl<'a> Analysis<'a> {
             } else {
                 input.default.as_ref()
             };
-            let given = match known {
+            let labels_of_input = match known {
                 Some(value) => self.store.literal(value),
                 None if scope.is_main => self.store.input(&input.schema),
                 None => continue,
             };
-            let named = self.store.object([(Arc::clone(&input.name), given)]);
+            let named = self
+                .store
+                .object([(Arc::clone(&input.name), labels_of_input)]);
             values.push(self.store.at(named, path));
         }
         if scope.is_main && !is_declared {

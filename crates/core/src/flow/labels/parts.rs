@@ -269,7 +269,7 @@ impl LabelStore<'_> {
     }
 
     /// Returns the labels of a list, or of a text, with the same items in another order or number.
-    pub(in crate::flow) fn keep_structure(&mut self, list: LabelsId) -> LabelsId {
+    pub(in crate::flow) fn same_items(&mut self, list: LabelsId) -> LabelsId {
         let item = self.item(list);
         self.list_like(list, item)
     }

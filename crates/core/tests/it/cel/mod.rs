@@ -153,7 +153,7 @@ fn random_expressions_agree() {
             failure_persistence: None,
             ..Config::default()
         };
-        let choices = |most| prop::collection::vec(any::<u8>(), 0..most);
+        let choices = |limit| prop::collection::vec(any::<u8>(), 0..limit);
         // `&&`, `||`, `all` and `exists` can hide the failure of a part, so a difference may come from any part.
         let is_explained = |text: &str, bindings: &Bindings| {
             let (ours, theirs) = (ours(text, bindings), theirs(text, bindings, env));

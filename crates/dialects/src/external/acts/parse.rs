@@ -83,13 +83,13 @@ pub(super) fn parse(document: Document) -> (Option<Plan>, Diagnostics) {
 fn plan(root: &Item, reader: &mut ActsReader<'_>) -> Option<Plan> {
     let parts = PlanParts::of(root, reader.sink)?;
     let from = match parts.calls {
-        CallList::Given(_) | CallList::Unreadable => CallsFrom::Plan,
+        CallList::Listed(_) | CallList::Unreadable => CallsFrom::Plan,
         CallList::Absent => CallsFrom::Message,
     };
     let context = MessageContext::read(parts.context, from, reader.sink);
     let output = output(parts.output, reader);
     let items = match parts.calls {
-        CallList::Given(items) => items,
+        CallList::Listed(items) => items,
         CallList::Unreadable => return None,
         CallList::Absent => {
             if context.calls.is_none() && !parts.context.iter().any(is_plan) {
@@ -149,7 +149,7 @@ struct PlanParts<'a> {
 /// The calls of a text, if it has any outside of messages.
 #[derive(Clone, Copy)]
 enum CallList<'a> {
-    Given(&'a [Item]),
+    Listed(&'a [Item]),
     Unreadable,
     Absent,
 }
@@ -181,7 +181,7 @@ impl<'a> PlanParts<'a> {
     fn parse_calls(calls: &'a [Item]) -> Self {
         Self {
             context: &[],
-            calls: CallList::Given(calls),
+            calls: CallList::Listed(calls),
             output: None,
             mode: None,
             preserved: Object::default(),
@@ -207,7 +207,7 @@ impl<'a> PlanParts<'a> {
         let calls = match fields.optional(name) {
             None => CallList::Absent,
             Some(_) => match fields.list(name, sink) {
-                Some(items) => CallList::Given(items),
+                Some(items) => CallList::Listed(items),
                 None => CallList::Unreadable,
             },
         };

@@ -404,7 +404,7 @@ fn named_call(inside: &str, ids: &HashSet<String>) -> Option<(String, String)> {
         .strip_prefix('{')
         .and_then(|rest| rest.strip_suffix('}'));
     let mut tool = None;
-    let mut given = None;
+    let mut variables = None;
     for part in split(fields.unwrap_or(inside))? {
         let (name, part) = match named(part, if fields.is_some() { &[':'] } else { &['='] }) {
             Some((name, part)) => (name, part),
@@ -418,12 +418,12 @@ fn named_call(inside: &str, ids: &HashSet<String>) -> Option<(String, String)> {
                 tool = Some(text.to_owned()).filter(|text| tool_name_length(text) == text.len());
             }
             "arguments" | "args" | "input" | "params" if part.trim().starts_with('{') => {
-                given = Some(arguments(part, ids)?);
+                variables = Some(arguments(part, ids)?);
             }
             _ => return None,
         }
     }
-    Some((tool?, given.unwrap_or_default()))
+    Some((tool?, variables.unwrap_or_default()))
 }
 
 /// `written` without the marks of a list and the words of a declaration.

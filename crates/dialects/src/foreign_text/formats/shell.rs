@@ -45,7 +45,7 @@ pub(super) fn plan(text: &str) -> Option<Value> {
 /// The fields of the step that makes the call in `command`.
 pub(super) fn call(command: &str) -> Option<Vec<(Arc<str>, Value)>> {
     let mut script = Script {
-        keeps_dollars: true,
+        references_stay: true,
         ..Script::default()
     };
     let (tool, arguments) = script.call(command)?;
@@ -71,7 +71,7 @@ struct Script {
     /// True if the text has a form that only scripts have.
     has_own_form: bool,
     /// True if references stay as they are written.
-    keeps_dollars: bool,
+    references_stay: bool,
 }
 
 impl Script {
@@ -245,7 +245,7 @@ impl Script {
     /// `value` with the names of results in its texts in place of `$NAME` and `$(cat file)`.
     fn inserted(&self, value: &Value, is_literal: bool) -> Option<Expression> {
         Some(match value {
-            Value::Text(text) if !is_literal && !self.keeps_dollars && text.contains('$') => {
+            Value::Text(text) if !is_literal && !self.references_stay && text.contains('$') => {
                 let mut parts = Vec::new();
                 let mut literal = String::new();
                 let mut rest = &**text;

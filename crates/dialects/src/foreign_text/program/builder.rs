@@ -198,12 +198,12 @@ impl Builder {
         for (index, argument) in arguments.iter().enumerate() {
             match (&argument.name, &argument.value) {
                 // The object of all arguments.
-                (name, Expression::Object(given))
+                (name, Expression::Object(object))
                     if arguments.len() == 1
                         && index == 0
                         && name.as_deref().is_none_or(|name| OF_ALL.contains(&name)) =>
                 {
-                    for (key, field) in given {
+                    for (key, field) in object {
                         fields.push((key.as_str().into(), self.value(field)?));
                     }
                 }
@@ -396,9 +396,9 @@ impl Builder {
             let step = inner.steps.pop()?;
             let tool = step.fields.iter().find(|(key, _)| &**key == "tool")?;
             let tool = tool.1.as_text()?.to_string();
-            let kept = ["id", "after", "when", "on_error"];
+            let common = ["id", "after", "when", "on_error"];
             let mut fields: Vec<(Arc<str>, Value)> = step.fields.clone();
-            fields.retain(|(key, _)| !kept.contains(&&**key));
+            fields.retain(|(key, _)| !common.contains(&&**key));
             // A condition of the item is one of the loop's step.
             let outer = std::mem::take(&mut self.conditions);
             self.conditions = Self::conditions_of(&step);

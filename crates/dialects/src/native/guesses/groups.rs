@@ -8,7 +8,7 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 use super::names::Names;
 use super::texts::{bare_name, expression_of, without_output_fields};
 use super::words::{
-    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, holds_branches, is_branch, is_step, is_switch,
+    GROUPS, ITEM_NAMES, STEP, Synonyms, are_steps, has_branches, is_branch, is_step, is_switch,
     negates,
 };
 use super::{Guesses, field, get, has, is_for_people};
@@ -397,7 +397,7 @@ fn hoist_branches(item: &mut Item) {
     let ItemKind::Object(entries) = &mut item.kind else {
         return;
     };
-    let Some(at) = entries.iter().position(holds_branches) else {
+    let Some(at) = entries.iter().position(has_branches) else {
         return;
     };
     let entry = entries.remove(at);
@@ -520,7 +520,7 @@ fn loop_of(
 /// The word under which `item` holds other steps and no call of its own.
 pub(super) fn group_of(item: &Item) -> Option<Arc<str>> {
     let entries = item.as_object()?;
-    if entries.iter().any(holds_branches) {
+    if entries.iter().any(has_branches) {
         return Some("if".into());
     }
     let is_call = ["tool", "plan", "value", "extract"];

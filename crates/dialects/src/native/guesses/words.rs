@@ -102,21 +102,21 @@ pub(super) fn are_steps(item: &Item) -> bool {
 /// Returns true if `item` has an action under any of its names.
 pub(super) fn is_step(item: &Item) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| item.has(word));
-    let holds_steps = GROUPS
+    let has_steps = GROUPS
         .iter()
         .any(|word| item.get(word).is_some_and(|item| item.as_list().is_some()));
     let is_named_call = item.has("name") && has(ARGS);
     let switches = item.as_object().is_some_and(|entries| {
         entries
             .iter()
-            .any(|entry| is_switch(entry) || is_branch(entry) || holds_branches(entry))
+            .any(|entry| is_switch(entry) || is_branch(entry) || has_branches(entry))
     });
     has(&["tool", "plan", "value", "extract"])
         || item
             .as_object()
             .is_some_and(|entries| call_by_name(entries).is_some())
         || has(TOOL)
-        || holds_steps
+        || has_steps
         || switches
         || is_named_call
         || (item.has("type") && has(ARGS))
@@ -140,7 +140,7 @@ pub(super) fn is_branch(entry: &ItemEntry) -> bool {
 }
 
 /// Returns true if `entry` is a condition with the steps of its branches, `"if": {"condition": …, "then": …}`.
-pub(super) fn holds_branches(entry: &ItemEntry) -> bool {
+pub(super) fn has_branches(entry: &ItemEntry) -> bool {
     &*entry.key == "if" && entry.item.has("then")
 }
 

@@ -129,14 +129,14 @@ fn any_sound_plan_goes_through_or_is_refused() {
             };
             *count += 1;
             let again = read(&printed, name);
-            let kept = digest(&again);
-            assert!(kept.is_some(), "{name}: {printed}");
+            let meant = digest(&again);
+            assert!(meant.is_some(), "{name}: {printed}");
             let back = digest(&through_native(&again));
-            assert_eq!(back, kept, "{name}: {printed}");
+            assert_eq!(back, meant, "{name}: {printed}");
             // In this dialect, inputs are the content of a message.
-            let is_input_kept = name != "acts" || plan.inputs.is_empty();
-            if diagnostics.is_empty() && is_loose(&plan) && is_input_kept {
-                assert_eq!(kept.as_ref(), Some(&meaning), "{name}: {printed}");
+            let has_inputs = name != "acts" || plan.inputs.is_empty();
+            if diagnostics.is_empty() && is_loose(&plan) && has_inputs {
+                assert_eq!(meant.as_ref(), Some(&meaning), "{name}: {printed}");
             }
         }
     }

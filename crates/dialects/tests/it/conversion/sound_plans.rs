@@ -144,19 +144,19 @@ pub(super) fn made_sound(plan: &Plan) -> Plan {
     (scope.in_items, scope.in_rounds) = (false, false);
     match &mut plan.output {
         Output::All => {}
-        Output::Steps(names) => keep_known(names, &scope.earlier),
+        Output::Steps(names) => retain_known(names, &scope.earlier),
         Output::Value(node) => scope.fix(node, &Value::Null),
     }
     plan
 }
 
-fn keep_known(names: &mut Vec<Name>, known: &HashSet<Arc<str>>) {
+fn retain_known(names: &mut Vec<Name>, known: &HashSet<Arc<str>>) {
     let mut seen = HashSet::new();
     names.retain(|name| known.contains(&name.text) && seen.insert(Arc::clone(&name.text)));
 }
 
 fn fix_step(step: &mut Step, scope: &mut Scope) {
-    keep_known(&mut step.after, &scope.earlier);
+    retain_known(&mut step.after, &scope.earlier);
     step.positional.clear();
     (scope.in_items, scope.in_rounds) = (false, false);
     if let Some(for_each) = &mut step.for_each {

@@ -58,9 +58,9 @@ impl RunMachine {
 
     /// Starts the timer of the run, if it has a time limit.
     pub(in crate::run) fn start_run_timer(&self, effects: &mut Vec<Effect>) {
-        if let Some(most) = self.budgets.guard.wall_time() {
+        if let Some(limit) = self.budgets.guard.wall_time() {
             // The time of earlier processes counts as well.
-            let after = most.saturating_sub(self.now());
+            let after = limit.saturating_sub(self.now());
             effects.push(Effect::SetTimer {
                 task: RUN_TIMER_TASK,
                 timer: Timer::Run,
@@ -194,7 +194,7 @@ impl RunMachine {
         let mut violations = tool.output.validate(output);
         let fits = violations.is_empty();
         // A message about a secret would reveal a part of it.
-        violations.retain(|violation| !self.holds_secret(output, &violation.path));
+        violations.retain(|violation| !self.contains_secret(output, &violation.path));
         let (Some(first), Some((frame, step))) = (violations.first(), self.step_of(task)) else {
             return fits;
         };
@@ -225,7 +225,7 @@ impl RunMachine {
         // the secret. The server reports it instead.
         violations.retain(|violation| {
             violation.kind != SchemaViolationKind::Wrong
-                || !self.holds_secret(args, &violation.path)
+                || !self.contains_secret(args, &violation.path)
         });
         let Some(first) = violations.first() else {
             return Ok(());
@@ -245,7 +245,7 @@ impl RunMachine {
     }
 
     /// Returns true if the part of `value` at `path` holds a secret.
-    fn holds_secret(&self, value: &Value, path: &[PointerSegment]) -> bool {
+    fn contains_secret(&self, value: &Value, path: &[PointerSegment]) -> bool {
         let mut part = value;
         for segment in path {
             let inner = match segment {

@@ -68,14 +68,14 @@ impl Redactor {
         masked_ranges(text, found)
     }
 
-    /// Returns `text` redacted, then cut to at most `most` bytes. It is cut last, because half a secret would not be
+    /// Returns `text` redacted, then cut to at most `limit` bytes. It is cut last, because half a secret would not be
     /// recognized.
-    pub fn cut<'a>(&self, text: &'a str, most: usize) -> Cow<'a, str> {
+    pub fn cut<'a>(&self, text: &'a str, limit: usize) -> Cow<'a, str> {
         let redacted = self.text(text);
-        if redacted.len() <= most {
+        if redacted.len() <= limit {
             return redacted;
         }
-        let head = redacted.get(..redacted.floor_char_boundary(most));
+        let head = redacted.get(..redacted.floor_char_boundary(limit));
         Cow::Owned(format!("{}…", head.unwrap_or_default()))
     }
 
@@ -207,13 +207,13 @@ impl Redactor {
 }
 
 /// Returns true if `value` contains `[redacted]`.
-pub fn holds_mask(value: &Value) -> bool {
+pub fn contains_mask(value: &Value) -> bool {
     match value {
         Value::Text(text) => text.contains(MASK),
-        Value::List(items) => items.iter().any(holds_mask),
+        Value::List(items) => items.iter().any(contains_mask),
         Value::Object(fields) => fields
             .iter()
-            .any(|(key, field)| key.contains(MASK) || holds_mask(field)),
+            .any(|(key, field)| key.contains(MASK) || contains_mask(field)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -161,8 +161,8 @@ struct ScanBudget(Option<usize>);
 
 impl ScanBudget {
     fn for_text(text: &str) -> Self {
-        let most = text.len().saturating_mul(BUDGET_PER_BYTE);
-        Self(Some(most.saturating_add(MIN_BUDGET)))
+        let limit = text.len().saturating_mul(BUDGET_PER_BYTE);
+        Self(Some(limit.saturating_add(MIN_BUDGET)))
     }
 
     fn spend(&mut self, units: usize) -> Option<()> {

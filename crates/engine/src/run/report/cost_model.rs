@@ -72,8 +72,8 @@ impl<'a> CostModel<'a> {
             .for_each
             .as_ref()
             .and_then(|for_each| for_each.max_parallel);
-        let mut most = own.map_or(usize::MAX, |most| most.get() as usize);
-        most = most.min(self.limits.total.get());
+        let mut together = own.map_or(usize::MAX, |together| together.get() as usize);
+        together = together.min(self.limits.total.get());
         if let Some(tool) = &checked.tool {
             let of_tool = self.limits.tools.get(&tool.qualified_name());
             let of_server = self.limits.servers.get(&tool.server);
@@ -82,10 +82,10 @@ impl<'a> CostModel<'a> {
                 of_tool.copied().or(self.limits.per_tool),
                 of_server.copied().or(self.limits.per_server),
             ] {
-                most = most.min(limit.map_or(usize::MAX, std::num::NonZeroUsize::get));
+                together = together.min(limit.map_or(usize::MAX, std::num::NonZeroUsize::get));
             }
         }
-        u64::try_from(most).unwrap_or(u64::MAX)
+        u64::try_from(together).unwrap_or(u64::MAX)
     }
 
     /// The duration of a whole plan: its longest path.

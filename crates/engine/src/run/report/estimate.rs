@@ -221,7 +221,7 @@ impl JobBuilder<'_> {
         } else {
             waits
         };
-        let together = for_each.max_parallel.map(|most| most.get() as usize);
+        let together = for_each.max_parallel.map(|limit| limit.get() as usize);
         let mut ends: Vec<JobId> = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             if self.jobs.len() >= MAX_JOBS {

@@ -300,7 +300,7 @@ impl RunMachine {
         }
         // Items that never began have no output.
         values.resize(count, Value::Null);
-        if self.keeps_items(task) {
+        if self.pairs_items(task) {
             let outputs = std::mem::take(&mut values).into_iter();
             values.extend(items.iter().zip(outputs).map(|(item, output)| {
                 Value::object([(ForEach::ITEM, item.clone()), (ForEach::OUTPUT, output)])
@@ -338,7 +338,7 @@ impl RunMachine {
     }
 
     /// Returns true if the output of the loop has each item beside its output.
-    fn keeps_items(&self, task: TaskId) -> bool {
+    fn pairs_items(&self, task: TaskId) -> bool {
         let step = self.step_of(task);
         step.and_then(|(_, step)| step.for_each.as_ref())
             .is_some_and(|for_each| for_each.with_item)

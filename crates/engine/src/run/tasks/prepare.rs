@@ -376,7 +376,7 @@ impl RunMachine {
         // The condition goes before the list, which it may guard: a step that is skipped needs none.
         if let Some(when) = &step.when
             && !is_per_item(step, when)
-            && !holds(when, scope)?
+            && !is_true(when, scope)?
         {
             return Ok(TaskAction::Done(condition_failed(step)));
         }
@@ -429,7 +429,7 @@ fn action_of_item(
 ) -> Result<TaskAction, ResolveError> {
     if let Some(when) = &step.when
         && is_per_item(step, when)
-        && !holds(when, scope)?
+        && !is_true(when, scope)?
     {
         return Ok(TaskAction::Done(condition_failed(step)));
     }
@@ -503,9 +503,9 @@ fn needs_everything(step: &Step) -> bool {
         || matches!(&step.on_error, OnError::Output(node) if node.as_literal().is_none())
 }
 
-fn holds(condition: &Node, scope: &ReferenceScope<'_>) -> Result<bool, ResolveError> {
+fn is_true(condition: &Node, scope: &ReferenceScope<'_>) -> Result<bool, ResolveError> {
     match scope.node(condition, None)? {
-        Value::Bool(holds) => Ok(holds),
+        Value::Bool(is_true) => Ok(is_true),
         other => Err(ResolveError::Fail(ToolError::new(
             ErrorKind::Reference,
             format!(

@@ -324,9 +324,9 @@ impl RunMachine {
                 || frame.owner.is_some()
                 || plan.can_start_speculatively(*step)
         };
-        let (open, held): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
+        let (open, deferred): (Vec<usize>, Vec<usize>) = steps.partition(is_open);
         if let Some(frame) = self.frames.get_mut(frame_index) {
-            frame.deferred = held;
+            frame.deferred = deferred;
         }
         for step in open {
             let (Some(checked), Some(Some(task))) = (plan.steps().get(step), tasks.get(step))

@@ -230,11 +230,11 @@ const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 impl ReferenceScope<'_> {
     /// Appends `value` in its text form. A value that does not fit is not serialized at all.
     pub(super) fn push_value(&self, whole: &mut String, value: &Value) -> Resolution<()> {
-        let most = MAX_TEXT_BYTES.min(self.memory.remaining());
-        if append_value(whole, value, most) {
+        let limit = MAX_TEXT_BYTES.min(self.memory.remaining());
+        if append_value(whole, value, limit) {
             return Ok(());
         }
-        if most == MAX_TEXT_BYTES {
+        if limit == MAX_TEXT_BYTES {
             return Err(fail(
                 ErrorKind::Budget,
                 format!("the text grows beyond {} MiB", MAX_TEXT_BYTES / 1024 / 1024),
@@ -246,9 +246,9 @@ impl ReferenceScope<'_> {
     }
 }
 
-/// Appends `value` in its text form, unless the text would exceed `most` bytes. Returns false then.
-fn append_value(whole: &mut String, value: &Value, most: usize) -> bool {
-    let room = most.saturating_sub(whole.len());
+/// Appends `value` in its text form, unless the text would exceed `limit` bytes. Returns false then.
+fn append_value(whole: &mut String, value: &Value, limit: usize) -> bool {
+    let room = limit.saturating_sub(whole.len());
     let json;
     let text: Option<&str> = match value {
         Value::Text(text) => Some(text),
@@ -262,11 +262,11 @@ fn append_value(whole: &mut String, value: &Value, most: usize) -> bool {
     text.is_some()
 }
 
-/// The JSON of `value`, unless it exceeds `most` bytes: shared values may be far larger as JSON than in memory.
-fn json_limited(value: &Value, most: usize) -> Option<String> {
+/// The JSON of `value`, unless it exceeds `limit` bytes: shared values may be far larger as JSON than in memory.
+fn json_limited(value: &Value, limit: usize) -> Option<String> {
     let mut json = LimitedWriter {
         bytes: Vec::new(),
-        most,
+        limit,
     };
     serde_json::to_writer(&mut json, value).ok()?;
     String::from_utf8(json.bytes).ok()
@@ -275,12 +275,12 @@ fn json_limited(value: &Value, most: usize) -> Option<String> {
 /// A writer with a size limit.
 struct LimitedWriter {
     bytes: Vec<u8>,
-    most: usize,
+    limit: usize,
 }
 
 impl Write for LimitedWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() > self.most.saturating_sub(self.bytes.len()) {
+        if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         self.bytes.extend_from_slice(bytes);
@@ -296,10 +296,10 @@ impl Write for LimitedWriter {
 mod tests {
     use super::*;
 
-    fn check(value: &str, most: usize, expected: Option<&str>) {
+    fn check(value: &str, limit: usize, expected: Option<&str>) {
         let mut whole = "a ".to_owned();
         let value = Value::from_json(value).unwrap();
-        let inserted = append_value(&mut whole, &value, most);
+        let inserted = append_value(&mut whole, &value, limit);
         assert_eq!(inserted, expected.is_some());
         assert_eq!(whole, expected.unwrap_or("a "));
     }

@@ -16,8 +16,8 @@ struct Drill {
     tools: Vec<u8>,
     log: Vec<String>,
     running: Vec<(TaskId, u32)>,
-    most: usize,
-    most_by_tool: BTreeMap<u8, usize>,
+    maximum: usize,
+    max_by_tool: BTreeMap<u8, usize>,
     settled: BTreeMap<TaskId, SettledBy>,
 }
 
@@ -28,8 +28,8 @@ impl Drill {
             tools,
             log: Vec::new(),
             running: Vec::new(),
-            most: 0,
-            most_by_tool: BTreeMap::new(),
+            maximum: 0,
+            max_by_tool: BTreeMap::new(),
             settled: BTreeMap::new(),
         };
         let ranks = ranks(&vec![UNIT; waits.len()], waits);
@@ -69,15 +69,15 @@ impl Drill {
                     SchedulerCommand::Call { task, attempt } => {
                         self.log.push(format!("+{}", task.0));
                         self.running.push((task, attempt));
-                        self.most = self.most.max(self.running.len());
+                        self.maximum = self.maximum.max(self.running.len());
                         let tool = self.tools[task.0 as usize];
                         let same = self
                             .running
                             .iter()
                             .filter(|(task, _)| self.tools[task.0 as usize] == tool)
                             .count();
-                        let most = self.most_by_tool.entry(tool).or_default();
-                        *most = (*most).max(same);
+                        let maximum = self.max_by_tool.entry(tool).or_default();
+                        *maximum = (*maximum).max(same);
                         assert!(tool != 9 || self.running.len() == 1, "not alone");
                     }
                     SchedulerCommand::Settled(task, by) => {
@@ -254,9 +254,9 @@ proptest! {
         }
         prop_assert!(drill.scheduler.is_done());
         prop_assert_eq!(drill.settled.len(), waits.len());
-        prop_assert!(drill.most <= total);
+        prop_assert!(drill.maximum <= total);
         if let Some(limit) = per_tool {
-            prop_assert!(drill.most_by_tool.iter().all(|(tool, most)| *tool == 9 || *most <= limit));
+            prop_assert!(drill.max_by_tool.iter().all(|(tool, maximum)| *tool == 9 || *maximum <= limit));
         }
     }
 }

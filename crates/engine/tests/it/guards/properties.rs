@@ -92,7 +92,7 @@ impl Hand {
 struct Answered {
     bytes: u64,
     in_a_row: u64,
-    most_in_a_row: u64,
+    max_in_a_row: u64,
     is_closed: bool,
     after_closing: u64,
 }
@@ -101,7 +101,7 @@ impl Answered {
     fn answer(
         &mut self,
         trouble: u8,
-        most_in_a_row: u64,
+        max_in_a_row: u64,
         bytes: u64,
     ) -> Result<ToolOutput, ToolError> {
         self.after_closing += u64::from(self.is_closed);
@@ -120,8 +120,8 @@ impl Answered {
             }
             Err(_) => self.in_a_row += 1,
         }
-        self.most_in_a_row = self.most_in_a_row.max(self.in_a_row);
-        self.is_closed |= self.most_in_a_row >= most_in_a_row || self.bytes > bytes;
+        self.max_in_a_row = self.max_in_a_row.max(self.in_a_row);
+        self.is_closed |= self.max_in_a_row >= max_in_a_row || self.bytes > bytes;
         answer
     }
 }
@@ -147,7 +147,7 @@ proptest! {
         choices in prop::collection::vec(any::<Index>(), 1..40),
         trouble in prop::collection::vec(0_u8..4, 1..20),
         parallel in 1_usize..8,
-        most in 0_u64..40,
+        maximum in 0_u64..40,
         of_t in 0_u64..20,
         of_server in 0_u64..40,
         bytes in 0_u64..400,
@@ -155,7 +155,7 @@ proptest! {
     ) {
         let plan = mixed_plan(&seeds);
         let guards = Guards::new()
-            .calls(most)
+            .calls(maximum)
             .calls_of("s.t", of_t)
             .calls_of_server("s", of_server)
             .output_bytes(bytes)
@@ -172,7 +172,7 @@ proptest! {
 
         let all = sent.len() as u64;
         let all_t = sent.iter().filter(|(_, tool)| *tool == "s.t").count() as u64;
-        prop_assert!(all <= most.min(of_server) && all_t <= of_t);
+        prop_assert!(all <= maximum.min(of_server) && all_t <= of_t);
         prop_assert_eq!(summary.calls.len() as u64, all);
         // Nothing new was called once a bound had closed the run: calls that ended later were in flight then.
         prop_assert!(answered.after_closing < parallel as u64);
@@ -181,11 +181,11 @@ proptest! {
             let Some(error) = &step.error else { continue };
             let Some(guard) = error.data.get("guard").and_then(Value::as_text) else { continue };
             let (is_used_up, limit) = match guard {
-                "calls" => (all == most, most),
+                "calls" => (all == maximum, maximum),
                 "tools" => (all_t == of_t, of_t),
                 "servers" => (all == of_server, of_server),
                 "output_bytes" => (answered.bytes > bytes, bytes),
-                "failures_in_a_row" => (answered.most_in_a_row >= in_a_row, in_a_row),
+                "failures_in_a_row" => (answered.max_in_a_row >= in_a_row, in_a_row),
                 other => panic!("{other}"),
             };
             prop_assert!(is_used_up, "{guard} {error:?}");

@@ -180,7 +180,7 @@ impl Life {
         let mut chance_of_drain = chance.of("drain");
         // After some time, with a limit that the calls in flight may exceed.
         let drain = chance_of_drain.happens(20).then(|| {
-            let [after, limit] = [500, 2000].map(|most| chance_of_drain.below(most));
+            let [after, limit] = [500, 2000].map(|maximum| chance_of_drain.below(maximum));
             [after, limit].map(Duration::from_millis)
         });
         let runtime = tokio::runtime::Builder::new_current_thread()

@@ -70,7 +70,7 @@ impl Disk {
         self.0.lock().unwrap().entries.clone()
     }
 
-    fn keep(&self, entries: Vec<Entry>) {
+    fn append(&self, entries: Vec<Entry>) {
         let mut contents = self.0.lock().unwrap();
         for entry in entries {
             match &entry.record {
@@ -159,7 +159,7 @@ impl Journal for ProcessJournal {
                 }
                 Some((_, Fault::DiesAfter)) | None => {
                     world.results_stored(&entries);
-                    disk.keep(entries);
+                    disk.append(entries);
                 }
             }
             if fault.is_some() {

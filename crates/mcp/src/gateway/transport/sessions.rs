@@ -238,11 +238,11 @@ impl Transport<RoleServer> for RawSessionTransport {
                 }
             }
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(given_up) =
+                if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                 {
                     // A cancelled request gets no response.
-                    let id = given_up.params.request_id.as_ref();
+                    let id = cancelled.params.request_id.as_ref();
                     id.and_then(|id| self.slots.remove(id));
                 }
             }

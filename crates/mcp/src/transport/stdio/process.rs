@@ -378,10 +378,10 @@ mod tests {
         log.add(b"using tok-123\n");
         assert_eq!(log.text(), "using [redacted]\n");
         log.add(&vec![b'x'; CAPACITY - 4]);
-        let most = CAPACITY + '…'.len_utf8();
+        let limit = CAPACITY + '…'.len_utf8();
         assert!(log.text().starts_with('…'));
         log.add(b"\nlast line\n");
-        assert_eq!(log.text().len(), most);
+        assert_eq!(log.text().len(), limit);
         assert!(log.text().ends_with("xxx\nlast line\n"));
         assert_eq!(log.tail(), "last line");
         log.add(&vec![b'y'; 3 * CAPACITY]);

@@ -114,7 +114,8 @@ async fn serve(
         return;
     };
     seen.lock().unwrap().push(request.clone());
-    let Answer(status, headers, body) = answer(&request).unwrap_or_else(|| usual(&request));
+    let Answer(status, headers, body) =
+        answer(&request).unwrap_or_else(|| answer_by_default(&request));
     let mut head = format!("HTTP/1.1 {status}\r\nconnection: close\r\n");
     for (name, value) in headers {
         head = format!("{head}{name}: {value}\r\n");
@@ -130,7 +131,7 @@ async fn serve(
     let _ = stream.shutdown().await;
 }
 
-fn usual(request: &Request) -> Answer {
+fn answer_by_default(request: &Request) -> Answer {
     match request.what() {
         "initialize" => {
             let answer = request.result(json!({

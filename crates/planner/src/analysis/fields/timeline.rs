@@ -42,8 +42,8 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
         *counts.entry(bucket(*day, per)).or_default() += 1;
     }
     let (first_bucket, last_bucket) = (*counts.keys().next()?, *counts.keys().next_back()?);
-    let most = counts.values().max().copied()?;
-    let busiest = counts.iter().find(|(_, count)| **count == most)?;
+    let maximum = counts.values().max().copied()?;
+    let busiest = counts.iter().find(|(_, count)| **count == maximum)?;
     let format_day = |number: i64| {
         let day = Day::from_epoch_days(number)?.to_string();
         // Months are written without a day.
@@ -62,7 +62,7 @@ pub(crate) fn date_statistics(series: &FieldSeries<'_, '_>) -> Option<DateStatis
         buckets: usize::try_from(last_bucket - first_bucket + 1).ok()?,
         busiest: TimeBucket {
             from: Day::from_epoch_days(bucket_start(*busiest.0, per)?)?.to_string(),
-            count: most,
+            count: maximum,
         },
         trends: Vec::new(),
     })

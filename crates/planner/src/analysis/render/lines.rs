@@ -507,6 +507,6 @@ fn comma_separated<T: fmt::Display>(texts: impl IntoIterator<Item = T>) -> Strin
 }
 
 fn is_plain(text: &str, signs: &str) -> bool {
-    let is_usual = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
-    !text.is_empty() && text.chars().count() <= MAX_PLAIN_NAME && text.chars().all(is_usual)
+    let is_plain = |letter: char| letter.is_alphanumeric() || signs.contains(letter);
+    !text.is_empty() && text.chars().count() <= MAX_PLAIN_NAME && text.chars().all(is_plain)
 }

@@ -72,10 +72,14 @@ fn omitted_lines_are_counted() {
     assert_eq!(shop().to_text(LINES.len().div_ceil(4)), LINES);
 }
 
-fn check(given: &Value, budget: usize, expected: &Value) {
-    let trimmed = trim_value(&value(given), budget);
-    assert_eq!(trimmed.value, value(expected), "{given} in {budget} tokens");
-    assert_eq!(trimmed.is_cut, given != expected);
+fn check(original: &Value, budget: usize, expected: &Value) {
+    let trimmed = trim_value(&value(original), budget);
+    assert_eq!(
+        trimmed.value,
+        value(expected),
+        "{original} in {budget} tokens"
+    );
+    assert_eq!(trimmed.is_cut, original != expected);
 }
 
 #[test]
@@ -90,8 +94,8 @@ fn values_within_the_budget_are_unchanged() {
 fn cuts_are_marked() {
     let numbers: Vec<i32> = (0..100).collect();
     let first = |count: usize, mark: &str| {
-        let kept = numbers[..count].iter().map(|number| json!(number));
-        kept.chain([json!(mark)]).collect::<Value>()
+        let shown = numbers[..count].iter().map(|number| json!(number));
+        shown.chain([json!(mark)]).collect::<Value>()
     };
     check(&json!(numbers), 30, &first(30, "… 70 more"));
     check(

@@ -396,12 +396,12 @@ impl<'a> Columns<'a> {
             }
             let names = || path.iter().flatten().map(|name| &***name);
             let own = names().collect::<Vec<_>>().join(".");
-            let given = own
+            let named = own
                 .parse()
                 .ok()
                 .and_then(|at: usize| self.table.column_names.get(at));
             let column = Column {
-                name: given.cloned().unwrap_or(own),
+                name: named.cloned().unwrap_or(own),
                 pointer: names().fold(String::new(), |pointer, name| join_pointer(&pointer, name)),
                 ..Column::default()
             };

@@ -257,8 +257,8 @@ fn join<'t>(
         table.set_currency(currency);
     }
     // A few lists among other values are not a common table.
-    let is_most = count < table.lists * 2;
-    (is_most && !table.rows.is_empty()).then_some((table, format))
+    let is_majority = count < table.lists * 2;
+    (is_majority && !table.rows.is_empty()).then_some((table, format))
 }
 
 /// The longest text that is parsed, in bytes.

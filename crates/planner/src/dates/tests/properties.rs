@@ -27,7 +27,7 @@ fn day() -> impl Strategy<Value = String> {
 }
 
 /// Returns days on which no phrase leaves the calendar.
-fn usual_day() -> impl Strategy<Value = String> {
+fn typical_day() -> impl Strategy<Value = String> {
     day().prop_filter("not at an end", |day| {
         ("0020"..="9980").contains(&&day[..4])
     })
@@ -79,7 +79,7 @@ proptest! {
     }
 
     #[test]
-    fn later_days_never_mean_earlier_ones(one in usual_day(), other in usual_day()) {
+    fn later_days_never_mean_earlier_ones(one in typical_day(), other in typical_day()) {
         let (sooner, later) = if one <= other { (one, other) } else { (other, one) };
         for phrase in RELATIVE.split('|') {
             let [before, after] = [&sooner, &later].map(|day| resolve(phrase, &noon(day)).unwrap());

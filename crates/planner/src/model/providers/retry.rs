@@ -276,11 +276,11 @@ mod tests {
         };
         let first = delays(1);
         assert_eq!(first.len(), 3);
-        for (delay, most) in first.iter().zip([500, 1000, 2000]) {
-            let most = Duration::from_millis(most);
+        for (delay, limit) in first.iter().zip([500, 1000, 2000]) {
+            let limit = Duration::from_millis(limit);
             assert!(
-                *delay >= most / 2 && *delay <= most,
-                "{delay:?} of {most:?}"
+                *delay >= limit / 2 && *delay <= limit,
+                "{delay:?} of {limit:?}"
             );
         }
         assert_eq!(first, delays(1));

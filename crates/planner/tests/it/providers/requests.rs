@@ -224,7 +224,7 @@ fn invalid_settings_are_rejected() {
 struct RunJournal(Arc<Mutex<String>>);
 
 impl ScriptSink for RunJournal {
-    fn keep(&self, script: &str) -> std::io::Result<()> {
+    fn store(&self, script: &str) -> std::io::Result<()> {
         script.clone_into(&mut self.0.lock().unwrap());
         Ok(())
     }

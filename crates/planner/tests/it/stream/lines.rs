@@ -1,7 +1,7 @@
 //! Plans in lines that run while they are being written.
 
+use planwright_dialects::native::PlanDialect;
 use planwright_engine::RunStatus;
-use planwright_planner::prompt::PlanDialect;
 
 use super::scene::{Scene, SceneOutcome};
 

@@ -256,8 +256,8 @@ async fn an_interrupted_reply_is_requested_again() {
 fn assert_cancelled(played: &SceneOutcome) {
     assert_eq!(played.early(), "a (given up) b (given up)");
     let calls = played.calls.iter();
-    let given_up = calls.filter(|call| call.ends_with("given up"));
-    assert_eq!(given_up.count(), 2, "{:?}", played.calls);
+    let abandoned = calls.filter(|call| call.ends_with("given up"));
+    assert_eq!(abandoned.count(), 2, "{:?}", played.calls);
 }
 
 #[tokio::test(start_paused = true)]

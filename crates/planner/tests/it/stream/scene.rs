@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 use planwright_core::{Annotations, Catalog, CheckContext, CheckedPlan, Schema, Tool, Value};
+use planwright_dialects::native::PlanDialect;
 use planwright_engine::approval::Always;
 use planwright_engine::{
     Decision, Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput,
@@ -15,7 +16,7 @@ use planwright_planner::create::{CreateSettings, PlanOrigin, PlanRequest};
 use planwright_planner::model::{
     Model, ModelError, ModelErrorKind, ModelRequest, ReplyChunk, ScriptedModel,
 };
-use planwright_planner::prompt::{PlanDialect, PlanTask, TimeContext};
+use planwright_planner::prompt::{PlanTask, TimeContext};
 use planwright_planner::stream::{
     EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
 };

@@ -134,7 +134,7 @@ fn hostile_texts_are_shown_as_text() {
         id: RunId::try_from("r1".to_owned()).unwrap(),
         status: hostile.to_owned(),
         duration_ms: 1.0,
-        kept: Vec::new(),
+        retained: Vec::new(),
     };
     let output = planwright_core::Value::from(hostile);
     let page = drawing.html(Some(&RunRecord {

@@ -164,17 +164,17 @@ async fn a_stored_journal_holds_one_run() {
     );
     let plan = planwright.check(parse(PAY)).unwrap();
     let run = planwright.run(plan.clone()).id("r1".parse().unwrap());
-    run.journal(store.hold("r1", &me).unwrap(), Value::Null)
+    run.journal(store.lease_run("r1", &me).unwrap(), Value::Null)
         .await
         .unwrap();
     let again = "the journal holds a run already, and the run was started without its history";
-    let journal = store.hold("r1", &me).unwrap();
+    let journal = store.lease_run("r1", &me).unwrap();
     assert_eq!(refusal(&planwright, "r1", journal, None).await, again);
     // Two runs of one plan have as many entries each.
     let run = planwright.run(plan).id("r2".parse().unwrap());
     run.journal(held("r2"), Value::Null).await.unwrap();
     let entries: Vec<_> = store.entries("r1").unwrap().map(Result::unwrap).collect();
-    let journal = store.hold("r2", &me).unwrap();
+    let journal = store.lease_run("r2", &me).unwrap();
     let found = refusal(&planwright, "r2", journal, Some(History::new(&entries))).await;
     assert_eq!(found, "the history is that of the run `r1`, not of `r2`");
     assert_eq!((bank.looks(), bank.paid().len()), (2, 2));

@@ -107,7 +107,7 @@ async fn a_request_is_for_the_process_that_drove_the_run_then() {
     // An earlier process is asked, and dies before it notices.
     let store = disk.open();
     let dead = LeaseHolder::this_process("", SystemTime::UNIX_EPOCH);
-    let leased = store.hold("r", &dead).unwrap();
+    let leased = store.lease_run("r", &dead).unwrap();
     store
         .request_cancel("r", None, SystemTime::UNIX_EPOCH)
         .unwrap();

@@ -270,7 +270,7 @@ async fn by_hand(planwright: &Planwright, disk: &Disk, approver: impl Approver) 
     let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
     let plan = planwright.check(parse(PAY)).unwrap();
     let (held, history) = if store.run("r").is_ok() {
-        let held = store.hold("r", &me).unwrap();
+        let held = store.lease_run("r", &me).unwrap();
         let entries: Vec<Entry> = store.entries("r").unwrap().map(Result::unwrap).collect();
         (held, History::new(&entries))
     } else {
@@ -633,7 +633,7 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
         "{error}"
     );
     let me = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
-    let held = store.hold("order-10", &me).unwrap();
+    let held = store.lease_run("order-10", &me).unwrap();
     let error = planwright
         .resume(&store, "order-10".parse().unwrap())
         .await
@@ -641,7 +641,7 @@ async fn a_stored_run_is_begun_once_and_resumed_by_its_whole_id() {
     assert!(
         matches!(
             error,
-            Error::StoredRun(StoredRunError::Store(StoreError::Held { .. }))
+            Error::StoredRun(StoredRunError::Store(StoreError::Leased { .. }))
         ),
         "{error}"
     );
@@ -671,12 +671,12 @@ async fn a_stored_plan_is_not_another_one() {
         plan: &other,
         new_plan: None,
         options: planwright.options(),
-        keep: Vec::new(),
+        retained: Vec::new(),
         choices: Vec::new(),
         now: SystemTime::UNIX_EPOCH,
     };
-    let kept = StoredRun::read(&store, "r").unwrap();
-    let error = go_on.prepare(&kept, &store).unwrap_err();
+    let stored = StoredRun::read(&store, "r").unwrap();
+    let error = go_on.prepare(&stored, &store).unwrap_err();
     assert!(matches!(error, StoredRunError::OtherPlan), "{error}");
 }
 

@@ -46,7 +46,7 @@ fn answers_are_merged_by_definition_and_pruned_by_age() {
     let prune = |before, dry_run| {
         let prune = Prune {
             before: at(before),
-            keep: 0,
+            newest: 0,
             unfinished: false,
             dry_run,
         };

@@ -53,7 +53,7 @@ fn a_run_is_the_same_in_another_store() {
     assert_eq!(there.store.decisions("r").unwrap(), []);
     let again = there.store.import(&text).unwrap();
     assert_eq!((again.is_new, again.decisions), (false, 1));
-    let run = there.store.hold("r", &me()).unwrap();
+    let run = there.store.lease_run("r", &me()).unwrap();
     append(&run, entries([opened()])).unwrap();
     assert_eq!(read(&there.store, "r").len(), 9);
 }

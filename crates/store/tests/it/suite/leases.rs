@@ -13,8 +13,8 @@ fn a_run_has_one_lease_at_a_time() {
     let scene = scene();
     let run = create(&scene.store, "r");
     let other = LeaseHolder::this_process("elsewhere", time(5));
-    let error = scene.store.hold("r", &other).unwrap_err();
-    let expected = StoreError::Held {
+    let error = scene.store.lease_run("r", &other).unwrap_err();
+    let expected = StoreError::Leased {
         run: "r".parse().unwrap(),
         holder: me(),
     };
@@ -25,7 +25,7 @@ fn a_run_has_one_lease_at_a_time() {
         format!("the run `r` is held by process {pid} on `here`")
     );
     drop(run);
-    let again = scene.store.hold("r", &other).unwrap();
+    let again = scene.store.lease_run("r", &other).unwrap();
     assert_eq!(scene.store.run("r").unwrap().holder, Some(other));
     drop(again);
     assert_eq!(scene.store.run("r").unwrap().holder, None);
@@ -38,7 +38,7 @@ fn one_of_many_concurrent_requests_gets_the_lease() {
     for _ in 0..20 {
         let results: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..10)
-                .map(|_| scope.spawn(|| scene.store.hold("r", &me())))
+                .map(|_| scope.spawn(|| scene.store.lease_run("r", &me())))
                 .collect();
             threads
                 .into_iter()
@@ -49,7 +49,7 @@ fn one_of_many_concurrent_requests_gets_the_lease() {
         for result in results {
             match result {
                 Ok(run) => assert_eq!(run.id(), "r"),
-                Err(StoreError::Held { holder, .. }) => assert_eq!(holder, me()),
+                Err(StoreError::Leased { holder, .. }) => assert_eq!(holder, me()),
                 Err(other) => panic!("{other}"),
             }
         }
@@ -71,7 +71,7 @@ fn a_request_to_cancel_ends_with_the_lease_that_it_is_about() {
         .collect();
     assert_eq!(found, [("r", true)]);
     // A gateway leases all of its runs under the same name.
-    let again = scene.store.hold("r", &me()).unwrap();
+    let again = scene.store.lease_run("r", &me()).unwrap();
     assert!(
         !scene
             .store

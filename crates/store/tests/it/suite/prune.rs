@@ -32,7 +32,7 @@ fn run(
 pub(crate) fn prune(before: u64) -> Prune {
     Prune {
         before: time(before),
-        keep: 0,
+        newest: 0,
         unfinished: false,
         dry_run: false,
     }
@@ -89,11 +89,11 @@ fn old_runs_that_have_ended_are_deleted() {
     check(prune(1), &[], &["f", "e", "d", "c", "b", "a"]);
     check(prune(3), &["b", "a"], &["f", "e", "d", "c"]);
     check(prune(100), &["d", "c", "b", "a"], &["f", "e"]);
-    let keep = Prune {
-        keep: 2,
+    let newest = Prune {
+        newest: 2,
         ..prune(100)
     };
-    check(keep, &["b", "a"], &["f", "e", "d", "c"]);
+    check(newest, &["b", "a"], &["f", "e", "d", "c"]);
     let all = Prune {
         unfinished: true,
         ..prune(100)
@@ -120,13 +120,13 @@ fn a_value_is_deleted_with_the_last_run_that_refers_to_it() {
 #[test]
 fn a_leased_run_is_not_deleted() {
     let scene = scene();
-    let held = run(&scene.store, "h", 1, &Value::Null, Some(RunStatus::Failed));
+    let leased = run(&scene.store, "h", 1, &Value::Null, Some(RunStatus::Failed));
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
     assert_eq!(
         (pruned.runs.len(), pruned.in_use),
         (0, vec!["h".parse().unwrap()])
     );
-    drop(held);
+    drop(leased);
     let pruned = scene.store.prune(&prune(100), &me()).unwrap();
     assert_eq!(pruned.runs, ["h"]);
     drop(run(&scene.store, "h", 1, &Value::Null, None));
@@ -137,7 +137,13 @@ fn a_leased_run_is_not_deleted() {
 fn a_store_keeps_to_its_size() {
     let scene = scene();
     fill(&scene.store);
-    let to = |most: u64| scene.store.prune_to(most, &prune(100), &me()).unwrap().runs;
+    let to = |limit: u64| {
+        scene
+            .store
+            .prune_to(limit, &prune(100), &me())
+            .unwrap()
+            .runs
+    };
     assert_eq!(to(1 << 30), Vec::<RunId>::new());
     assert_eq!(ids(&scene.store).len(), 6);
     assert_eq!(to(0), ["d", "c", "b", "a"]);

@@ -65,7 +65,7 @@ fn metadata_follow_the_entries() {
     );
     drop(run);
 
-    let run = scene.store.hold("r", &me()).unwrap();
+    let run = scene.store.lease_run("r", &me()).unwrap();
     let mut records = vec![opened()];
     records.extend(step("c", &Value::Null));
     append(&run, entries(records)).unwrap();

@@ -316,7 +316,7 @@ fn what_is_lost_without_harm() {
 
 #[test]
 fn messages_of_the_metadata() {
-    let check = |context: &str, is_kept: bool| {
+    let check = |context: &str, is_same: bool| {
         let metadata = Object::from_iter([("context".into(), Value::from_json(context).unwrap())]);
         let plan = Plan {
             steps: vec![Step::call("a", "a", no_args())],
@@ -324,7 +324,7 @@ fn messages_of_the_metadata() {
             ..Plan::default()
         };
         let calls = r#""calls":[{"_tool":"a"}]"#;
-        let expected = if is_kept {
+        let expected = if is_same {
             format!("{{\"context\":{context},{calls}}}")
         } else {
             format!(

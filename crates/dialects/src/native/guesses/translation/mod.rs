@@ -372,7 +372,7 @@ impl<'t> Translator<'t> {
             }
             "(" => {
                 let is_call = self.follows_value(at);
-                let is_condition = !is_call && self.holds_condition(at);
+                let is_condition = !is_call && self.is_condition(at);
                 self.open(at, is_condition)?;
             }
             "[" | "{" => self.open(at, false)?,
@@ -411,7 +411,7 @@ impl<'t> Translator<'t> {
     }
 
     /// Returns true if only the truth of the group that the bracket `at` opens counts.
-    fn holds_condition(&self, at: usize) -> bool {
+    fn is_condition(&self, at: usize) -> bool {
         let mut depth = 0_usize;
         let is_end = |index: &usize| {
             match self.text(*index) {

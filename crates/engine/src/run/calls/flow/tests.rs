@@ -265,13 +265,13 @@ fn a_text_that_a_function_keeps_is_not_compared() {
             "q",
         ),
     ];
-    let mut kept = Value::Null;
+    let mut stored = Value::Null;
     let error = error_of(steps, "{}", |call| match &*call.tool.name {
         "put" => {
-            kept = call.args.get("x").unwrap().clone();
+            stored = call.args.get("x").unwrap().clone();
             Value::Null
         }
-        _ => kept.clone(),
+        _ => stored.clone(),
     });
     assert_eq!(error, None);
 }

@@ -10,22 +10,23 @@ use planwright_core::flow::{self, FlowContext, PlannerLabel, StepLabels, ValueLa
 use planwright_engine::RunId;
 
 use super::{StoredRun, StoredRunError};
-use crate::format::{FlowModeV1, KeptStepV1, ProcessV1};
+use crate::format::{FlowModeV1, ProcessV1, RetainedStepV1};
 
 /// The kept results of a run, by step.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KeptResults(BTreeMap<Arc<str>, KeptStepV1>);
+pub struct RetainedResults(BTreeMap<Arc<str>, RetainedStepV1>);
 
-impl KeptResults {
+impl RetainedResults {
     /// Returns the labels of the results.
     pub fn labels(&self) -> StepLabels {
-        let kept = self.0.iter();
-        kept.map(|(step, kept)| (Arc::clone(step), kept.labels()))
+        let retained = self.0.iter();
+        retained
+            .map(|(step, result)| (Arc::clone(step), result.labels()))
             .collect()
     }
 
     /// Returns the results, by step.
-    pub fn iter(&self) -> impl Iterator<Item = &KeptStepV1> {
+    pub fn iter(&self) -> impl Iterator<Item = &RetainedStepV1> {
         self.0.values()
     }
 
@@ -34,14 +35,14 @@ impl KeptResults {
         for step in &process.forgotten {
             self.0.remove(step.as_str());
         }
-        self.extend(process.kept.iter().cloned());
+        self.extend(process.retained.iter().cloned());
     }
 
     /// Adds results to those that stay.
-    pub fn extend(&mut self, more: impl IntoIterator<Item = KeptStepV1>) {
+    pub fn extend(&mut self, more: impl IntoIterator<Item = RetainedStepV1>) {
         let more = more.into_iter();
         self.0
-            .extend(more.map(|kept| (Arc::clone(&kept.step), kept)));
+            .extend(more.map(|result| (Arc::clone(&result.step), result)));
     }
 }
 
@@ -53,22 +54,22 @@ impl StoredRun {
     /// # Errors
     ///
     /// The latest plan is not sound any more, or the journal has other decisions than it would make.
-    pub fn keep(
+    pub fn retained_steps(
         &self,
         id: &RunId,
         steps: &[Arc<str>],
         policy: &Policy,
-    ) -> Result<Vec<KeptStepV1>, StoredRunError> {
+    ) -> Result<Vec<RetainedStepV1>, StoredRunError> {
         let (Some(asking), Some(author), false) = (&policy.flow, self.planner(), steps.is_empty())
         else {
-            return Ok(steps.iter().cloned().map(KeptStepV1::unknown).collect());
+            return Ok(steps.iter().cloned().map(RetainedStepV1::unknown).collect());
         };
         let asker = asking.planner;
         let mut flow = asking.clone();
         flow.planner = author;
-        let earlier = self.kept.labels();
+        let earlier = self.retained.labels();
         let context = FlowContext {
-            kept: Some(&earlier),
+            retained: Some(&earlier),
             ..FlowContext::new(&flow, &policy.releases)
         };
         let replayed = self.replayed(id);
@@ -77,13 +78,13 @@ impl StoredRun {
             .summary;
         let known = flow::step_labels(&self.latest_plan()?, context, &summary.stated);
         let unknown = ValueLabels::new(true, true);
-        let kept = steps.iter().map(|step| {
+        let retained = steps.iter().map(|step| {
             let mut labels = known.get(step).copied().unwrap_or(unknown);
             if asker == PlannerLabel::Exposed {
                 labels = labels.joined(ValueLabels::new(true, false));
             }
-            KeptStepV1::new(Arc::clone(step), labels, FlowModeV1::from(asker))
+            RetainedStepV1::new(Arc::clone(step), labels, FlowModeV1::from(asker))
         });
-        Ok(kept.collect())
+        Ok(retained.collect())
     }
 }
