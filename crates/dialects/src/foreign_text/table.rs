@@ -143,9 +143,24 @@ fn field(title: &str) -> Option<&'static str> {
         ("step", "id"),
         ("name", "id"),
         ("#", "id"),
+        ("werkzeug", "tool"),
+        ("herramienta", "tool"),
+        ("outil", "tool"),
+        ("ferramenta", "tool"),
+        ("strumento", "tool"),
+        ("depende", "after"),
+        ("abh\u{e4}ng", "after"),
+        ("dipende", "after"),
+        ("paso", "id"),
+        ("schritt", "id"),
+        ("\u{e9}tape", "id"),
+        ("passo", "id"),
+        ("nr", "id"),
         ("no", "id"),
     ];
-    let of_results = ["result", "output", "save", "store", "variable"];
+    let of_results = [
+        "result", "output", "save", "store", "variable", "guardar", "speicher", "ergebnis", "salida",
+    ];
     if of_results.iter().any(|word| title.contains(word)) {
         return Some("name");
     }
