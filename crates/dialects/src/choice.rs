@@ -36,9 +36,7 @@ pub(crate) fn choose(document: Document, is_advised: bool) -> Result<Choice, Dia
         Err(document) => *document,
     };
     let is_advised = is_advised && document.syntax == Syntax::Json;
-    if is_advised
-        && let Some(found) = translated(&document.root.to_value())
-    {
+    if is_advised && let Some(found) = translated(&document.root.to_value()) {
         let message = format!("the text is {}, not a plan of a dialect", found.form);
         return Err(of_value(&document, &message));
     }

@@ -145,7 +145,8 @@ impl Machine {
         let paths = self.paths.clone();
         if let Some(path) = rule.get("ResultPath").filter(|path| !path.is_null()) {
             // Nothing here has the error at that path.
-            self.paths.push((path.as_text()?.strip_prefix('$')?.to_owned(), None));
+            self.paths
+                .push((path.as_text()?.strip_prefix('$')?.to_owned(), None));
         }
         self.conditions.push(format!("!results.{name}.success"));
         let handled = self.states_from(machine, rule.get("Next")?.as_text()?, before.clone())?;
@@ -157,7 +158,9 @@ impl Machine {
         self.conditions.push(format!("results.{name}.success"));
         let others = self.states_from(machine, next.as_text()?, before.clone())?;
         self.conditions.pop();
-        Some(Value::list([handled.as_list()?, others.as_list()?].concat()))
+        Some(Value::list(
+            [handled.as_list()?, others.as_list()?].concat(),
+        ))
     }
 
     /// Adds the states of all branches of the choice `state`, each under its condition. `None` if two branches have a step in common,
@@ -319,7 +322,8 @@ impl Machine {
     fn task(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
         let known: Vec<&str> = TASK.iter().chain(&COMMON).copied().collect();
         let parameters = state.get("Parameters").or_else(|| state.get("Arguments"))?;
-        if !has_only(state, &known) {
+        let catches = |catch: &Value| catch.as_list().is_some_and(|rules| rules.len() == 1);
+        if !has_only(state, &known) || !state.get("Catch").is_none_or(catches) {
             return None;
         }
         // A function gets its payload only.
@@ -387,7 +391,12 @@ impl Machine {
     /// The text of a path, or of a function that makes a text of paths: `States.Format('{} items', $.n)`.
     fn computed(&self, written: &str) -> Option<String> {
         let reference = |path: &str| Some(format!("${{{}}}", self.path(path.trim())?));
-        let inside = |name: &str| written.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
+        let inside = |name: &str| {
+            written
+                .strip_prefix(name)?
+                .strip_prefix('(')?
+                .strip_suffix(')')
+        };
         if let Some(path) = inside("States.JsonToString") {
             return reference(path);
         }
@@ -453,8 +462,15 @@ fn attempts(retry: &Value) -> Option<Value> {
         return None;
     };
     // The delay here doubles as well.
-    let doubles = rule.get("BackoffRate").is_none_or(|rate| rate.as_f64() == Some(2.0));
-    let known = ["ErrorEquals", "MaxAttempts", "IntervalSeconds", "BackoffRate"];
+    let doubles = rule
+        .get("BackoffRate")
+        .is_none_or(|rate| rate.as_f64() == Some(2.0));
+    let known = [
+        "ErrorEquals",
+        "MaxAttempts",
+        "IntervalSeconds",
+        "BackoffRate",
+    ];
     if !is_of_all(rule) || !doubles || !has_only(rule, &known) {
         return None;
     }

@@ -499,7 +499,11 @@ impl<'a> ReferenceNames<'a> {
             }
         };
         let is_call = is_certain_phrase(&text[range.clone()]);
-        let rest = if is_call { path_length(&text[range.end..]) } else { 0 };
+        let rest = if is_call {
+            path_length(&text[range.end..])
+        } else {
+            0
+        };
         let meaning = meaning + &text[range.end..range.end + rest];
         range.end += rest;
         let is_certain = is_call || range == (0..text.len());
@@ -700,9 +704,14 @@ impl<'a> ReferenceNames<'a> {
 
 /// The path `written` without the words that other systems have before and behind the name of a step.
 fn without_words(written: &str) -> String {
-    let path = PREFIXES.iter().find_map(|word| strip_prefix_any_case(written, word));
+    let path = PREFIXES
+        .iter()
+        .find_map(|word| strip_prefix_any_case(written, word));
     let (name, rest) = split_name(path.unwrap_or(written));
-    let shorter = OUTPUT_FIELDS.iter().find_map(|word| rest.strip_prefix(word)).filter(|_| path.is_some());
+    let shorter = OUTPUT_FIELDS
+        .iter()
+        .find_map(|word| rest.strip_prefix(word))
+        .filter(|_| path.is_some());
     format!("{name}{}", shorter.unwrap_or(rest))
 }
 
@@ -861,9 +870,13 @@ pub(crate) fn path_length(text: &str) -> usize {
         let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
         let found = if let Some(inside) = rest.strip_prefix('[') {
             let digits = inside.find(|sign: char| !sign.is_ascii_digit());
-            digits.filter(|digits| *digits > 0 && inside[*digits..].starts_with(']')).map(|digits| digits + 2)
+            digits
+                .filter(|digits| *digits > 0 && inside[*digits..].starts_with(']'))
+                .map(|digits| digits + 2)
         } else {
-            let name = rest.strip_prefix('.').filter(|name| name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_'));
+            let name = rest
+                .strip_prefix('.')
+                .filter(|name| name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_'));
             name.map(|name| 1 + name.find(|sign| !is_of_name(sign)).unwrap_or(name.len()))
         };
         match found {

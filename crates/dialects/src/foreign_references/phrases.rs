@@ -58,7 +58,10 @@ fn call(text: &str) -> Option<(Range<usize>, &str)> {
         let inside = start + call.len();
         let length = text[inside..].find(')')?;
         let name = text[inside..inside + length].trim_matches(['\'', '"', '`', ' ', '#', '$']);
-        let is_name = !name.is_empty() && name.chars().all(|sign| sign.is_alphanumeric() || "_-".contains(sign));
+        let is_name = !name.is_empty()
+            && name
+                .chars()
+                .all(|sign| sign.is_alphanumeric() || "_-".contains(sign));
         is_name.then(|| (start..inside + length + 1, name))
     })
 }

@@ -9,7 +9,7 @@ use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 use crate::dialect::Dialect;
 use crate::document::quote;
 use crate::foreign_plans::{Translation, translated, translated_in_general};
-use crate::native::Native;
+use crate::native::{Native, is_word_of_others};
 use crate::parse::{ParseResult, ReadOptions, parse_unadvised};
 
 /// The form of a plan in JSON.
@@ -114,7 +114,10 @@ pub(crate) fn reading(value: &Value, extent: Extent) -> Option<Reading> {
 pub(crate) fn certain_reading(value: &Value, extent: Extent) -> Option<Reading> {
     let found = translated_in_general(value).filter(|found| found.is_complete)?;
     let found = Reading::of(found, extent);
-    native_json(&without_output_fields(&found.plan)).1.is_empty().then_some(found)
+    native_json(&without_output_fields(&found.plan))
+        .1
+        .is_empty()
+        .then_some(found)
 }
 
 /// An error with `message` about all of `text`, whose advice is the plan `value` in JSON; what is not certain in it follows.
@@ -233,6 +236,12 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
     // An error with a fix is read as the fix says, and so are a guess with the words to write and a certain reference of another system.
     let is_certain = |found: &Diagnostic| {
         let help = found.help.as_deref().unwrap_or_default();
+        // A misspelt field is not read, so that a plan without it would have lost its value.
+        let key = found.message.rsplit_once("unknown field `");
+        let is_read = key.is_none_or(|(_, key)| is_word_of_others(key.trim_end_matches('`')));
+        if found.code == Code::UnknownField && help.starts_with("did you mean") && !is_read {
+            return false;
+        }
         !found.is_error()
             || (help.starts_with("write `\"") && help.contains("\":"))
             || help.starts_with("arguments stand in `args`: write `\"")

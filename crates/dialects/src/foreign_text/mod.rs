@@ -35,8 +35,8 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     if let Some((kind, found)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
         let extent = extent(code, text).and(found.extent);
-        let reading = reading(&found.plan, extent)
-            .unwrap_or_else(|| Reading::new(found.plan, extent));
+        let reading =
+            reading(&found.plan, extent).unwrap_or_else(|| Reading::new(found.plan, extent));
         return Some(advice_of(Code::NotJson, &message, &reading, text));
     }
     diagnostic(text, code).map(|found| [found].into_iter().collect())
@@ -52,8 +52,7 @@ pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let (kind, found) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     let extent = extent(code, text).and(found.extent);
-    let reading =
-        reading(&found.plan, extent).unwrap_or_else(|| Reading::new(found.plan, extent));
+    let reading = reading(&found.plan, extent).unwrap_or_else(|| Reading::new(found.plan, extent));
     Some(advice_of(Code::NotJson, &message, &reading, text))
 }
 

@@ -159,7 +159,8 @@ fn field(title: &str) -> Option<&'static str> {
         ("no", "id"),
     ];
     let of_results = [
-        "result", "output", "save", "store", "variable", "guardar", "speicher", "ergebnis", "salida",
+        "result", "output", "save", "store", "variable", "guardar", "speicher", "ergebnis",
+        "salida",
     ];
     if of_results.iter().any(|word| title.contains(word)) {
         return Some("name");
@@ -176,7 +177,15 @@ pub(super) fn arguments(cell: &str) -> Option<Value> {
     {
         return Some(found);
     }
-    let parts = split(cell)?.into_iter().map(|part| {
+    // With semicolons, commas are parts of the values.
+    let parts = if cell.contains(';') || cell.matches(" = ").count() == 1 {
+        cell.split(';')
+            .filter(|part| !part.trim().is_empty())
+            .collect()
+    } else {
+        split(cell)?
+    };
+    let parts = parts.into_iter().map(|part| {
         let (name, value) = named(part, &['=', ':'])?;
         let value = value.trim().trim_matches('`');
         let value =

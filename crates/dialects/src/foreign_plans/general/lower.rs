@@ -67,7 +67,12 @@ impl Lowering {
             let own = call.id.as_ref().and_then(|id| before.get(id));
             call.after.extend(own.into_iter().flatten().cloned());
         });
-        Some(Self { nodes, references, added: 0, has_order })
+        Some(Self {
+            nodes,
+            references,
+            added: 0,
+            has_order,
+        })
     }
 
     /// The steps of all nodes, with references to them.
@@ -102,21 +107,39 @@ impl Lowering {
         (steps, last)
     }
 
-    fn node(&mut self, node: Node, before: &[String], condition: Option<&str>) -> (Vec<Value>, Vec<String>) {
+    fn node(
+        &mut self,
+        node: Node,
+        before: &[String],
+        condition: Option<&str>,
+    ) -> (Vec<Value>, Vec<String>) {
         match node {
             Node::Call(call) => {
                 let id = call.id.clone().unwrap_or_default();
                 (vec![self.call(*call, before, condition)], vec![id])
             }
-            Node::Group { nodes, is_sequence } => self.sequence(nodes, is_sequence, before, condition),
-            Node::Branches { condition: own, then, otherwise, is_sequence } => {
+            Node::Group { nodes, is_sequence } => {
+                self.sequence(nodes, is_sequence, before, condition)
+            }
+            Node::Branches {
+                condition: own,
+                then,
+                otherwise,
+                is_sequence,
+            } => {
                 let written = self.references.condition(&own).unwrap_or(own);
                 let both = |other: &str| match condition {
                     Some(condition) => format!("({condition}) && ({other})"),
                     None => other.to_owned(),
                 };
-                let (mut steps, mut ids) = self.sequence(then, is_sequence, before, Some(&both(&written)));
-                let (others, more) = self.sequence(otherwise, is_sequence, before, Some(&both(&format!("!({written})"))));
+                let (mut steps, mut ids) =
+                    self.sequence(then, is_sequence, before, Some(&both(&written)));
+                let (others, more) = self.sequence(
+                    otherwise,
+                    is_sequence,
+                    before,
+                    Some(&both(&format!("!({written})"))),
+                );
                 steps.extend(others);
                 ids.extend(more);
                 (steps, ids)
@@ -129,7 +152,14 @@ impl Lowering {
     }
 
     fn looped(&mut self, looped: Loop, before: &[String], condition: Option<&str>) -> Value {
-        let Loop { id, over, item, mut body, is_sequence, mut after } = looped;
+        let Loop {
+            id,
+            over,
+            item,
+            mut body,
+            is_sequence,
+            mut after,
+        } = looped;
         let name = item.clone().unwrap_or_else(|| "item".to_owned());
         self.references.enter(&name);
         let over = self.references.list(&over);
@@ -152,7 +182,10 @@ impl Lowering {
         fields.extend(id.map(|id| (Arc::from("id"), Value::text(id))));
         fields.push(("for_each".into(), over));
         fields.extend(item.map(|name| (Arc::from("as"), Value::text(name))));
-        fields.extend(condition.map(|condition| (Arc::from("when"), Value::text(format!("${{{condition}}}")))));
+        fields.extend(
+            condition
+                .map(|condition| (Arc::from("when"), Value::text(format!("${{{condition}}}")))),
+        );
         fields.extend(self.after(after));
         fields.push(("steps".into(), Value::list(steps)));
         Value::object(fields)
@@ -161,9 +194,13 @@ impl Lowering {
     fn call(&mut self, call: Call, before: &[String], condition: Option<&str>) -> Value {
         let loops = call.over.is_some();
         if loops {
-            self.references.enter(call.item.as_deref().unwrap_or("item"));
+            self.references
+                .enter(call.item.as_deref().unwrap_or("item"));
         }
-        let own = call.when.as_deref().map(|when| self.references.condition(when).ok_or(when));
+        let own = call
+            .when
+            .as_deref()
+            .map(|when| self.references.condition(when).ok_or(when));
         let when = match (own, condition) {
             (Some(Ok(own)), Some(condition)) => Some(format!("${{({condition}) && ({own})}}")),
             (Some(Ok(own)), None) => Some(format!("${{{own}}}")),
@@ -175,7 +212,10 @@ impl Lowering {
         let mut fields: Vec<(Arc<str>, Value)> = Vec::new();
         fields.extend(call.id.map(|id| (Arc::from("id"), Value::text(id))));
         fields.push(("tool".into(), Value::text(call.tool)));
-        let args = call.args.iter().map(|(name, value)| (Arc::clone(name), self.references.argument(value)));
+        let args = call
+            .args
+            .iter()
+            .map(|(name, value)| (Arc::clone(name), self.references.argument(value)));
         let args: Vec<(Arc<str>, Value)> = args.collect();
         if !args.is_empty() {
             fields.push(("args".into(), Value::object(args)));
@@ -191,7 +231,11 @@ impl Lowering {
         }
         fields.extend(self.after(after));
         fields.extend(call.options);
-        fields.extend(call.note.filter(|note| note.as_text().is_some()).map(|note| (Arc::from("note"), note)));
+        fields.extend(
+            call.note
+                .filter(|note| note.as_text().is_some())
+                .map(|note| (Arc::from("note"), note)),
+        );
         if loops {
             self.references.leave();
         }
@@ -208,8 +252,12 @@ impl Lowering {
             }
         }
         self.added += ids.len();
-        (!ids.is_empty() && self.added <= MAX_ADDED)
-            .then(|| ("after".into(), Value::list(ids.into_iter().map(Value::text))))
+        (!ids.is_empty() && self.added <= MAX_ADDED).then(|| {
+            (
+                "after".into(),
+                Value::list(ids.into_iter().map(Value::text)),
+            )
+        })
     }
 }
 
@@ -219,7 +267,9 @@ fn each_call(nodes: &mut [Node], action: &mut impl FnMut(&mut Call)) {
         match node {
             Node::Call(call) => action(call),
             Node::Group { nodes, .. } => each_call(nodes, action),
-            Node::Branches { then, otherwise, .. } => {
+            Node::Branches {
+                then, otherwise, ..
+            } => {
                 each_call(then, action);
                 each_call(otherwise, action);
             }
@@ -233,16 +283,24 @@ fn name_nodes(nodes: &mut [Node], used: &mut UsedIds, references: &mut Reference
     for node in nodes {
         match node {
             Node::Call(call) => {
-                let id = call.id.get_or_insert_with(|| used.add_for(&call.tool)).clone();
+                let id = call
+                    .id
+                    .get_or_insert_with(|| used.add_for(&call.tool))
+                    .clone();
                 references.add_step(&id, call.alias.as_deref());
             }
             Node::Group { nodes, .. } => name_nodes(nodes, used, references),
-            Node::Branches { then, otherwise, .. } => {
+            Node::Branches {
+                then, otherwise, ..
+            } => {
                 name_nodes(then, used, references);
                 name_nodes(otherwise, used, references);
             }
             Node::Loop(looped) => {
-                let id = looped.id.get_or_insert_with(|| used.add_for("each")).clone();
+                let id = looped
+                    .id
+                    .get_or_insert_with(|| used.add_for("each"))
+                    .clone();
                 references.add_step(&id, None);
                 name_nodes(&mut looped.body, used, references);
             }
@@ -254,17 +312,32 @@ fn name_nodes(nodes: &mut [Node], used: &mut UsedIds, references: &mut Reference
 pub(super) fn inputs(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
     let schema = |given: &Value| match given {
         Value::Object(fields) => {
-            let known = ["type", "default", "description", "enum", "format", "minimum", "maximum"];
+            let known = [
+                "type",
+                "default",
+                "description",
+                "enum",
+                "format",
+                "minimum",
+                "maximum",
+            ];
             let kept = fields.iter().filter(|(key, _)| known.contains(&&***key));
             let kept = kept.map(|(key, field)| (Arc::clone(key), field.clone()));
-            let value = fields.get("value").map(|value| (Arc::from("default"), value.clone()));
+            let value = fields
+                .get("value")
+                .map(|value| (Arc::from("default"), value.clone()));
             Value::object(kept.chain(value))
         }
         Value::Null => Value::empty_object(),
         other => Value::object([("default", other.clone())]),
     };
     match value {
-        Value::Object(fields) => Some(fields.iter().map(|(name, given)| (Arc::clone(name), schema(given))).collect()),
+        Value::Object(fields) => Some(
+            fields
+                .iter()
+                .map(|(name, given)| (Arc::clone(name), schema(given)))
+                .collect(),
+        ),
         Value::List(items) => {
             let inputs = items.iter().map(|item| match item {
                 Value::Text(name) => Some((Arc::clone(name), Value::empty_object())),
@@ -279,7 +352,12 @@ pub(super) fn inputs(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
 /// The constants in `value`, an object by name or a list of such objects.
 pub(super) fn constants(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
     match value {
-        Value::Object(fields) => Some(fields.iter().map(|(name, value)| (Arc::clone(name), value.clone())).collect()),
+        Value::Object(fields) => Some(
+            fields
+                .iter()
+                .map(|(name, value)| (Arc::clone(name), value.clone()))
+                .collect(),
+        ),
         Value::List(items) => {
             let found = items.iter().map(constants).collect::<Option<Vec<_>>>()?;
             Some(found.into_iter().flatten().collect())

@@ -48,7 +48,10 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         reader.is_uncertain = true;
         left_out.push("variables".to_owned());
     }
-    let (inputs, constants) = (inputs.flatten().unwrap_or_default(), constants.flatten().unwrap_or_default());
+    let (inputs, constants) = (
+        inputs.flatten().unwrap_or_default(),
+        constants.flatten().unwrap_or_default(),
+    );
     let triggers = std::mem::take(&mut reader.triggers);
     reader.edges.retain(|(from, _)| !triggers.contains(from));
     let lowering = Lowering::new(nodes, &inputs, &constants, &reader.edges)?;
@@ -68,7 +71,10 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
     }
     if reader.is_uncertain {
         let first = lowered.steps.into_iter().next()?;
-        return Some(Translation { left_out, ..Translation::of_first_step("a plan of another system", first) });
+        return Some(Translation {
+            left_out,
+            ..Translation::of_first_step("a plan of another system", first)
+        });
     }
     fields.push(("steps".into(), Value::list(lowered.steps)));
     fields.extend(lowered.output.map(|output| (Arc::from("output"), output)));

@@ -76,7 +76,12 @@ pub(super) struct Reader {
 
 impl Reader {
     /// The nodes in `value`, which is the value of `key`; `None` if there are none.
-    pub(super) fn nodes(&mut self, value: &Value, key: Option<&str>, depth: usize) -> Option<Vec<Node>> {
+    pub(super) fn nodes(
+        &mut self,
+        value: &Value,
+        key: Option<&str>,
+        depth: usize,
+    ) -> Option<Vec<Node>> {
         if depth > MAX_DEPTH {
             return None;
         }
@@ -90,7 +95,8 @@ impl Reader {
         match value {
             Value::List(items) => self.list(items, depth),
             Value::Object(fields) => {
-                let fields: Vec<(&str, &Value)> = fields.iter().map(|(key, field)| (&**key, field)).collect();
+                let fields: Vec<(&str, &Value)> =
+                    fields.iter().map(|(key, field)| (&**key, field)).collect();
                 self.object(&fields, key, depth)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
@@ -103,7 +109,9 @@ impl Reader {
             match self.nodes(item, None, depth + 1) {
                 Some(found) => nodes.extend(found),
                 None if is_empty(item) => {}
-                None if let Some(output) = final_output(item) => self.plan.push((Meaning::Output, output)),
+                None if let Some(output) = final_output(item) => {
+                    self.plan.push((Meaning::Output, output))
+                }
                 None => self.leave_out(&item.to_json(), item),
             }
         }
@@ -112,7 +120,12 @@ impl Reader {
     }
 
     /// The nodes of an object that is no call.
-    fn object(&mut self, fields: &[(&str, &Value)], key: Option<&str>, depth: usize) -> Option<Vec<Node>> {
+    fn object(
+        &mut self,
+        fields: &[(&str, &Value)],
+        key: Option<&str>,
+        depth: usize,
+    ) -> Option<Vec<Node>> {
         let holds = |value: &Value| holds_calls(value, depth);
         let (inner, others): (Vec<_>, Vec<_>) = fields.iter().copied().partition(|(key, value)| {
             holds(value) || qualified_name(key).is_some_and(|_| matches!(value, Value::Object(_)))
@@ -140,15 +153,26 @@ impl Reader {
             for (key, value) in &inner {
                 let nodes = self.nodes(value, None, depth + 1).unwrap_or_default();
                 is_sequence |= SEQUENCES.contains(&&*normal(key)) || means(key, Meaning::Then);
-                if is_body(key) { then.extend(nodes) } else { otherwise.extend(nodes) }
+                if is_body(key) {
+                    then.extend(nodes)
+                } else {
+                    otherwise.extend(nodes)
+                }
             }
             for (key, value) in &others {
-                let is_known = means(key, Meaning::When) || means(key, Meaning::Id) || means(key, Meaning::Title);
+                let is_known = means(key, Meaning::When)
+                    || means(key, Meaning::Id)
+                    || means(key, Meaning::Title);
                 if !is_known && !is_mark(key, value) {
                     self.leave_out(key, value);
                 }
             }
-            return Some(vec![Node::Branches { condition, then, otherwise, is_sequence }]);
+            return Some(vec![Node::Branches {
+                condition,
+                then,
+                otherwise,
+                is_sequence,
+            }]);
         }
         if let Some(choice) = self.choice(&inner, &others, depth) {
             return Some(vec![choice]);
@@ -159,9 +183,13 @@ impl Reader {
             let found = self.nodes(value, Some(*key), depth + 1).unwrap_or_default();
             let word = normal(key);
             let is_sequence = SEQUENCES.contains(&&*word);
-            let is_parallel = ["parallel", "concurrent", "branches", "concurrently"].contains(&&*word);
+            let is_parallel =
+                ["parallel", "concurrent", "branches", "concurrently"].contains(&&*word);
             if is_group && (is_sequence || is_parallel) && found.len() > 1 {
-                nodes.push(Node::Group { nodes: found, is_sequence });
+                nodes.push(Node::Group {
+                    nodes: found,
+                    is_sequence,
+                });
             } else {
                 nodes.extend(found);
             }
@@ -184,7 +212,11 @@ impl Reader {
         }
         let mut nodes = Vec::new();
         for (key, value) in inner {
-            let found = self.nodes(value, Some(*key).filter(|key| head(key).is_none()), depth + 1)?;
+            let found = self.nodes(
+                value,
+                Some(*key).filter(|key| head(key).is_none()),
+                depth + 1,
+            )?;
             match head(key) {
                 Some(Head::Loop(item, list)) => nodes.push(Node::Loop(Box::new(Loop {
                     id: None,
@@ -215,7 +247,12 @@ impl Reader {
     }
 
     /// The call in `inner`, the only one, with what stands beside it in `{"try": …, "catch": {"retry": …}, "output": {"as": …}}`.
-    fn tried(&mut self, inner: &[(&str, &Value)], others: &[(&str, &Value)], depth: usize) -> Option<Node> {
+    fn tried(
+        &mut self,
+        inner: &[(&str, &Value)],
+        others: &[(&str, &Value)],
+        depth: usize,
+    ) -> Option<Node> {
         let [(body, value)] = inner else { return None };
         matches!(&*normal(body), "try").then_some(())?;
         let is_known = |key: &str| matches!(&*normal(key), "catch" | "output" | "export" | "retry");
@@ -224,14 +261,29 @@ impl Reader {
         let mut alias = None;
         for (key, value) in others {
             match &*normal(key) {
-                "output" | "export" => alias = Some(value.get("as")?.as_text()?.trim_start_matches(['.', '$']).to_owned()),
-                "catch" => retry = Some(retry_of(value.get("retry").filter(|_| value.as_object().is_some_and(|fields| fields.len() == 1))?)?),
+                "output" | "export" => {
+                    alias = Some(
+                        value
+                            .get("as")?
+                            .as_text()?
+                            .trim_start_matches(['.', '$'])
+                            .to_owned(),
+                    )
+                }
+                "catch" => {
+                    retry = Some(retry_of(value.get("retry").filter(|_| {
+                        value.as_object().is_some_and(|fields| fields.len() == 1)
+                    })?)?)
+                }
                 _ => retry = Some(retry_of(value)?),
             }
         }
         let mut nodes = self.nodes(value, None, depth + 1)?;
-        let [Node::Call(call)] = nodes.as_mut_slice() else { return None };
-        call.options.extend(retry.map(|retry| (Arc::from("retry"), retry)));
+        let [Node::Call(call)] = nodes.as_mut_slice() else {
+            return None;
+        };
+        call.options
+            .extend(retry.map(|retry| (Arc::from("retry"), retry)));
         call.alias = alias.or_else(|| call.alias.take());
         nodes.pop()
     }
@@ -248,16 +300,23 @@ impl Reader {
         if let [(word, Value::Object(fields))] = inner
             && (means(word, Meaning::Over) || normal(word) == "repeat")
         {
-            let fields: Vec<(&str, &Value)> = fields.iter().map(|(key, field)| (&**key, field)).collect();
-            let (inner, own): (Vec<_>, Vec<_>) = fields.into_iter().partition(|(_, value)| holds_calls(value, depth + 1));
+            let fields: Vec<(&str, &Value)> =
+                fields.iter().map(|(key, field)| (&**key, field)).collect();
+            let (inner, own): (Vec<_>, Vec<_>) = fields
+                .into_iter()
+                .partition(|(_, value)| holds_calls(value, depth + 1));
             let all: Vec<_> = own.into_iter().chain(others.iter().copied()).collect();
             return self.looped(&inner, &all, key, depth + 1);
         }
         let [(body, calls)] = inner else { return None };
-        let (over_key, over) = others.iter().find(|(key, _)| means(key, Meaning::Over) && normal(key) != "in")?;
+        let (over_key, over) = others
+            .iter()
+            .find(|(key, _)| means(key, Meaning::Over) && normal(key) != "in")?;
         let mut item = others
             .iter()
-            .find(|(key, _)| means(key, Meaning::ItemName) || matches!(&*normal(key), "as" | "var" | "variable"))
+            .find(|(key, _)| {
+                means(key, Meaning::ItemName) || matches!(&*normal(key), "as" | "var" | "variable")
+            })
             .and_then(|(_, name)| name.as_text());
         let mut list = (*over).clone();
         // `{"each": "x", "in": …}`
@@ -267,15 +326,33 @@ impl Reader {
                 .find(|(key, _)| matches!(&*normal(key), "each" | "item" | "as" | "var"))
                 .and_then(|(_, name)| name.as_text())
                 .or(item);
-            list = inside.iter().find(|(key, _)| matches!(&*normal(key), "in" | "items" | "over" | "list"))?.1.clone();
+            list = inside
+                .iter()
+                .find(|(key, _)| matches!(&*normal(key), "in" | "items" | "over" | "list"))?
+                .1
+                .clone();
         }
         let item = item.map(|name| name.trim_start_matches('$').to_owned());
         let is_sequence = SEQUENCES.contains(&&*normal(body));
-        let id = others.iter().find(|(key, _)| means(key, Meaning::Id)).and_then(|(_, id)| scalar(id));
-        let after = others.iter().find(|(key, _)| means(key, Meaning::After)).map(|(_, ids)| names_in(ids));
+        let id = others
+            .iter()
+            .find(|(key, _)| means(key, Meaning::Id))
+            .and_then(|(_, id)| scalar(id));
+        let after = others
+            .iter()
+            .find(|(key, _)| means(key, Meaning::After))
+            .map(|(_, ids)| names_in(ids));
         for (key, value) in others {
             let is_known = key == over_key
-                || [Meaning::ItemName, Meaning::Id, Meaning::After, Meaning::Title, Meaning::Note].iter().any(|meaning| means(key, *meaning))
+                || [
+                    Meaning::ItemName,
+                    Meaning::Id,
+                    Meaning::After,
+                    Meaning::Title,
+                    Meaning::Note,
+                ]
+                .iter()
+                .any(|meaning| means(key, *meaning))
                 || matches!(&*normal(key), "as" | "var" | "variable" | "name");
             if !is_known && !is_mark(key, value) {
                 self.leave_out(key, value);
@@ -292,26 +369,46 @@ impl Reader {
     }
 
     /// The branches of a list of conditions with their calls, `[{"conditions", "sequence"}]`, of which the first that holds counts.
-    fn choice(&mut self, inner: &[(&str, &Value)], others: &[(&str, &Value)], depth: usize) -> Option<Node> {
-        let (list, rest): (Vec<_>, Vec<_>) =
-            inner.iter().partition(|(key, _)| matches!(&*normal(key), "choose" | "switch" | "cases" | "choices" | "branches"));
+    fn choice(
+        &mut self,
+        inner: &[(&str, &Value)],
+        others: &[(&str, &Value)],
+        depth: usize,
+    ) -> Option<Node> {
+        let (list, rest): (Vec<_>, Vec<_>) = inner.iter().partition(|(key, _)| {
+            matches!(
+                &*normal(key),
+                "choose" | "switch" | "cases" | "choices" | "branches"
+            )
+        });
         let ([(_, Value::List(cases))], true) = (list.as_slice(), rest.len() <= 1) else {
             return None;
         };
         let is_case = |case: &Value| {
-            case.as_object().is_some_and(|fields| fields.keys().any(|key| means(key, Meaning::When)))
+            case.as_object()
+                .is_some_and(|fields| fields.keys().any(|key| means(key, Meaning::When)))
         };
         cases.iter().all(is_case).then_some(())?;
         let mut otherwise = match rest.first() {
-            Some((key, value)) if means(key, Meaning::Otherwise) => self.nodes(value, None, depth + 1)?,
+            Some((key, value)) if means(key, Meaning::Otherwise) => {
+                self.nodes(value, None, depth + 1)?
+            }
             Some(_) => return None,
             None => Vec::new(),
         };
         for case in cases.iter().rev() {
-            let fields: Vec<(&str, &Value)> = case.as_object()?.iter().map(|(key, field)| (&**key, field)).collect();
+            let fields: Vec<(&str, &Value)> = case
+                .as_object()?
+                .iter()
+                .map(|(key, field)| (&**key, field))
+                .collect();
             let (_, condition) = fields.iter().find(|(key, _)| means(key, Meaning::When))?;
-            let bodies = fields.iter().filter(|(_, value)| holds_calls(value, depth + 1));
-            let then: Vec<Node> = bodies.flat_map(|(_, value)| self.nodes(value, None, depth + 2).unwrap_or_default()).collect();
+            let bodies = fields
+                .iter()
+                .filter(|(_, value)| holds_calls(value, depth + 1));
+            let then: Vec<Node> = bodies
+                .flat_map(|(_, value)| self.nodes(value, None, depth + 2).unwrap_or_default())
+                .collect();
             let node = Node::Branches {
                 condition: condition_text(condition)?,
                 then,
@@ -328,7 +425,14 @@ impl Reader {
 
     /// A field beside calls.
     fn beside(&mut self, key: &str, value: &Value, is_top: bool) {
-        let meanings = [Meaning::Output, Meaning::Inputs, Meaning::Constants, Meaning::Edges, Meaning::Title, Meaning::Note];
+        let meanings = [
+            Meaning::Output,
+            Meaning::Inputs,
+            Meaning::Constants,
+            Meaning::Edges,
+            Meaning::Title,
+            Meaning::Note,
+        ];
         let meaning = meanings.into_iter().find(|meaning| means(key, *meaning));
         match meaning {
             _ if is_empty(value) => {}
@@ -365,7 +469,8 @@ impl Reader {
         let is_harmless = words::is_harmless(name) || (is_flag && words::is_about_the_file(name));
         self.is_uncertain |= !is_harmless;
         let end = name.floor_char_boundary(40);
-        self.left_out.push(name.get(..end).unwrap_or_default().to_owned());
+        self.left_out
+            .push(name.get(..end).unwrap_or_default().to_owned());
     }
 
     /// The call that `value` is, the value of `key`.
@@ -374,13 +479,26 @@ impl Reader {
             Value::Text(text) => text_call(text, key),
             Value::List(items) => tuple_call(items, key),
             Value::Object(fields) => {
-                let mut fields: Vec<(&str, &Value)> = fields.iter().map(|(key, field)| (&**key, field)).collect();
+                let mut fields: Vec<(&str, &Value)> =
+                    fields.iter().map(|(key, field)| (&**key, field)).collect();
                 // `{"type": "tool", "data": {"tool": …}}`
                 if tool_in(&fields).is_none()
-                    && let Some(at) = fields.iter().position(|(key, _)| matches!(&*normal(key), "data" | "function" | "params" | "spec" | "config" | "toolcall" | "call"))
+                    && let Some(at) = fields.iter().position(|(key, _)| {
+                        matches!(
+                            &*normal(key),
+                            "data"
+                                | "function"
+                                | "params"
+                                | "spec"
+                                | "config"
+                                | "toolcall"
+                                | "call"
+                        )
+                    })
                     && let Some(inside) = fields[at].1.as_object()
                 {
-                    let inner: Vec<(&str, &Value)> = inside.iter().map(|(key, field)| (&**key, field)).collect();
+                    let inner: Vec<(&str, &Value)> =
+                        inside.iter().map(|(key, field)| (&**key, field)).collect();
                     if tool_in(&inner).is_some() {
                         fields.remove(at);
                         fields.retain(|(key, _)| !inner.iter().any(|(other, _)| other == key));
@@ -394,21 +512,37 @@ impl Reader {
         }
     }
 
-    fn call_with(&mut self, fields: &[(&str, &Value)], at: usize, tool: String, key: Option<&str>) -> Option<Call> {
-        let mut call = Call { tool, ..Call::default() };
+    fn call_with(
+        &mut self,
+        fields: &[(&str, &Value)],
+        at: usize,
+        tool: String,
+        key: Option<&str>,
+    ) -> Option<Call> {
+        let mut call = Call {
+            tool,
+            ..Call::default()
+        };
         let (tool_key, tool_value) = fields[at];
         let is_key = qualified_name(tool_key).is_some();
         let mut loose: Vec<(Arc<str>, Value)> = Vec::new();
         if is_key {
             call.args = arguments(tool_value)?;
         }
-        let has_args = is_key || fields.iter().enumerate().any(|(index, (key, value))| index != at && means(key, Meaning::Args) && arguments(value).is_some() && normal(key) != "data");
+        let has_args = is_key
+            || fields.iter().enumerate().any(|(index, (key, value))| {
+                index != at && means(key, Meaning::Args) && arguments(value).is_some()
+            });
         let mut name = None;
         for (index, (key, value)) in fields.iter().enumerate() {
             if index == at {
                 continue;
             }
-            if is_key && let Some(result) = value.as_text().filter(|_| matches!(&*normal(key), "name" | "label")) {
+            if is_key
+                && let Some(result) = value
+                    .as_text()
+                    .filter(|_| matches!(&*normal(key), "name" | "label"))
+            {
                 // Beside `{"server.tool": …}`, a name is the title.
                 call.note = Some(Value::text(result));
                 continue;
@@ -427,12 +561,18 @@ impl Reader {
             } else if means(key, Meaning::When) && condition_text(value).is_some() {
                 call.when = condition_text(value);
             } else if means(key, Meaning::ItemName) || (normal(key) == "as" && has_loop(fields)) {
-                call.item = value.as_text().map(|name| name.trim_start_matches('$').to_owned());
+                call.item = value
+                    .as_text()
+                    .map(|name| name.trim_start_matches('$').to_owned());
             } else if means(key, Meaning::Result) && value.as_text().is_some() {
-                call.alias = value.as_text().map(|name| name.trim_matches(['$', '{', '}']).to_owned());
+                call.alias = value
+                    .as_text()
+                    .map(|name| name.trim_matches(['$', '{', '}']).to_owned());
             } else if means(key, Meaning::Over) && (has_args || is_reference(value)) {
                 call.over = Some((*value).clone());
-            } else if means(key, Meaning::Option) && (has_args || !value.as_text().is_some_and(|text| text.contains(' '))) {
+            } else if means(key, Meaning::Option)
+                && (has_args || !value.as_text().is_some_and(|text| text.contains(' ')))
+            {
                 call.options.push(((*key).into(), (*value).clone()));
             } else if means(key, Meaning::Note) || means(key, Meaning::Title) {
                 call.note = Some((*value).clone());
@@ -452,7 +592,10 @@ impl Reader {
             _ => {}
         }
         if call.id.is_none() {
-            let name = call.alias.as_ref().map(|name| name.trim_start_matches(['#', '@', '&', '%', '$']).to_owned());
+            let name = call.alias.as_ref().map(|name| {
+                name.trim_start_matches(['#', '@', '&', '%', '$'])
+                    .to_owned()
+            });
             call.id = name.or_else(|| key.map(str::to_owned));
         }
         Some(call)
@@ -469,12 +612,15 @@ enum Head<'k> {
 fn head(key: &str) -> Option<Head<'_>> {
     let key = key.trim();
     let key = key.strip_prefix("then ").unwrap_or(key);
-    let looped = ["for each ", "foreach ", "for "].iter().find_map(|word| key.strip_prefix(word));
+    let looped = ["for each ", "foreach ", "for "]
+        .iter()
+        .find_map(|word| key.strip_prefix(word));
     if let Some((item, list)) = looped.and_then(|rest| rest.split_once(" in ")) {
         let (item, list) = (item.trim(), list.trim());
         return (!item.contains(' ') && !list.is_empty()).then_some(Head::Loop(item, list));
     }
-    key.strip_prefix("if ").map(|condition| Head::Condition(condition.trim()))
+    key.strip_prefix("if ")
+        .map(|condition| Head::Condition(condition.trim()))
 }
 
 /// The further attempts of `{"limit": {"attempt": {"count": 3}}, "delay": {"seconds": 5}}`; `None` if it says more.
@@ -486,7 +632,9 @@ fn retry_of(value: &Value) -> Option<Value> {
             "limit" => found.push(("attempts", value.get("attempt")?.get("count")?.clone())),
             "delay" => {
                 let units = [("milliseconds", "ms"), ("seconds", "s"), ("minutes", "m")];
-                let number = units.iter().find_map(|(name, unit)| Some((value.get(name)?, unit)));
+                let number = units
+                    .iter()
+                    .find_map(|(name, unit)| Some((value.get(name)?, unit)));
                 let delay = match (number, value) {
                     (Some((number, unit)), _) => format!("{}{unit}", number.as_u64()?),
                     (None, Value::Text(text)) => text.to_string(),
@@ -502,7 +650,9 @@ fn retry_of(value: &Value) -> Option<Value> {
 
 /// Returns true if the call with `fields` has a list of a loop.
 fn has_loop(fields: &[(&str, &Value)]) -> bool {
-    fields.iter().any(|(key, value)| means(key, Meaning::Over) && !is_empty(value))
+    fields
+        .iter()
+        .any(|(key, value)| means(key, Meaning::Over) && !is_empty(value))
 }
 
 /// Returns true if `value` can be the list of a loop.
@@ -516,15 +666,24 @@ fn is_reference(value: &Value) -> bool {
 
 /// The position of the tool among `fields`, and its name.
 fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
-    let server = fields.iter().find(|(key, _)| means(key, Meaning::Server)).and_then(|(_, server)| server.as_text());
-    let has_args = fields.iter().any(|(key, value)| means(key, Meaning::Args) && matches!(value, Value::Object(_) | Value::List(_)));
+    let server = fields
+        .iter()
+        .find(|(key, _)| means(key, Meaning::Server))
+        .and_then(|(_, server)| server.as_text());
+    let has_args = fields.iter().any(|(key, value)| {
+        means(key, Meaning::Args) && matches!(value, Value::Object(_) | Value::List(_))
+    });
     for word in TOOLS {
-        let Some(at) = fields.iter().position(|(key, _)| normal(key) == word) else { continue };
+        let Some(at) = fields.iter().position(|(key, _)| normal(key) == word) else {
+            continue;
+        };
         let value = fields[at].1;
         let named = |text: &str| {
             let qualified = qualified_name(text);
-            let is_certain = CERTAIN_TOOLS.contains(&word) || server.is_some() || (word == "name" && has_args);
-            let name = qualified.or_else(|| tool_name(text).filter(|name| is_certain && !is_kind(name)))?;
+            let is_certain =
+                CERTAIN_TOOLS.contains(&word) || server.is_some() || (word == "name" && has_args);
+            let name = qualified
+                .or_else(|| tool_name(text).filter(|name| is_certain && !is_kind(name)))?;
             Some(match server {
                 Some(server) if !name.contains('.') => format!("{server}.{name}"),
                 _ => name,
@@ -533,7 +692,9 @@ fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
         let name = match value {
             Value::Text(text) => named(text),
             Value::Object(inner) => {
-                let name = ["name", "tool", "id"].iter().find_map(|key| inner.get(*key)?.as_text());
+                let name = ["name", "tool", "id"]
+                    .iter()
+                    .find_map(|key| inner.get(*key)?.as_text());
                 name.and_then(qualified_name)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) => None,
@@ -544,10 +705,16 @@ fn tool_in(fields: &[(&str, &Value)]) -> Option<(usize, String)> {
     }
     // `{"server.tool": {…}}`
     let mut keys = fields.iter().enumerate().filter_map(|(at, (key, value))| {
-        let is_call = matches!(value, Value::Object(_) | Value::Null | Value::List(_)) && !holds_calls(value, 0);
-        Some((at, qualified_name(key).filter(|_| is_call && arguments(value).is_some())?))
+        let is_call = matches!(value, Value::Object(_) | Value::Null | Value::List(_))
+            && !holds_calls(value, 0);
+        Some((
+            at,
+            qualified_name(key).filter(|_| is_call && arguments(value).is_some())?,
+        ))
     });
-    let (Some(found), None) = (keys.next(), keys.next()) else { return None };
+    let (Some(found), None) = (keys.next(), keys.next()) else {
+        return None;
+    };
     Some(found)
 }
 
@@ -559,10 +726,15 @@ pub(super) fn holds_calls(value: &Value, depth: usize) -> bool {
     let mut probe = Reader::default();
     match value {
         Value::Text(text) => text_call(text, None).is_some(),
-        Value::List(items) => tuple_call(items, None).is_some() || items.iter().any(|item| holds_calls(item, depth + 1)),
+        Value::List(items) => {
+            tuple_call(items, None).is_some()
+                || items.iter().any(|item| holds_calls(item, depth + 1))
+        }
         Value::Object(fields) => {
             probe.call(value, None).is_some()
-                || fields.iter().any(|(key, field)| !means(key, Meaning::Note) && holds_calls(field, depth + 1))
+                || fields
+                    .iter()
+                    .any(|(key, field)| !means(key, Meaning::Note) && holds_calls(field, depth + 1))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
@@ -580,17 +752,29 @@ pub(super) fn arguments(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
         Value::Null => Some(Vec::new()),
         Value::Object(fields) => match fields.get("parameters") {
             Some(inner @ Value::List(_)) if fields.len() == 1 => arguments(inner),
-            _ => Some(fields.iter().map(|(key, field)| (Arc::clone(key), field.clone())).collect()),
+            _ => Some(
+                fields
+                    .iter()
+                    .map(|(key, field)| (Arc::clone(key), field.clone()))
+                    .collect(),
+            ),
         },
         Value::List(items) => {
             let fields = items.iter().map(|item| {
-                let name = ["name", "key", "parameter"].iter().find_map(|key| item.get(key)?.as_text())?;
+                let name = ["name", "key", "parameter"]
+                    .iter()
+                    .find_map(|key| item.get(key)?.as_text())?;
                 let is_pair = item.as_object().is_some_and(|fields| fields.len() == 2);
-                Some((Arc::from(name), item.get("value").filter(|_| is_pair)?.clone()))
+                Some((
+                    Arc::from(name),
+                    item.get("value").filter(|_| is_pair)?.clone(),
+                ))
             });
             fields.collect()
         }
-        Value::Text(text) if text.trim_start().starts_with('{') => arguments(&Value::from_json(text).ok()?),
+        Value::Text(text) if text.trim_start().starts_with('{') => {
+            arguments(&Value::from_json(text).ok()?)
+        }
         Value::Bool(_) | Value::Number(_) | Value::Text(_) => None,
     }
 }
@@ -598,7 +782,9 @@ pub(super) fn arguments(value: &Value) -> Option<Vec<(Arc<str>, Value)>> {
 /// The call in a text: `server.tool name=value` or `server.tool(name="value")`.
 fn text_call(text: &str, key: Option<&str>) -> Option<Call> {
     let text = text.trim();
-    let end = text.find(|sign: char| sign.is_whitespace() || sign == '(').unwrap_or(text.len());
+    let end = text
+        .find(|sign: char| sign.is_whitespace() || sign == '(')
+        .unwrap_or(text.len());
     let tool = qualified_name(&text[..end])?;
     let rest = text[end..].trim();
     let args = if rest.is_empty() {
@@ -611,7 +797,12 @@ fn text_call(text: &str, key: Option<&str>) -> Option<Call> {
     } else {
         pairs(rest)?
     };
-    Some(Call { id: key.map(str::to_owned), tool, args, ..Call::default() })
+    Some(Call {
+        id: key.map(str::to_owned),
+        tool,
+        args,
+        ..Call::default()
+    })
 }
 
 /// The arguments in `name=value name="a b"` or `--name value`.
@@ -623,10 +814,16 @@ fn pairs(text: &str) -> Option<Vec<(Arc<str>, Value)>> {
             Some(flag) => flag.split_at(flag.find(['=', ' '])?),
             None => rest.split_at(rest.find('=')?),
         };
-        let is_name = !name.is_empty() && name.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+        let is_name = !name.is_empty()
+            && name
+                .chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_');
         is_name.then_some(())?;
         let after = after[1..].trim_start();
-        let quote = after.chars().next().filter(|sign| matches!(sign, '"' | '\''));
+        let quote = after
+            .chars()
+            .next()
+            .filter(|sign| matches!(sign, '"' | '\''));
         let (value, behind) = match quote {
             Some(quote) => {
                 let length = crate::native::quoted_length(after, quote)?;
@@ -635,7 +832,8 @@ fn pairs(text: &str) -> Option<Vec<(Arc<str>, Value)>> {
             None => {
                 let end = after.find(char::is_whitespace).unwrap_or(after.len());
                 let word = &after[..end];
-                let is_number = word.parse::<f64>().is_ok() && word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-');
+                let is_number = word.parse::<f64>().is_ok()
+                    && word.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-');
                 let value = Value::from_json(word).ok().filter(|_| is_number);
                 (value.unwrap_or_else(|| Value::text(word)), &after[end..])
             }
@@ -648,7 +846,10 @@ fn pairs(text: &str) -> Option<Vec<(Arc<str>, Value)>> {
 
 /// The call in `["id", "server.tool", {…}, ["other"]]`, or `["server", "tool", {…}]`.
 fn tuple_call(items: &[Value], key: Option<&str>) -> Option<Call> {
-    let texts = items.iter().take_while(|item| item.as_text().is_some()).count();
+    let texts = items
+        .iter()
+        .take_while(|item| item.as_text().is_some())
+        .count();
     let (words, rest) = items.split_at(texts);
     let (args, rest) = rest.split_first()?;
     args.as_object()?;
@@ -679,8 +880,15 @@ fn names_in(value: &Value) -> Vec<String> {
     match value {
         Value::List(items) => items.iter().flat_map(names_in).collect(),
         Value::Object(fields) => fields.keys().map(|key| key.to_string()).collect(),
-        Value::Text(text) => text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect(),
-        Value::Number(_) => scalar(value).filter(|number| !number.starts_with('-')).into_iter().collect(),
+        Value::Text(text) => text
+            .split(',')
+            .map(|name| name.trim().to_owned())
+            .filter(|name| !name.is_empty())
+            .collect(),
+        Value::Number(_) => scalar(value)
+            .filter(|number| !number.starts_with('-'))
+            .into_iter()
+            .collect(),
         Value::Null | Value::Bool(_) => Vec::new(),
     }
 }
@@ -703,7 +911,9 @@ fn condition_text(value: &Value) -> Option<String> {
             _ => None,
         },
         Value::Object(fields) => {
-            let inner = ["expression", "value_template", "condition"].iter().find_map(|key| fields.get(*key));
+            let inner = ["expression", "value_template", "condition"]
+                .iter()
+                .find_map(|key| fields.get(*key));
             condition_text(inner?)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
@@ -722,7 +932,9 @@ fn edges(value: &Value) -> Option<Vec<(String, String)>> {
             _ => (get(&["source", "from"]), get(&["target", "to"])),
         };
         let known = ["id", "source", "from", "target", "to", "type"];
-        let is_plain = edge.as_object().is_none_or(|fields| fields.keys().all(|key| known.contains(&&**key)));
+        let is_plain = edge
+            .as_object()
+            .is_none_or(|fields| fields.keys().all(|key| known.contains(&&**key)));
         Some((ends.0.filter(|_| is_plain)?, ends.1?))
     });
     edges.collect()
@@ -731,10 +943,22 @@ fn edges(value: &Value) -> Option<Vec<(String, String)>> {
 /// The output in `{"action": "finish", "output": …}`, the end of a plan.
 fn final_output(value: &Value) -> Option<Value> {
     let fields = value.as_object()?;
-    let ends = ["finish", "return", "end", "final", "finalanswer", "answer", "done", "respond"];
+    let ends = [
+        "finish",
+        "return",
+        "end",
+        "final",
+        "finalanswer",
+        "answer",
+        "done",
+        "respond",
+    ];
     let is_end = |(key, value): (&Arc<str>, &Value)| {
         let is_kind = matches!(&*normal(key), "action" | "type" | "op" | "tool" | "kind");
-        is_kind && value.as_text().is_some_and(|text| ends.contains(&&*normal(text)))
+        is_kind
+            && value
+                .as_text()
+                .is_some_and(|text| ends.contains(&&*normal(text)))
     };
     fields.iter().any(is_end).then_some(())?;
     let output = |(key, value): (&Arc<str>, &Value)| {
@@ -747,8 +971,14 @@ fn final_output(value: &Value) -> Option<Value> {
 fn connections(value: &Value) -> Option<Vec<(String, String)>> {
     let mut found = Vec::new();
     for (from, outputs) in value.as_object()?.iter() {
-        let main = outputs.get("main").filter(|_| outputs.as_object().is_some_and(|fields| fields.len() == 1))?;
-        for target in main.as_list()?.iter().flat_map(|list| list.as_list().unwrap_or_default()) {
+        let main = outputs
+            .get("main")
+            .filter(|_| outputs.as_object().is_some_and(|fields| fields.len() == 1))?;
+        for target in main
+            .as_list()?
+            .iter()
+            .flat_map(|list| list.as_list().unwrap_or_default())
+        {
             found.push((from.to_string(), target.get("node")?.as_text()?.to_owned()));
         }
     }

@@ -38,7 +38,9 @@ impl References {
                 self.signed.push((alias.to_owned(), id.to_owned()));
             }
             let alias = alias.trim_start_matches(['#', '@', '&', '%']);
-            self.ids.entry(alias.to_owned()).or_insert_with(|| id.to_owned());
+            self.ids
+                .entry(alias.to_owned())
+                .or_insert_with(|| id.to_owned());
         }
     }
 
@@ -62,15 +64,29 @@ impl References {
     }
 
     fn names(&self) -> ReferenceNames<'_> {
-        let paths = self.ids.iter().map(|(name, id)| (name.as_str(), Cow::from(step_path(id))));
+        let paths = self
+            .ids
+            .iter()
+            .map(|(name, id)| (name.as_str(), Cow::from(step_path(id))));
         let items = self.items.iter().map(|name| (name.as_str(), name.clone()));
-        let inputs = self.inputs.iter().map(|(name, path)| (name.as_str(), path.clone()));
-        ReferenceNames::of_paths(self.order.iter().map(String::as_str).collect(), paths.collect(), inputs.chain(items).collect())
+        let inputs = self
+            .inputs
+            .iter()
+            .map(|(name, path)| (name.as_str(), path.clone()));
+        ReferenceNames::of_paths(
+            self.order.iter().map(String::as_str).collect(),
+            paths.collect(),
+            inputs.chain(items).collect(),
+        )
     }
 
     /// The path that `written` is here, without what other systems put before and after names.
     fn path(&self, names: &ReferenceNames<'_>, written: &str) -> Option<String> {
         let written = written.trim();
+        if let Some((name, rest)) = named_call(written).or_else(|| node_by_name(written)) {
+            let id = self.ids.get(name)?;
+            return Some(format!("{}{rest}", step_path(id)));
+        }
         let is_path = |sign: char| sign.is_alphanumeric() || "_-.[]*'\"#$@/".contains(sign);
         if written.is_empty() || !written.chars().all(is_path) {
             return None;
@@ -83,7 +99,13 @@ impl References {
         }
         ["repeat.item", "loop.item", "each.value"]
             .iter()
-            .find_map(|word| Some(format!("{}{}", self.items.last()?, bare.strip_prefix(word)?)))
+            .find_map(|word| {
+                Some(format!(
+                    "{}{}",
+                    self.items.last()?,
+                    bare.strip_prefix(word)?
+                ))
+            })
             .or_else(|| names.path(bare))
             .or_else(|| names.path(written))
     }
@@ -134,7 +156,9 @@ impl References {
                 continue;
             }
             let signs = rest.len() - rest.trim_start_matches(['$', '@', '#', '.']).len();
-            let end = rest[signs..].find(|sign| !is_of_path(sign)).map_or(rest.len(), |end| signs + end);
+            let end = rest[signs..]
+                .find(|sign| !is_of_path(sign))
+                .map_or(rest.len(), |end| signs + end);
             let written = rest[..end].trim_end_matches('.');
             // A call such as `.size()` behind a path is a part of it.
             let is_call = rest[end..].starts_with('(');
@@ -159,7 +183,9 @@ impl References {
         };
         let names = self.names();
         match self.condition(text) {
-            Some(expression) if !text.contains(' ') || text.contains(['$', '{']) => Value::text(format!("${{{expression}}}")),
+            Some(expression) if !text.contains(' ') || text.contains(['$', '{']) => {
+                Value::text(format!("${{{expression}}}"))
+            }
             _ => match self.path(&names, text) {
                 Some(path) => Value::text(format!("${{{path}}}")),
                 None => Value::text(self.text(&names, text)),
@@ -171,15 +197,29 @@ impl References {
     pub(super) fn output(&self, value: &Value) -> Value {
         let names = self.names();
         match value {
-            Value::Text(text) if self.ids.contains_key(&**text) => Value::list([Value::text(self.ids[&**text].clone())]),
-            Value::List(items) if items.iter().all(|item| item.as_text().is_some_and(|name| self.ids.contains_key(name))) => {
-                Value::list(items.iter().filter_map(Value::as_text).map(|name| Value::text(self.ids[name].clone())))
+            Value::Text(text) if self.ids.contains_key(&**text) => {
+                Value::list([Value::text(self.ids[&**text].clone())])
+            }
+            Value::List(items)
+                if items.iter().all(|item| {
+                    item.as_text()
+                        .is_some_and(|name| self.ids.contains_key(name))
+                }) =>
+            {
+                Value::list(
+                    items
+                        .iter()
+                        .filter_map(Value::as_text)
+                        .map(|name| Value::text(self.ids[name].clone())),
+                )
             }
             Value::Text(text) => match self.path(&names, text) {
                 Some(path) => Value::text(format!("${{{path}}}")),
                 None => self.argument(value),
             },
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Object(_) => self.argument(value),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::List(_) | Value::Object(_) => {
+                self.argument(value)
+            }
         }
     }
 
@@ -196,7 +236,8 @@ impl References {
                 None => Value::list(items.iter().map(|item| self.value(names, item))),
             },
             Value::Object(fields) => {
-                let all: Vec<(&str, &Value)> = fields.iter().map(|(key, field)| (&**key, field)).collect();
+                let all: Vec<(&str, &Value)> =
+                    fields.iter().map(|(key, field)| (&**key, field)).collect();
                 if let Some(path) = self.path_of_object(names, &all) {
                     return Value::text(format!("${{{path}}}"));
                 }
@@ -205,12 +246,18 @@ impl References {
                     let is_template = matches!(*key, "template" | "format" | "expr" | "expression");
                     let text = inner.as_text().map(|text| self.text(names, text));
                     match text {
-                        Some(text) if is_literal || (is_template && text.contains("${")) => return Value::text(text),
+                        Some(text) if is_literal || (is_template && text.contains("${")) => {
+                            return Value::text(text);
+                        }
                         None if is_literal => return self.value(names, inner),
                         Some(_) | None => {}
                     }
                 }
-                Value::object(fields.iter().map(|(key, field)| (Arc::clone(key), self.value(names, field))))
+                Value::object(
+                    fields
+                        .iter()
+                        .map(|(key, field)| (Arc::clone(key), self.value(names, field))),
+                )
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
         }
@@ -220,13 +267,34 @@ impl References {
     fn joined(&self, names: &ReferenceNames<'_>, items: &[Value]) -> Option<String> {
         let (function, parts) = items.split_first()?;
         matches!(function.as_text()?, "concat" | "join" | "+" | "str" | "cat").then_some(())?;
-        let parts: Vec<String> = parts.iter().map(|part| Some(self.text(names, part.as_text()?))).collect::<Option<_>>()?;
-        parts.iter().any(|part| part.contains("${")).then(|| parts.concat())
+        let parts: Vec<String> = parts
+            .iter()
+            .map(|part| Some(self.text(names, part.as_text()?)))
+            .collect::<Option<_>>()?;
+        parts
+            .iter()
+            .any(|part| part.contains("${"))
+            .then(|| parts.concat())
     }
 
     /// The path of `{"from": "step", "path": "a.b"}` or `{"$ref": "#/steps/a/output/b"}`.
-    fn path_of_object(&self, names: &ReferenceNames<'_>, fields: &[(&str, &Value)]) -> Option<String> {
-        let root = ["from", "ref", "$ref", "step", "source", "node", "stepId", "step_id", "result_of", "output_of"];
+    fn path_of_object(
+        &self,
+        names: &ReferenceNames<'_>,
+        fields: &[(&str, &Value)],
+    ) -> Option<String> {
+        let root = [
+            "from",
+            "ref",
+            "$ref",
+            "step",
+            "source",
+            "node",
+            "stepId",
+            "step_id",
+            "result_of",
+            "output_of",
+        ];
         let field = ["path", "field", "key", "output", "property", "select"];
         match fields {
             [(key, Value::Text(pointer))] if root.contains(key) => {
@@ -243,11 +311,18 @@ impl References {
                 }
                 (at <= 2).then(|| names.path(&format!("steps.{path}")))?
             }
-            [(one, Value::Text(step)), (other, Value::Text(path))] | [(other, Value::Text(path)), (one, Value::Text(step))]
-                if root.contains(one) && field.contains(other) && self.ids.contains_key(&**step) =>
+            [(one, Value::Text(step)), (other, Value::Text(path))]
+            | [(other, Value::Text(path)), (one, Value::Text(step))]
+                if root.contains(one)
+                    && field.contains(other)
+                    && self.ids.contains_key(&**step) =>
             {
                 let path = path.trim_start_matches(['$', '.']);
-                let path = if path.starts_with('[') || path.is_empty() { path.to_owned() } else { format!(".{path}") };
+                let path = if path.starts_with('[') || path.is_empty() {
+                    path.to_owned()
+                } else {
+                    format!(".{path}")
+                };
                 names.path(&format!("{step}{path}"))
             }
             _ => None,
@@ -271,14 +346,78 @@ impl References {
         let mut written = String::new();
         let mut rest = replaced.as_str();
         for _ in 0..MAX_REPLACEMENTS {
-            let Some(marker) = names.first_marker(rest) else { break };
+            let Some(marker) = names.first_marker(rest) else {
+                break;
+            };
             written.push_str(&rest[..marker.0.start]);
             written.push_str(&format!("${{{}}}", marker.1));
             rest = &rest[marker.0.end..];
         }
         written.push_str(rest);
-        let written = self.with_signed(&written);
-        if written == text { self.with_items(text) } else { written }
+        let written = self.with_marked(names, &self.with_signed(&written));
+        if written == text {
+            self.with_items(text)
+        } else {
+            written
+        }
+    }
+
+    /// `text` with references in place of the names of steps that stand in it in brackets or behind a sign: `[a]`, `{a.b}`, `@a`.
+    fn with_marked(&self, names: &ReferenceNames<'_>, text: &str) -> String {
+        let mut written = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(sign) = rest.chars().next() {
+            let is_apart =
+                !written.ends_with(|before: char| before.is_alphanumeric() || before == '$');
+            let found = is_apart.then(|| self.marked(names, rest)).flatten();
+            match found {
+                Some((path, length)) => {
+                    written.extend(["${", &path, "}"]);
+                    rest = &rest[length..];
+                }
+                None => {
+                    written.push(sign);
+                    rest = &rest[sign.len_utf8()..];
+                }
+            }
+        }
+        written
+    }
+
+    /// The path of the marked name at the start of `text`, and the length of both.
+    fn marked(&self, names: &ReferenceNames<'_>, text: &str) -> Option<(String, usize)> {
+        let brackets = [("{{", "}}"), ("{", "}"), ("[", "]"), ("<", ">"), ("%", "%")];
+        let within = brackets.iter().find_map(|(open, close)| {
+            let inside = text.strip_prefix(*open)?;
+            let length = inside.find(*close).filter(|length| *length <= 256)?;
+            Some((inside[..length].trim(), open.len() + length + close.len()))
+        });
+        let (written, length) = match (within, text.strip_prefix(['@', '#'])) {
+            (Some(found), _) => found,
+            (None, Some(rest)) => {
+                let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+                let name = rest.find(|sign| !is_of_name(sign)).unwrap_or(rest.len());
+                let length = name + path_length(&rest[name..]);
+                (&rest[..length], 1 + length)
+            }
+            (None, None) => return None,
+        };
+        let ends = written
+            .match_indices(['.', '['])
+            .map(|(end, _)| end)
+            .chain([written.len()]);
+        let is_known = |end: usize| self.ids.contains_key(&written[..end]);
+        // The longest name counts: it may have blanks.
+        let end = ends
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .find(|end| is_known(*end))?;
+        let rest = &written[end..];
+        let path = names.path(written);
+        let path =
+            path.unwrap_or_else(|| format!("{}{rest}", step_path(&self.ids[&written[..end]])));
+        (path_length(rest) == rest.len()).then_some((path, length))
     }
 
     /// `text` with references in place of names that begin with a sign, wherever they are in it.
@@ -313,9 +452,12 @@ impl References {
             let mut found = String::with_capacity(written.len());
             let mut rest = written.as_str();
             while let Some(at) = rest.find(&name) {
-                let is_apart = !rest[..at].ends_with(|sign: char| sign.is_alphanumeric() || "_.{$".contains(sign));
+                let is_apart = !rest[..at]
+                    .ends_with(|sign: char| sign.is_alphanumeric() || "_.{$".contains(sign));
                 let field = &rest[at + name.len()..];
-                let length = field.find(|sign: char| !(sign.is_alphanumeric() || sign == '_')).unwrap_or(field.len());
+                let length = field
+                    .find(|sign: char| !(sign.is_alphanumeric() || sign == '_'))
+                    .unwrap_or(field.len());
                 let end = at + name.len() + length;
                 found.push_str(&rest[..at]);
                 if is_apart && field.starts_with(|sign: char| sign.is_alphabetic() || sign == '_') {
@@ -332,13 +474,71 @@ impl References {
     }
 }
 
+/// The name and the rest of the path in a call for the output of a step, `ti.xcom_pull(task_ids='a')` or `$('a').first().json.b`.
+fn named_call(written: &str) -> Option<(&str, &str)> {
+    let calls = [
+        "ti.xcom_pull(task_ids=",
+        "task_instance.xcom_pull(task_ids=",
+        "ti.xcom_pull(",
+        "$(",
+    ];
+    let inside = calls.iter().find_map(|call| written.strip_prefix(call))?;
+    let quote = inside
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''))?;
+    let (name, rest) = inside[1..].split_once(quote)?;
+    Some((name, output_path(rest.strip_prefix(')')?)?))
+}
+
+/// The same for `$node["a"].json.b`.
+fn node_by_name(written: &str) -> Option<(&str, &str)> {
+    let inside = written.strip_prefix("$node[")?;
+    let quote = inside
+        .chars()
+        .next()
+        .filter(|sign| matches!(sign, '"' | '\''))?;
+    let (name, rest) = inside[1..].split_once(quote)?;
+    Some((name, output_path(rest.strip_prefix(']')?)?))
+}
+
+/// The path in `rest` behind what only says that it is the output; `None` if it is more than a path.
+fn output_path(rest: &str) -> Option<&str> {
+    let mut rest = rest;
+    for word in [".all()", ".first()", ".item", ".json"] {
+        let after = rest.strip_prefix(word);
+        rest = after
+            .filter(|after| after.is_empty() || after.starts_with(['.', '[']))
+            .unwrap_or(rest);
+    }
+    (path_length(rest) == rest.len()).then_some(rest)
+}
+
 /// `written` with functions in place of the filters of jq that turn a path into text, `(a.b | tostring)`.
 fn with_functions(written: &str) -> String {
     let mut found = written.to_owned();
+    for filter in [" | length", " | count", "|length", "|count"] {
+        while let Some(end) = found.find(filter) {
+            let is_of_path = |sign: char| sign.is_alphanumeric() || "_.[]'".contains(sign);
+            let start = found[..end]
+                .rfind(|sign| !is_of_path(sign))
+                .map_or(0, |start| start + 1);
+            let behind = &found[end + filter.len()..];
+            if start == end || behind.starts_with(char::is_alphanumeric) {
+                break;
+            }
+            found.replace_range(end..end + filter.len(), ".size()");
+        }
+    }
     while let Some(end) = found.find(" | tostring)") {
-        let Some(start) = found[..end].rfind('(') else { break };
+        let Some(start) = found[..end].rfind('(') else {
+            break;
+        };
         let path = found[start + 1..end].trim().to_owned();
-        found.replace_range(start..end + " | tostring)".len(), &format!("string({path})"));
+        found.replace_range(
+            start..end + " | tostring)".len(),
+            &format!("string({path})"),
+        );
     }
     found
 }

@@ -23,7 +23,11 @@ pub(super) fn qualified_name(written: &str) -> Option<String> {
     let (server, tool) = name.split_once('.')?;
     let is_word = |part: &str| part.starts_with(char::is_alphabetic) && part.len() > 1;
     // A file or an address is no tool, and neither is a number of a version.
-    let is_file = ["json", "md", "txt", "csv", "html", "py", "js", "com", "org", "example", "yaml", "xml", "log"].contains(&tool);
+    let is_file = [
+        "json", "md", "txt", "csv", "html", "py", "js", "com", "org", "example", "yaml", "xml",
+        "log",
+    ]
+    .contains(&tool);
     (is_word(server) && is_word(tool) && !is_file).then_some(name)
 }
 
@@ -37,8 +41,16 @@ mod tests {
             assert_eq!(tool_name(written).as_deref(), plain, "{written}");
             assert_eq!(qualified_name(written).as_deref(), qualified, "{written}");
         };
-        check("fs/read_file@v1", Some("fs.read_file"), Some("fs.read_file"));
-        check("mcp__db__run_query", Some("db.run_query"), Some("db.run_query"));
+        check(
+            "fs/read_file@v1",
+            Some("fs.read_file"),
+            Some("fs.read_file"),
+        );
+        check(
+            "mcp__db__run_query",
+            Some("db.run_query"),
+            Some("db.run_query"),
+        );
         check("mcp:db.query", Some("db.query"), Some("db.query"));
         check("query", Some("query"), None);
         check("report.md", Some("report.md"), None);

@@ -24,10 +24,23 @@ pub(super) fn plan(text: &str) -> Option<Value> {
 fn with_pairs(titles: &[String], rows: &[Vec<String>]) -> Option<Value> {
     let is_numbered = |title: &String| title.trim().ends_with(|sign: char| sign.is_ascii_digit());
     let first = titles.iter().position(is_numbered)?;
-    let is_paired = titles.get(first..)?.iter().all(is_numbered) && (titles.len() - first).is_multiple_of(2);
-    let before: Vec<String> = titles.get(..first)?.iter().map(|title| title.trim().to_lowercase()).collect();
+    let is_paired =
+        titles.get(first..)?.iter().all(is_numbered) && (titles.len() - first).is_multiple_of(2);
+    let before: Vec<String> = titles
+        .get(..first)?
+        .iter()
+        .map(|title| title.trim().to_lowercase())
+        .collect();
     let column = |words: &[&str]| before.iter().position(|title| words.contains(&&**title));
-    let tool = column(&["tool", "werkzeug", "function", "action", "herramienta", "outil"]).filter(|_| is_paired)?;
+    let tool = column(&[
+        "tool",
+        "werkzeug",
+        "function",
+        "action",
+        "herramienta",
+        "outil",
+    ])
+    .filter(|_| is_paired)?;
     let server = column(&["server", "service", "servidor", "serveur"]);
     let id = column(&["id", "nr", "no", "step", "#", "schritt", "paso"]);
     let known = [Some(tool), server, id].iter().flatten().count();
@@ -54,12 +67,16 @@ fn with_pairs(titles: &[String], rows: &[Vec<String>]) -> Option<Value> {
     });
     let steps = steps.collect::<Option<Vec<_>>>()?;
     // Rows are done one after the other.
-    Some(Value::object([("ordering", Value::text("listed")), ("steps", Value::list(steps))]))
+    Some(Value::object([
+        ("ordering", Value::text("listed")),
+        ("steps", Value::list(steps)),
+    ]))
 }
 
 /// The value in a cell: a number as it is, anything else as text.
 fn argument(cell: &str) -> Value {
-    let is_number = cell.parse::<f64>().is_ok() && cell.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-');
+    let is_number = cell.parse::<f64>().is_ok()
+        && cell.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-');
     let number = Value::from_json(cell).ok().filter(|_| is_number);
     number.unwrap_or_else(|| Value::text(cell))
 }

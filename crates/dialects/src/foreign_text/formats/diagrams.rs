@@ -260,7 +260,10 @@ pub(super) fn sequence(text: &str) -> Option<Value> {
     }
     let program = calls.iter().map(|(callee, call, name)| {
         // The participant is the server, if its name can be one and the call names none.
-        let is_word = |text: &str| text.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+        let is_word = |text: &str| {
+            text.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+        };
         let tool = call.split('(').next().unwrap_or_default();
         let is_server = is_word(callee) && callee.starts_with(char::is_lowercase) && is_word(tool);
         let call = if is_server {
