@@ -67,6 +67,16 @@ impl Reading {
         }
     }
 
+    /// The reading of a system that is only similar to others: it is advice, and never replaces the text.
+    fn similar(found: Translation, extent: Extent) -> Self {
+        let found = Self::of(found, extent);
+        let extent = match found.extent {
+            Extent::All | Extent::Part => Extent::Part,
+            Extent::FirstStep => Extent::FirstStep,
+        };
+        Self { extent, ..found }
+    }
+
     fn of(found: Translation, extent: Extent) -> Self {
         let inner = match (found.is_complete, found.left_out.is_empty()) {
             (true, true) => Extent::All,
@@ -95,7 +105,7 @@ pub(crate) fn reading(value: &Value, extent: Extent) -> Option<Reading> {
     if of_own == Some(0) {
         return Some(own);
     }
-    let general = translated_in_general(value).map(|found| Reading::of(found, extent));
+    let general = translated_in_general(value).map(|found| Reading::similar(found, extent));
     let of_general = general.as_ref().map(&faults);
     // A known system says more than its calls.
     if let Some(found) = specific {
@@ -113,7 +123,7 @@ pub(crate) fn reading(value: &Value, extent: Extent) -> Option<Reading> {
 /// The reading of `value` as a plan of a system that is only similar to others, if nothing in it is uncertain.
 pub(crate) fn certain_reading(value: &Value, extent: Extent) -> Option<Reading> {
     let found = translated_in_general(value).filter(|found| found.is_complete)?;
-    let found = Reading::of(found, extent);
+    let found = Reading::similar(found, extent);
     native_json(&without_output_fields(&found.plan))
         .1
         .is_empty()
