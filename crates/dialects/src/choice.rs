@@ -11,7 +11,7 @@ use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
 use crate::foreign_plans::translated;
 use crate::foreign_references::{ReferenceForm, check_plan};
-use crate::foreign_text::advice::{Extent, advice};
+use crate::foreign_text::advice::{Extent, advice_of, certain_reading, reading};
 use crate::native::{
     has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
 };
@@ -25,35 +25,20 @@ pub(crate) struct Choice {
     pub(crate) notes: Diagnostics,
 }
 
-/// Chooses the dialect of `document`.
+/// Chooses the dialect of `document`; a plan of another system is read for advice if that `is_advised`.
 ///
 /// # Errors
 ///
 /// The diagnostics, if no dialect or several dialects have its form.
-pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
+pub(crate) fn choose(document: Document, is_advised: bool) -> Result<Choice, Diagnostics> {
     let document = match recognised(document) {
         Ok(found) => return found,
         Err(document) => *document,
     };
-    if document.syntax == Syntax::Json
-        && let Some(found) = translated(&document.root.to_value())
-    {
+    let is_advised = is_advised && document.syntax == Syntax::Json;
+    if is_advised && let Some(found) = translated(&document.root.to_value()) {
         let message = format!("the text is {}, not a plan of a dialect", found.form);
-        let text = document.source.text();
-        let span = document.source.span(document.root.place);
-        let range = span.map_or(0..0, |span| span.start..span.end);
-        let extent = if found.is_complete {
-            Extent::of(range, text)
-        } else {
-            Extent::FirstStep
-        };
-        return Err(advice(
-            Code::UnknownDialect,
-            &message,
-            &found.plan,
-            extent,
-            text,
-        ));
+        return Err(of_value(&document, &message));
     }
     if let Some((inner, note)) = unwrapped(&document.root) {
         let note = Diagnostic::note(Code::ReadAs, note)
@@ -73,12 +58,44 @@ pub(crate) fn choose(document: Document) -> Result<Choice, Diagnostics> {
     if resembles_plan(&document.root) {
         return Ok(native(document));
     }
+    if is_advised {
+        let message = "the text is a plan of another system, not of a dialect";
+        let found = of_value(&document, message);
+        if !found.is_empty() {
+            return Err(found);
+        }
+    }
     let mut diagnostics = Diagnostics::new();
     if let Err(diagnostic) = detect(&document) {
         diagnostics.push(*diagnostic);
     }
     diagnostics.extend(nearest_dialects(&document));
     Err(diagnostics)
+}
+
+/// The advice about `document`, whose plan was read with `diagnostics`: if some fields of it are not known, but all of it is a plan of
+/// another system, that plan.
+pub(crate) fn other_reading(document: &Document, diagnostics: &Diagnostics) -> Option<Diagnostics> {
+    if unled(diagnostics) == 0 {
+        return None;
+    }
+    let text = document.source.text();
+    let span = document.source.span(document.root.place);
+    let range = span.map_or(0..0, |span| span.start..span.end);
+    let found = certain_reading(&document.root.to_value(), Extent::of(range, text))?;
+    let message = "the text is a plan of another system, not of a dialect";
+    Some(advice_of(Code::UnknownDialect, message, &found, text))
+}
+
+/// The advice about the value of `document`, a plan of another system; none if it is no plan.
+fn of_value(document: &Document, message: &str) -> Diagnostics {
+    let text = document.source.text();
+    let span = document.source.span(document.root.place);
+    let range = span.map_or(0..0, |span| span.start..span.end);
+    match reading(&document.root.to_value(), Extent::of(range, text)) {
+        Some(found) => advice_of(Code::UnknownDialect, message, &found, text),
+        None => Diagnostics::new(),
+    }
 }
 
 /// The dialect that recognises `document`, or the reason why several do; the document itself if none does.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
 
-use crate::choice::{choose, parse_choice, parse_with};
+use crate::choice::{choose, other_reading, parse_choice, parse_with};
 use crate::dialect::Dialect;
 use crate::document::{
     Document, EnclosedPart, Enclosure, ReadLimits, Syntax, enclosed_parts, read, read_lines,
@@ -78,18 +78,24 @@ impl From<Plan> for ParseResult {
 /// Reads a plan in the chosen or the recognised dialect.
 pub fn parse(text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
     let chosen = options.dialect.map(by_name).transpose();
-    read_plan(text, options, chosen)
+    read_plan(text, options, chosen, true)
+}
+
+/// Reads a plan as [`parse`] does, without advice about plans of other systems: that reads plans itself.
+pub(crate) fn parse_unadvised(text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
+    read_plan(text, options, Ok(None), false)
 }
 
 /// Reads a plan in `dialect`, which need not be one of [`dialects`](crate::dialects()).
 pub fn parse_as(dialect: &dyn Dialect, text: &[u8], options: &ReadOptions<'_>) -> ParseResult {
-    read_plan(text, options, Ok(Some(dialect)))
+    read_plan(text, options, Ok(Some(dialect)), true)
 }
 
 fn read_plan(
     text: &[u8],
     options: &ReadOptions<'_>,
     chosen: Result<Option<&dyn Dialect>, Box<Diagnostic>>,
+    is_advised: bool,
 ) -> ParseResult {
     let part = enclosed_part(text, options);
     let syntax = match (&chosen, &part) {
@@ -123,9 +129,10 @@ fn read_plan(
     };
     let source = Arc::clone(document.source.text());
     let may_be_calls = matches!(chosen, Ok(None)) && syntax == Syntax::Lines;
+    let may_be_other = is_advised && matches!(chosen, Ok(None)) && syntax == Syntax::Json;
     let choice = match chosen {
         Ok(Some(dialect)) => Ok(parse_with(dialect, document)).map(|read| (dialect.name(), read)),
-        Ok(None) => choose(document).map(parse_choice),
+        Ok(None) => choose(document, is_advised).map(parse_choice),
         Err(diagnostic) => Err([*diagnostic].into_iter().collect()),
     };
     let (dialect, plan) = match choice {
@@ -138,6 +145,19 @@ fn read_plan(
             (None, None)
         }
     };
+    if may_be_other
+        && dialect.is_some()
+        && diagnostics.has_errors()
+        && let (Some(document), _) = read_json(text, options, enclosed_part(text, options))
+        && let Some(found) = other_reading(&document, &diagnostics)
+    {
+        return ParseResult {
+            plan: None,
+            dialect: None,
+            diagnostics: bounded(found, options.limits.diagnostics),
+            source,
+        };
+    }
     if may_be_calls
         && dialect == Some("rewoo")
         && source.contains("[{")
@@ -198,7 +218,7 @@ fn enclosed_part(text: &[u8], options: &ReadOptions<'_>) -> EnclosedJson {
         let is_plan = |part: &EnclosedPart| {
             let range = Some(part.range.clone());
             let (document, _) = read_part(text, range, (options.name, 0), &options.limits);
-            document.is_some_and(|document| choose(document).is_ok())
+            document.is_some_and(|document| choose(document, false).is_ok())
         };
         let plans: Vec<EnclosedPart> = parts.iter().filter(|part| is_plan(part)).cloned().collect();
         if !plans.is_empty() {

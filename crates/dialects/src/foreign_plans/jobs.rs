@@ -99,10 +99,34 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
         }
         last.insert(name, before.into_iter().next()?);
     }
+    let triggers = ["workflow_dispatch", "workflow_call"];
+    let inputs = value
+        .get("on")
+        .and_then(|on| triggers.iter().find_map(|name| on.get(name)?.get("inputs")));
     if is_complete {
-        return Translation::complete(form, steps);
+        let translation = Translation::complete(form, steps)?;
+        let (Some(inputs), true) = (inputs, translation.is_complete) else {
+            return Some(translation);
+        };
+        let steps = translation.plan.get("steps")?.clone();
+        return Some(Translation {
+            plan: Value::object([("inputs", schemas(inputs)?), ("steps", steps)]),
+            ..translation
+        });
     }
     Some(Translation::of_first_step(form, steps.into_iter().next()?))
+}
+
+/// The schemas of the inputs of a workflow, whose fields are not all those of a schema.
+fn schemas(inputs: &Value) -> Option<Value> {
+    let schemas = inputs.as_object()?.iter().map(|(name, input)| {
+        let known = ["default", "description"];
+        let fields = input.as_object().into_iter().flatten();
+        let fields = fields.filter(|(key, _)| known.contains(&&***key));
+        let fields = fields.map(|(key, field)| (key.clone(), field.clone()));
+        (name.clone(), Value::object(fields))
+    });
+    Some(Value::object(schemas))
 }
 
 /// The constants in `env` of a workflow or a job, by the paths that read them; `is_complete` becomes false if one is no constant.

@@ -13,7 +13,7 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         let params = request.get("params").filter(|_| is_call)?;
         call(
             Value::text(format!("call_{}", index + 1)),
-            params.get("name")?,
+            &with_server(params)?,
             params.get("arguments"),
         )
     });
@@ -23,6 +23,15 @@ pub(super) fn requests(value: &Value) -> Option<Translation> {
         "a request of MCP"
     };
     Translation::complete(form, steps.collect::<Option<_>>()?)
+}
+
+/// The name of the tool in `params`, with the server if it is there as well.
+fn with_server(params: &Value) -> Option<Value> {
+    let name = params.get("name")?.as_text()?;
+    Some(match params.get("server").and_then(Value::as_text) {
+        Some(server) if !name.contains('.') => Value::text(format!("{server}.{name}")),
+        _ => Value::text(name),
+    })
 }
 
 /// The translation of a conversation: the calls of all its messages, those of a message after those of the message before.

@@ -3,6 +3,7 @@
 //! A translation is only advice. It has the steps of the plan with fields that the native dialect knows or guesses.
 
 mod escape;
+mod general;
 mod jobs;
 mod messages;
 mod playbook;
@@ -26,6 +27,8 @@ pub(crate) struct Translation {
     pub(crate) plan: Value,
     /// True if the plan has all that the text says; otherwise it has the first step only.
     pub(crate) is_complete: bool,
+    /// The parts of the text that have no counterpart in the plan.
+    pub(crate) left_out: Vec<String>,
 }
 
 /// The maximum number of ids in the `after` of all steps together. Each step of a group waits for each one of the group before.
@@ -41,6 +44,7 @@ impl Translation {
             form,
             plan: Value::object([("steps", Value::list(steps))]),
             is_complete: true,
+            left_out: Vec::new(),
         })
     }
 
@@ -49,6 +53,7 @@ impl Translation {
             form,
             plan: Value::object([("steps", Value::list([step]))]),
             is_complete: false,
+            left_out: Vec::new(),
         }
     }
 }
@@ -63,6 +68,11 @@ pub(crate) fn translated(value: &Value) -> Option<Translation> {
         .or_else(|| messages::requests(value))
         .or_else(|| messages::conversation(value))
         .or_else(|| sentences::translation(value))
+}
+
+/// The translation of the calls in `value`, a plan of a system that is not known by its form; `None` if it has none.
+pub(crate) fn translated_in_general(value: &Value) -> Option<Translation> {
+    general::translation(value)
 }
 
 /// The fields of a step that are not absent.

@@ -24,6 +24,7 @@ pub(super) fn translation(value: &Value) -> Option<Translation> {
             form,
             plan,
             is_complete: true,
+            left_out: Vec::new(),
         });
     }
     let first = sentences

@@ -8,7 +8,7 @@ use planwright_core::Value;
 
 use super::rules::condition;
 use super::{Translation, escaped, has_only, step};
-use crate::native::path_of;
+use crate::native::{path_of, quoted_length};
 
 const FORM: &str = "a state machine of AWS Step Functions";
 
@@ -16,13 +16,14 @@ const FORM: &str = "a state machine of AWS Step Functions";
 const COMMON: [&str; 4] = ["Type", "Comment", "Next", "End"];
 
 /// The fields of a task that have a meaning here.
-const TASK: [&str; 6] = [
+const TASK: [&str; 7] = [
     "Resource",
     "Parameters",
     "Arguments",
     "ResultPath",
     "TimeoutSeconds",
     "Retry",
+    "Catch",
 ];
 
 /// The fields of a `Map` that have a meaning here.
@@ -115,12 +116,51 @@ impl Machine {
                 return self.choice(machine, state, &before);
             }
             before = self.state(name, state, before)?;
+            if let Some(catch) = state.get("Catch") {
+                return self.caught(machine, (name, state), catch, &before);
+            }
             match state.get("Next") {
                 Some(next) => name = next.as_text()?,
                 None => return Some(before),
             }
         }
         None
+    }
+
+    /// Adds the states after the task `name`: those of its `catch` if it fails, the others if it succeeds.
+    fn caught(
+        &mut self,
+        machine: &Value,
+        (name, state): (&str, &Value),
+        catch: &Value,
+        before: &Value,
+    ) -> Option<Value> {
+        let [rule] = catch.as_list()? else {
+            return None;
+        };
+        let is_plain = has_only(rule, &["ErrorEquals", "ResultPath", "Next"]) && is_of_all(rule);
+        if !is_plain || self.conditions.len() + 2 >= MAX_CHOICES || path_of(name) != name {
+            return None;
+        }
+        let paths = self.paths.clone();
+        if let Some(path) = rule.get("ResultPath").filter(|path| !path.is_null()) {
+            // Nothing here has the error at that path.
+            self.paths
+                .push((path.as_text()?.strip_prefix('$')?.to_owned(), None));
+        }
+        self.conditions.push(format!("!results.{name}.success"));
+        let handled = self.states_from(machine, rule.get("Next")?.as_text()?, before.clone())?;
+        self.conditions.pop();
+        self.paths = paths;
+        let Some(next) = state.get("Next") else {
+            return Some(handled);
+        };
+        self.conditions.push(format!("results.{name}.success"));
+        let others = self.states_from(machine, next.as_text()?, before.clone())?;
+        self.conditions.pop();
+        Some(Value::list(
+            [handled.as_list()?, others.as_list()?].concat(),
+        ))
     }
 
     /// Adds the states of all branches of the choice `state`, each under its condition. `None` if two branches have a step in common,
@@ -282,7 +322,8 @@ impl Machine {
     fn task(&self, name: &str, state: &Value, before: &Value) -> Option<Value> {
         let known: Vec<&str> = TASK.iter().chain(&COMMON).copied().collect();
         let parameters = state.get("Parameters").or_else(|| state.get("Arguments"))?;
-        if !has_only(state, &known) {
+        let catches = |catch: &Value| catch.as_list().is_some_and(|rules| rules.len() == 1);
+        if !has_only(state, &known) || !state.get("Catch").is_none_or(catches) {
             return None;
         }
         // A function gets its payload only.
@@ -315,6 +356,10 @@ impl Machine {
             ("after", after),
             ("timeout", timeout),
             ("retry", retry),
+            (
+                "on_error",
+                state.get("Catch").map(|_| Value::text("continue")),
+            ),
         ]))
     }
 
@@ -326,8 +371,8 @@ impl Machine {
                     let Some(name) = key.strip_suffix(".$") else {
                         return Some((Arc::clone(key), self.arguments(field)?));
                     };
-                    let path = self.path(field.as_text()?)?;
-                    Some((Arc::from(name), Value::text(format!("${{{path}}}"))))
+                    let value = self.computed(field.as_text()?)?;
+                    Some((Arc::from(name), Value::text(value)))
                 });
                 Some(Value::object(fields.collect::<Option<Vec<_>>>()?))
             }
@@ -341,6 +386,36 @@ impl Machine {
                 Some(escaped(value))
             }
         }
+    }
+
+    /// The text of a path, or of a function that makes a text of paths: `States.Format('{} items', $.n)`.
+    fn computed(&self, written: &str) -> Option<String> {
+        let reference = |path: &str| Some(format!("${{{}}}", self.path(path.trim())?));
+        let inside = |name: &str| {
+            written
+                .strip_prefix(name)?
+                .strip_prefix('(')?
+                .strip_suffix(')')
+        };
+        if let Some(path) = inside("States.JsonToString") {
+            return reference(path);
+        }
+        let Some(inside) = inside("States.Format") else {
+            return reference(written);
+        };
+        let length = quoted_length(inside, '\'').filter(|_| inside.starts_with('\''))?;
+        let template = &inside[1..length - 1];
+        let mut values = inside[length..].split(',').skip(1);
+        if template.contains(['\\', '$']) {
+            return None;
+        }
+        let mut parts = template.split("{}");
+        let mut text = parts.next()?.to_owned();
+        for part in parts {
+            text.push_str(&reference(values.next()?)?);
+            text.push_str(part);
+        }
+        values.next().is_none().then_some(text)
     }
 
     /// The path in this dialect of a path such as `$.file.content`.
@@ -386,16 +461,17 @@ fn attempts(retry: &Value) -> Option<Value> {
     let [rule] = retry.as_list()? else {
         return None;
     };
-    let is_of_all = rule.get("ErrorEquals").is_none_or(|errors| {
-        let names: Vec<_> = errors
-            .as_list()
-            .unwrap_or_default()
-            .iter()
-            .map(Value::as_text)
-            .collect();
-        names == [Some("States.ALL")]
-    });
-    if !is_of_all || !has_only(rule, &["ErrorEquals", "MaxAttempts", "IntervalSeconds"]) {
+    // The delay here doubles as well.
+    let doubles = rule
+        .get("BackoffRate")
+        .is_none_or(|rate| rate.as_f64() == Some(2.0));
+    let known = [
+        "ErrorEquals",
+        "MaxAttempts",
+        "IntervalSeconds",
+        "BackoffRate",
+    ];
+    if !is_of_all(rule) || !doubles || !has_only(rule, &known) {
         return None;
     }
     let retries = rule.get("MaxAttempts").map_or(Some(3), Value::as_u64)?;
@@ -407,6 +483,14 @@ fn attempts(retry: &Value) -> Option<Value> {
         ])),
         None => Some(attempts),
     }
+}
+
+/// Returns true if the rule of `Retry` or `Catch` is for all errors.
+fn is_of_all(rule: &Value) -> bool {
+    rule.get("ErrorEquals").is_none_or(|errors| {
+        let names = errors.as_list().unwrap_or_default().iter();
+        names.map(Value::as_text).eq([Some("States.ALL")])
+    })
 }
 
 /// The tool of a task: the last part of its resource, or the function that it invokes.

@@ -9,7 +9,7 @@ use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPat
 use planwright_core::{Plan, Value};
 
 use super::operations::Certainty;
-use super::phrases::phrase;
+use super::phrases::{is_certain_phrase, phrase};
 use crate::document::template::{self, QUOTES};
 use crate::native::path_of;
 
@@ -94,6 +94,15 @@ const PREVIOUS_ROOTS: [&str; 7] = [
     "previous",
     "previous_step",
     "previousstep",
+    "last_output",
+    "last_result",
+];
+
+/// The members of [`PREVIOUS_ROOTS`] that begin a reference even without any sign around it.
+const PLAIN_PREVIOUS_ROOTS: [&str; 5] = [
+    "prev",
+    "previous",
+    "previous_step",
     "last_output",
     "last_result",
 ];
@@ -187,6 +196,28 @@ impl<'a> ReferenceNames<'a> {
             form: ReferenceForm::NATIVE,
             is_native: true,
         }
+    }
+
+    /// The names with their `paths`, of which those in `order` are ids, and the paths of `inputs` and items.
+    pub(crate) fn of_paths(
+        order: Vec<&'a str>,
+        paths: HashMap<&'a str, Cow<'a, str>>,
+        inputs: HashMap<&'a str, String>,
+    ) -> Self {
+        Self {
+            steps: paths,
+            order,
+            previous: None,
+            inputs,
+            form: ReferenceForm::NATIVE,
+            is_native: true,
+        }
+    }
+
+    /// The bytes of the first marker in `text` that stands for a path alone, and the path.
+    pub(crate) fn first_marker(&self, text: &str) -> Option<(Range<usize>, String)> {
+        let marker = self.marker(text).filter(|marker| !marker.is_partial)?;
+        Some((marker.range, marker.meaning))
     }
 
     /// The names of the steps, slots and inputs of `plan`.
@@ -409,6 +440,18 @@ impl<'a> ReferenceNames<'a> {
             let is_certain = is_evidence || path.contains(['.', '[']);
             return Some(Marker::new(0..text.len(), meaning, is_certain));
         }
+        // `previous.email`
+        let is_path = |text: &str| {
+            let is_of_path = |sign: char| sign.is_alphanumeric() || "_.[]".contains(sign);
+            text.contains(['.', '[']) && text.chars().all(is_of_path)
+        };
+        if self.is_native
+            && is_path(text)
+            && PLAIN_PREVIOUS_ROOTS.contains(&split_name(text).0)
+            && let Some(meaning) = self.previous_output(text)
+        {
+            return Some(Marker::new(0..text.len(), meaning, true));
+        }
         for (open, close) in PATH_DELIMITERS {
             if !may_contain(characters, open) {
                 continue;
@@ -451,7 +494,7 @@ impl<'a> ReferenceNames<'a> {
 
     /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
     fn phrase_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
-        let (range, name) = phrase(text).filter(|_| self.is_native)?;
+        let (mut range, name) = phrase(text).filter(|_| self.is_native)?;
         let meaning = match self.steps.get(name) {
             Some(output) => output.to_string(),
             None => {
@@ -459,7 +502,15 @@ impl<'a> ReferenceNames<'a> {
                 self.steps.get(self.order.get(position)?)?.to_string()
             }
         };
-        let is_certain = range == (0..text.len());
+        let is_call = is_certain_phrase(&text[range.clone()]);
+        let rest = if is_call {
+            path_length(&text[range.end..])
+        } else {
+            0
+        };
+        let meaning = meaning + &text[range.end..range.end + rest];
+        range.end += rest;
+        let is_certain = is_call || range == (0..text.len());
         is_apart(range.start).then(|| Marker::new(range, meaning, is_certain))
     }
 
@@ -482,6 +533,10 @@ impl<'a> ReferenceNames<'a> {
                     .chars()
                     .all(|c| c.is_alphanumeric() || "_.[]".contains(c));
             let is_whole = range == (0..text.len());
+            if is_path && is_dollar_form && !text[..range.start].ends_with('$') {
+                // It is no reference of this dialect either.
+                return Some(Marker::new(range, without_words(path), true));
+            }
             if is_path && !text[..range.start].ends_with('$') && (is_whole || path.contains('.')) {
                 return Some(Marker::new(range, path.to_owned(), false));
             }
@@ -524,7 +579,7 @@ impl<'a> ReferenceNames<'a> {
     }
 
     /// The path in this dialect of a path in another system, if it names a step or an input.
-    pub(super) fn path(&self, written: &str) -> Option<String> {
+    pub(crate) fn path(&self, written: &str) -> Option<String> {
         let written = written.trim();
         if let Some(meaning) = self.path_with_blanks(written) {
             return Some(meaning);
@@ -649,6 +704,19 @@ impl<'a> ReferenceNames<'a> {
         let input = self.inputs.get(name).filter(|_| !name.is_empty())?;
         Some(format!("{input}{rest}"))
     }
+}
+
+/// The path `written` without the words that other systems have before and behind the name of a step.
+fn without_words(written: &str) -> String {
+    let path = PREFIXES
+        .iter()
+        .find_map(|word| strip_prefix_any_case(written, word));
+    let (name, rest) = split_name(path.unwrap_or(written));
+    let shorter = OUTPUT_FIELDS
+        .iter()
+        .find_map(|word| rest.strip_prefix(word))
+        .filter(|_| path.is_some());
+    format!("{name}{}", shorter.unwrap_or(rest))
 }
 
 /// The tool that `step` calls, if it calls one.
@@ -796,6 +864,30 @@ fn with_positions(rest: &str) -> Cow<'_, str> {
         }
     }
     written.into()
+}
+
+/// The length of the fields and positions at the start of `text`: `[0].name`.
+pub(crate) fn path_length(text: &str) -> usize {
+    let mut length = 0;
+    loop {
+        let rest = &text[length..];
+        let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
+        let found = if let Some(inside) = rest.strip_prefix('[') {
+            let digits = inside.find(|sign: char| !sign.is_ascii_digit());
+            digits
+                .filter(|digits| *digits > 0 && inside[*digits..].starts_with(']'))
+                .map(|digits| digits + 2)
+        } else {
+            let name = rest
+                .strip_prefix('.')
+                .filter(|name| name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_'));
+            name.map(|name| 1 + name.find(|sign| !is_of_name(sign)).unwrap_or(name.len()))
+        };
+        match found {
+            Some(found) => length += found,
+            None => return length,
+        }
+    }
 }
 
 /// The name at the start of a path, and the rest.

@@ -11,7 +11,7 @@ mod search;
 
 pub use markers::ReferenceForm;
 
-pub(crate) use markers::ReferenceNames;
+pub(crate) use markers::{ReferenceNames, path_length};
 pub(crate) use search::{check, check_plan, find};
 
 #[cfg(test)]

@@ -15,8 +15,8 @@ const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
 
 /// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.
 pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
-    if let Some(number) = text.strip_prefix("<GENERATED>-") {
-        return Some((0..text.len(), number));
+    if let Some(found) = generated(text).or_else(|| call(text)) {
+        return Some(found);
     }
     if !text.contains(" of ") && !text.contains(" from ") {
         return None;
@@ -28,6 +28,47 @@ pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
         let step = step_in(&text[inside..inside + length])?;
         Some((start..inside + length + close.len(), step))
     })
+}
+
+/// The bytes of `<GENERATED>-0` in `text`, and the number.
+fn generated(text: &str) -> Option<(Range<usize>, &str)> {
+    const MARK: &str = "<GENERATED>-";
+    let start = text.find(MARK)?;
+    let number = start + MARK.len();
+    let is_digit = |sign: char| sign.is_ascii_digit();
+    let length = text[number..].find(|sign| !is_digit(sign));
+    let end = length.map_or(text.len(), |length| number + length);
+    (end > number).then(|| (start..end, &text[number..end]))
+}
+
+/// Functions for the output of a step that hardly occur in other texts.
+const CALLS: [&str; 6] = [
+    "result_of(",
+    "output_of(",
+    "resultOf(",
+    "outputOf(",
+    "get_result(",
+    "get_output(",
+];
+
+/// The bytes of a call such as `result_of(1)` in `text`, and its argument.
+fn call(text: &str) -> Option<(Range<usize>, &str)> {
+    CALLS.iter().find_map(|call| {
+        let start = text.find(call)?;
+        let inside = start + call.len();
+        let length = text[inside..].find(')')?;
+        let name = text[inside..inside + length].trim_matches(['\'', '"', '`', ' ', '#', '$']);
+        let is_name = !name.is_empty()
+            && name
+                .chars()
+                .all(|sign| sign.is_alphanumeric() || "_-".contains(sign));
+        is_name.then(|| (start..inside + length + 1, name))
+    })
+}
+
+/// Returns true if the phrase `written` can hardly be plain text.
+pub(super) fn is_certain_phrase(written: &str) -> bool {
+    written.starts_with("<GENERATED>-") || CALLS.iter().any(|call| written.starts_with(call))
 }
 
 /// The step that a phrase such as `the output of step 1` names.
@@ -64,6 +105,10 @@ mod tests {
         );
         check("{{ Content of 'a' }}", Some(("{{ Content of 'a' }}", "a")));
         check("<GENERATED>-0", Some(("<GENERATED>-0", "0")));
+        check("# A\n<GENERATED>-12\n", Some(("<GENERATED>-12", "12")));
+        check("<GENERATED>-", None);
+        check("see result_of('a').", Some(("result_of('a')", "a")));
+        check("result_of(a b)", None);
         check("the output of step 1", None);
         check("[list of files]", None);
         check("<output of the first big step>", None);

@@ -7,15 +7,20 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Diagnostics, TextEdit, Value};
 
 use crate::dialect::Dialect;
-use crate::native::Native;
-use crate::parse::{ParseResult, ReadOptions, parse};
+use crate::document::quote;
+use crate::foreign_plans::{Translation, translated, translated_in_general};
+use crate::native::{Native, is_word_of_others};
+use crate::parse::{ParseResult, ReadOptions, parse_unadvised};
 
 /// The form of a plan in JSON.
 pub(super) const JSON_FORM: &str =
     "`{\"steps\": [{\"id\": \"a\", \"tool\": \"TOOL\", \"args\": {\"NAME\": VALUE}}]}`";
 
+/// The maximum number of parts that advice names as left out.
+const MAX_SHOWN_PARTS: usize = 8;
+
 /// The maximum length of the JSON in advice, in bytes.
-const MAX_SHOWN_JSON: usize = 3000;
+const MAX_SHOWN_JSON: usize = 4000;
 
 /// The part of a text that the plan in advice stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,86 @@ impl Extent {
     }
 }
 
+/// A plan in a text, the part of the text that it stands for, and what of that part it does not say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reading {
+    pub(crate) plan: Value,
+    pub(crate) extent: Extent,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Reading {
+    pub(crate) fn new(plan: Value, extent: Extent) -> Self {
+        Self {
+            plan,
+            extent,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// The reading of a system that is only similar to others: it is advice, and never replaces the text.
+    fn similar(found: Translation, extent: Extent) -> Self {
+        let found = Self::of(found, extent);
+        let extent = match found.extent {
+            Extent::All | Extent::Part => Extent::Part,
+            Extent::FirstStep => Extent::FirstStep,
+        };
+        Self { extent, ..found }
+    }
+
+    fn of(found: Translation, extent: Extent) -> Self {
+        let inner = match (found.is_complete, found.left_out.is_empty()) {
+            (true, true) => Extent::All,
+            (true, false) => Extent::Part,
+            (false, _) => Extent::FirstStep,
+        };
+        Self {
+            plan: found.plan,
+            extent: extent.and(inner),
+            left_out: found.left_out,
+        }
+    }
+}
+
+/// The reading of `value`, which has the `extent` of a text, with the least that is not certain: as a plan of a known system, of this
+/// one, or of one that is only similar to others. `None` if it is no plan at all.
+pub(crate) fn reading(value: &Value, extent: Extent) -> Option<Reading> {
+    let specific = translated(value);
+    if let Some(found) = specific.clone().filter(|found| found.is_complete) {
+        return Some(Reading::of(found, extent));
+    }
+    let own = Reading::new(value.clone(), extent);
+    let is_own = specific.is_none() && read(&value.to_json()).dialect.is_some();
+    let faults = |reading: &Reading| native_json(&without_output_fields(&reading.plan)).1.len();
+    let of_own = is_own.then(|| faults(&own));
+    if of_own == Some(0) {
+        return Some(own);
+    }
+    let general = translated_in_general(value).map(|found| Reading::similar(found, extent));
+    let of_general = general.as_ref().map(&faults);
+    // A known system says more than its calls.
+    if let Some(found) = specific {
+        let general = general.filter(|found| of_general == Some(0) && found.left_out.is_empty());
+        return general.or_else(|| Some(Reading::of(found, extent)));
+    }
+    match (general, of_general, of_own) {
+        (Some(general), Some(found), Some(of_own)) if found < of_own => Some(general),
+        (Some(general), Some(0), None) => Some(general),
+        (_, _, Some(_)) => Some(own),
+        (general, ..) => general,
+    }
+}
+
+/// The reading of `value` as a plan of a system that is only similar to others, if nothing in it is uncertain.
+pub(crate) fn certain_reading(value: &Value, extent: Extent) -> Option<Reading> {
+    let found = translated_in_general(value).filter(|found| found.is_complete)?;
+    let found = Reading::similar(found, extent);
+    native_json(&without_output_fields(&found.plan))
+        .1
+        .is_empty()
+        .then_some(found)
+}
+
 /// An error with `message` about all of `text`, whose advice is the plan `value` in JSON; what is not certain in it follows.
 ///
 /// Only a plan that stands for all of the text becomes an edit.
@@ -55,7 +140,13 @@ pub(crate) fn advice(
     extent: Extent,
     text: &str,
 ) -> Diagnostics {
-    let value = &without_output_fields(value);
+    advice_of(code, message, &Reading::new(value.clone(), extent), text)
+}
+
+/// The same for the plan of `reading`.
+pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str) -> Diagnostics {
+    let extent = reading.extent;
+    let value = &without_output_fields(&reading.plan);
     let (json, open) = native_json(value);
     let start = text.len() - text.trim_start().len();
     let end = text[start..]
@@ -64,7 +155,17 @@ pub(crate) fn advice(
     let diagnostic = Diagnostic::error(code, message).at_span("", start..end);
     let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`');
     let diagnostic = match (is_shown, extent) {
-        (true, Extent::All | Extent::Part) => diagnostic.help(format!("write it as JSON: `{json}`")),
+        (true, Extent::All | Extent::Part) if reading.left_out.is_empty() => {
+            diagnostic.help(format!("write it as JSON: `{json}`"))
+        }
+        (true, Extent::All | Extent::Part) => {
+            let shown = reading.left_out.iter().take(MAX_SHOWN_PARTS).map(|part| quote(part));
+            let shown: Vec<String> = shown.collect();
+            diagnostic.help(format!(
+                "write it as JSON, which leaves out {}: `{json}`",
+                shown.join(", ")
+            ))
+        }
         (true, Extent::FirstStep) => diagnostic.help(format!(
             "write each call as a step of JSON, with `${{ID.FIELD}}` for what another step gives, `\"when\": \"${{…}}\"` for a condition, `\"for_each\": \"${{…}}\"` for a loop; here is the first one: `{json}`"
         )),
@@ -135,7 +236,7 @@ fn shortened(value: &Value, ids: &HashSet<Arc<str>>) -> Value {
 
 /// The plan in `json`, in any dialect.
 pub(super) fn read(json: &str) -> ParseResult {
-    parse(json.as_bytes(), &ReadOptions::new("plan"))
+    parse_unadvised(json.as_bytes(), &ReadOptions::new("plan"))
 }
 
 /// The JSON of `value` in the native dialect, with its fields in place of guesses; or as it is, with what is not certain.
@@ -145,9 +246,14 @@ fn native_json(value: &Value) -> (String, Diagnostics) {
     // An error with a fix is read as the fix says, and so are a guess with the words to write and a certain reference of another system.
     let is_certain = |found: &Diagnostic| {
         let help = found.help.as_deref().unwrap_or_default();
+        // A misspelt field is not read, so that a plan without it would have lost its value.
+        let key = found.message.rsplit_once("unknown field `");
+        let is_read = key.is_none_or(|(_, key)| is_word_of_others(key.trim_end_matches('`')));
+        if found.code == Code::UnknownField && help.starts_with("did you mean") && !is_read {
+            return false;
+        }
         !found.is_error()
             || (help.starts_with("write `\"") && help.contains("\":"))
-            || help.starts_with("did you mean `")
             || help.starts_with("arguments stand in `args`: write `\"")
             || !found.fixes.is_empty()
             || found.fix.is_some()

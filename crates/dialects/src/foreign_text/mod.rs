@@ -16,9 +16,8 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Diagnostics, Value};
 
-use self::advice::{Extent, JSON_FORM, advice};
+use self::advice::{Extent, JSON_FORM, Reading, advice, advice_of, reading};
 use crate::document::quote;
-use crate::foreign_plans::translated;
 use crate::lowering::lines::tool_name_length;
 
 /// The maximum length of a text whose plan is read, in bytes; advice about a longer one shows only the form of a plan.
@@ -36,17 +35,9 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
     if let Some((kind, found)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
         let extent = extent(code, text).and(found.extent);
-        return Some(match translated(&found.plan) {
-            Some(translation) => {
-                let extent = if translation.is_complete {
-                    extent
-                } else {
-                    Extent::FirstStep
-                };
-                advice(Code::NotJson, &message, &translation.plan, extent, text)
-            }
-            None => advice(Code::NotJson, &message, &found.plan, extent, text),
-        });
+        let reading =
+            reading(&found.plan, extent).unwrap_or_else(|| Reading::new(found.plan, extent));
+        return Some(advice_of(Code::NotJson, &message, &reading, text));
     }
     diagnostic(text, code).map(|found| [found].into_iter().collect())
 }
@@ -61,7 +52,8 @@ pub(crate) fn of_markup(text: &str) -> Option<Diagnostics> {
     let (kind, found) = toml.or_else(|| Some(("XML", xml::plan(code)?)))?;
     let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
     let extent = extent(code, text).and(found.extent);
-    Some(advice(Code::NotJson, &message, &found.plan, extent, text))
+    let reading = reading(&found.plan, extent).unwrap_or_else(|| Reading::new(found.plan, extent));
+    Some(advice_of(Code::NotJson, &message, &reading, text))
 }
 
 /// The value of a plan, and the part of the text that it stands for.
@@ -95,13 +87,9 @@ pub(crate) fn of_typographic_quotes(text: &str) -> Option<Diagnostics> {
     let code = fenced(text).unwrap_or(text);
     let value = formats::with_straight_quotes(code)?;
     let message = "the text has typographic quotes, and JSON has straight ones";
-    let found = translated(&value);
-    let extent = match &found {
-        Some(found) if !found.is_complete => Extent::FirstStep,
-        Some(_) | None => extent(code, text),
-    };
-    let plan = found.as_ref().map_or(&value, |found| &found.plan);
-    Some(advice(Code::NotJson, message, plan, extent, text))
+    let extent = extent(code, text);
+    let reading = reading(&value, extent).unwrap_or_else(|| Reading::new(value, extent));
+    Some(advice_of(Code::NotJson, message, &reading, text))
 }
 
 /// The diagnostics about a plan of ReWOO whose inputs are objects of JSON, which ReWOO does not have.
@@ -141,8 +129,7 @@ fn object(fields: Vec<(Arc<str>, Value)>) -> Option<Value> {
 
 /// Returns true if the value of YAML may be a plan: blocks of keys occur in other texts as well.
 fn is_plan(value: &Value) -> bool {
-    let read = advice::read(&value.to_json());
-    read.dialect.is_some() || translated(value).is_some()
+    reading(value, Extent::All).is_some()
 }
 
 /// The diagnostic about the text `code`, whose value is not known.

@@ -143,9 +143,25 @@ fn field(title: &str) -> Option<&'static str> {
         ("step", "id"),
         ("name", "id"),
         ("#", "id"),
+        ("werkzeug", "tool"),
+        ("herramienta", "tool"),
+        ("outil", "tool"),
+        ("ferramenta", "tool"),
+        ("strumento", "tool"),
+        ("depende", "after"),
+        ("abh\u{e4}ng", "after"),
+        ("dipende", "after"),
+        ("paso", "id"),
+        ("schritt", "id"),
+        ("\u{e9}tape", "id"),
+        ("passo", "id"),
+        ("nr", "id"),
         ("no", "id"),
     ];
-    let of_results = ["result", "output", "save", "store", "variable"];
+    let of_results = [
+        "result", "output", "save", "store", "variable", "guardar", "speicher", "ergebnis",
+        "salida",
+    ];
     if of_results.iter().any(|word| title.contains(word)) {
         return Some("name");
     }
@@ -161,7 +177,15 @@ pub(super) fn arguments(cell: &str) -> Option<Value> {
     {
         return Some(found);
     }
-    let parts = split(cell)?.into_iter().map(|part| {
+    // With semicolons, commas are parts of the values.
+    let parts = if cell.contains(';') || cell.matches(" = ").count() == 1 {
+        cell.split(';')
+            .filter(|part| !part.trim().is_empty())
+            .collect()
+    } else {
+        split(cell)?
+    };
+    let parts = parts.into_iter().map(|part| {
         let (name, value) = named(part, &['=', ':'])?;
         let value = value.trim().trim_matches('`');
         let value =

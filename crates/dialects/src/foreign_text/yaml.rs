@@ -269,7 +269,8 @@ fn key(line: &str) -> Option<(&str, &str)> {
     let is_key = !key.is_empty()
         && key
             .chars()
-            .all(|c| c.is_alphanumeric() || "_-.$<".contains(c));
+            .all(|c| c.is_alphanumeric() || "_-.$</ ".contains(c))
+        && !key.ends_with(' ');
     (is_key && (value.is_empty() || value.starts_with(' '))).then(|| (key, value.trim()))
 }
 

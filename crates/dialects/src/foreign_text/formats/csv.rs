@@ -14,8 +14,71 @@ pub(super) fn plan(text: &str) -> Option<Value> {
     })?;
     let rows = rows(text, separator)?;
     let (titles, rows) = rows.split_first()?;
-    let plan = table::of_rows(titles, rows)?;
-    with_names(&plan)
+    if let Some(plan) = table::of_rows(titles, rows) {
+        return with_names(&plan);
+    }
+    with_pairs(titles, rows)
+}
+
+/// The steps of a table whose columns after that of the tool are names and values of arguments in turn, `param1;value1;param2;value2`.
+fn with_pairs(titles: &[String], rows: &[Vec<String>]) -> Option<Value> {
+    let is_numbered = |title: &String| title.trim().ends_with(|sign: char| sign.is_ascii_digit());
+    let first = titles.iter().position(is_numbered)?;
+    let is_paired =
+        titles.get(first..)?.iter().all(is_numbered) && (titles.len() - first).is_multiple_of(2);
+    let before: Vec<String> = titles
+        .get(..first)?
+        .iter()
+        .map(|title| title.trim().to_lowercase())
+        .collect();
+    let column = |words: &[&str]| before.iter().position(|title| words.contains(&&**title));
+    let tool = column(&[
+        "tool",
+        "werkzeug",
+        "function",
+        "action",
+        "herramienta",
+        "outil",
+    ])
+    .filter(|_| is_paired)?;
+    let server = column(&["server", "service", "servidor", "serveur"]);
+    let id = column(&["id", "nr", "no", "step", "#", "schritt", "paso"]);
+    let known = [Some(tool), server, id].iter().flatten().count();
+    (known == before.len()).then_some(())?;
+    let steps = rows.iter().map(|row| {
+        let cell = |at: usize| row.get(at).map(|cell| cell.trim());
+        let name = cell(tool)?;
+        let name = match server.and_then(cell) {
+            Some(server) if !server.is_empty() => format!("{server}.{name}"),
+            _ => name.to_owned(),
+        };
+        let mut args = Vec::new();
+        for pair in row.get(first..)?.chunks(2) {
+            let [name, value] = pair else { return None };
+            match (name.trim(), value.trim()) {
+                ("", "") => {}
+                ("", _) => return None,
+                (name, value) => args.push((name.to_owned(), argument(value))),
+            }
+        }
+        let id = id.and_then(cell).map(|id| ("id", Value::text(id)));
+        let rest = [("tool", Value::text(name)), ("args", Value::object(args))];
+        Some(Value::object(id.into_iter().chain(rest)))
+    });
+    let steps = steps.collect::<Option<Vec<_>>>()?;
+    // Rows are done one after the other.
+    Some(Value::object([
+        ("ordering", Value::text("listed")),
+        ("steps", Value::list(steps)),
+    ]))
+}
+
+/// The value in a cell: a number as it is, anything else as text.
+fn argument(cell: &str) -> Value {
+    let is_number = cell.parse::<f64>().is_ok()
+        && cell.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-');
+    let number = Value::from_json(cell).ok().filter(|_| is_number);
+    number.unwrap_or_else(|| Value::text(cell))
 }
 
 /// The cells of all rows; a cell in quotes may have separators, lines and doubled quotes.

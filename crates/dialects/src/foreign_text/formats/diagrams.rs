@@ -258,9 +258,23 @@ pub(super) fn sequence(text: &str) -> Option<Value> {
             calls.push((to.to_owned(), message.to_owned(), None));
         }
     }
-    let program = calls.iter().map(|(_, call, name)| match name {
-        Some(name) => format!("{name} = {call}"),
-        None => call.clone(),
+    let program = calls.iter().map(|(callee, call, name)| {
+        // The participant is the server, if its name can be one and the call names none.
+        let is_word = |text: &str| {
+            text.chars()
+                .all(|sign| sign.is_alphanumeric() || sign == '_')
+        };
+        let tool = call.split('(').next().unwrap_or_default();
+        let is_server = is_word(callee) && callee.starts_with(char::is_lowercase) && is_word(tool);
+        let call = if is_server {
+            format!("{callee}.{call}")
+        } else {
+            call.clone()
+        };
+        match name {
+            Some(name) => format!("{name} = {call}"),
+            None => call,
+        }
     });
     of_program(&program.collect::<Vec<_>>().join("\n"))
 }

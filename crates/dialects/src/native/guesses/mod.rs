@@ -26,6 +26,7 @@ pub(super) use self::texts::is_own_expression;
 pub(crate) use self::texts::{UsedIds, expression_in, path_of, without_output_fields};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
+pub(crate) use self::words::is_word_of_others;
 use self::words::{
     FOR_PEOPLE, LOOSE, LOOSE_FOR_PEOPLE, PLAN, Synonyms, are_steps, is_format_mark, is_plan_field,
     is_step,

@@ -181,6 +181,14 @@ fn stands_for_field(key: &str) -> bool {
             .any(|words| words.contains(&key))
 }
 
+/// Returns true if `key` is read as another field of a plan or of a step; a misspelt field is not.
+pub(crate) fn is_word_of_others(key: &str) -> bool {
+    let mut groups = [PLAN, STEP, RETRY, FOR_EACH].into_iter().flatten();
+    groups.any(|group| group.words.contains(&key))
+        || matches!(key, "name" | "type")
+        || OUTPUT_NAMES.contains(&key)
+}
+
 /// Words for the arguments of a call.
 pub(super) const ARGS: &[&str] = &[
     "args",
