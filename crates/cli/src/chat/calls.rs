@@ -24,8 +24,8 @@ use planwright::planner::model::{ModelCall, Usage};
 use planwright::terminal_text;
 use tokio::time::Instant;
 
-use super::chat_file::ChatPlans;
 use super::context::ChatContext;
+use super::plans::ChatPlans;
 use super::tool_offer::{CREATE, CREATE_AND_EXECUTE, EXECUTE, FIND, ToolOffer};
 use crate::error::CommandError;
 use crate::runs::store;

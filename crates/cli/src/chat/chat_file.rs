@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use indexmap::IndexMap;
-use indexmap::map::Entry;
 use planwright::core::Value;
 use planwright::engine::id::random_id;
 use planwright::format::timestamp;
@@ -12,6 +11,7 @@ use planwright::planner::model::{Message, ModelCall, Usage};
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 
+use super::plans::ChatPlans;
 use crate::args::{Protocol, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
@@ -49,39 +49,6 @@ pub(super) enum Conversation {
     },
     /// The stored state of the loop; `None` before it has begun.
     Acts(Option<String>),
-}
-
-/// The plans of a conversation.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ChatPlans {
-    /// The plans by their ids, the oldest first.
-    pub(super) by_id: IndexMap<String, ChatPlan>,
-    /// The number of the plan that was written last.
-    last_number: u64,
-}
-
-impl ChatPlans {
-    /// The plans of a stored conversation. An earlier version stores no last number.
-    fn stored(by_id: IndexMap<String, ChatPlan>, last_number: u64) -> Self {
-        let numbers = by_id
-            .keys()
-            .filter_map(|id| id.strip_prefix("plan-")?.parse().ok());
-        let last_number = numbers.fold(last_number, u64::max);
-        Self { by_id, last_number }
-    }
-
-    /// Adds a plan under an id that no earlier one has had, also if that was deleted. Returns the id.
-    pub(super) fn add(&mut self, plan: ChatPlan) -> String {
-        loop {
-            self.last_number += 1;
-            let id = format!("plan-{}", self.last_number);
-            // A saved plan may have such a name.
-            if let Entry::Vacant(place) = self.by_id.entry(id.clone()) {
-                place.insert(plan);
-                return id;
-            }
-        }
-    }
 }
 
 /// A plan that was written in a conversation.

@@ -14,8 +14,9 @@ use planwright::terminal_text;
 use planwright_store::StoreError;
 
 use super::calls::{CallHandler, CallOutcome};
-use super::chat_file::{Chat, ChatPlan, ChatPlans, Conversation};
+use super::chat_file::{Chat, ChatPlan, Conversation};
 use super::context::ChatContext;
+use super::plans::ChatPlans;
 use super::turn;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};

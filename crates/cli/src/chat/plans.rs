@@ -1,7 +1,9 @@
-//! The tools that write and run plans.
+//! The plans of a conversation, and the tools that write and run them.
 
 use std::sync::PoisonError;
 
+use indexmap::IndexMap;
+use indexmap::map::Entry;
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Object, Plan, Value};
 use planwright::dialects::Dialect;
@@ -22,6 +24,39 @@ use crate::planning::create::PlanRequirements;
 use crate::planning::progress;
 use crate::runs::store;
 use crate::view::printer::counted;
+
+/// The plans of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChatPlans {
+    /// The plans by their ids, the oldest first.
+    pub(super) by_id: IndexMap<String, ChatPlan>,
+    /// The number of the plan that was written last.
+    pub(super) last_number: u64,
+}
+
+impl ChatPlans {
+    /// The plans of a stored conversation. An earlier version stores no last number.
+    pub(super) fn stored(by_id: IndexMap<String, ChatPlan>, last_number: u64) -> Self {
+        let numbers = by_id
+            .keys()
+            .filter_map(|id| id.strip_prefix("plan-")?.parse().ok());
+        let last_number = numbers.fold(last_number, u64::max);
+        Self { by_id, last_number }
+    }
+
+    /// Adds a plan under an id that no earlier one has had, also if that was deleted. Returns the id.
+    pub(super) fn add(&mut self, plan: ChatPlan) -> String {
+        loop {
+            self.last_number += 1;
+            let id = format!("plan-{}", self.last_number);
+            // A saved plan may have such a name.
+            if let Entry::Vacant(place) = self.by_id.entry(id.clone()) {
+                place.insert(plan);
+                return id;
+            }
+        }
+    }
+}
 
 impl CallHandler<'_> {
     /// `plan_create`

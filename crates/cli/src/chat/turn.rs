@@ -16,10 +16,10 @@ use planwright::service::{EventObserver, ObservedRun, RecordedRun};
 use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
-use super::chat_file::{Chat, ChatPlans, Conversation};
+use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
 use super::context::TurnEnd;
-use super::plans::{headline, without_plan};
+use super::plans::{ChatPlans, headline, without_plan};
 use super::tool_offer::ToolOffer;
 use super::turn_runs::RunInProgress;
 use crate::approval::approver::ApprovalSubject;

@@ -100,10 +100,10 @@ fn a_server_that_was_found_is_not_started_until_it_is_trusted() {
 #[test]
 fn a_secret_hides_nothing_of_what_a_file_would_start() {
     let folder = tempfile::tempdir().unwrap();
-    let program = "touch /tmp/evil";
+    let program = "touch evil/x";
     let config = json!({"mcpServers": {
-        "a": {"command": "sh", "args": ["-c", program], "cwd": "/tmp/evil",
-            "env": {"API_TOKEN": program, "OTHER_KEY": "/tmp/evil", "LD_PRELOAD": "/tmp/evil"}},
+        "a": {"command": "sh", "args": ["-c", program], "cwd": "evil/x",
+            "env": {"API_TOKEN": program, "OTHER_KEY": "evil/x", "LD_PRELOAD": "evil/x"}},
         "b": {"url": "https://evil.example/mcp", "headers": {"Authorization": "evil.example", "X-Host": "evil.example"}}
     }});
     fs::write(folder.path().join("mcp.json"), config.to_string()).unwrap();
@@ -112,11 +112,11 @@ fn a_secret_hides_nothing_of_what_a_file_would_start() {
         .output()
         .unwrap();
     insta::assert_snapshot!(stderr(&output), @r"
-      a: sh -c 'touch /tmp/evil'
-        in the folder /tmp/evil
+      a: sh -c 'touch evil/x'
+        in the folder evil/x
         with API_TOKEN=[redacted]
         with OTHER_KEY=[redacted]
-        with LD_PRELOAD=/tmp/evil
+        with LD_PRELOAD=evil/x
       b: talk to https://evil.example/mcp
         with Authorization: [redacted]
         with X-Host: evil.example
