@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn dialects_have_names() {
         for dialect in PlanDialect::ALL {
-            assert_eq!(dialect.as_str().parse(), Ok(dialect));
+            assert_eq!(dialect.as_str().parse::<PlanDialect>(), Ok(dialect));
         }
         let error = "unknown dialect `yaml` (write `json` or `lines`)".to_owned();
         assert_eq!("yaml".parse::<PlanDialect>(), Err(error));
