@@ -15,6 +15,9 @@ use tokio::task::AbortHandle;
 /// The age of a run at which the watch for requests begins: most runs are shorter.
 const QUIET_TIME: Duration = Duration::from_millis(200);
 
+/// The pause after each read of the store.
+const READ_PAUSE: Duration = Duration::from_millis(250);
+
 /// The pause before a store that could not be read is read again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -99,17 +102,22 @@ impl RunRequests {
         let mut changes = self.store.watch_changes()?;
         loop {
             changes.next().await?;
-            let (run, holder) = (self.run.clone(), holder.clone());
-            let is_cancelled = self
+            let (run, holder, consent) = (self.run.clone(), holder.clone(), self.consent.clone());
+            let pending = self
                 .store
-                .run_blocking(move |store| store.is_cancel_requested(&run, &holder));
-            if is_cancelled.await? {
+                .run_blocking(move |store| store.pending_requests(&run, &holder, consent.as_ref()));
+            let pending = pending.await?;
+            if pending.is_cancelled {
                 canceller.cancel();
                 return Ok(());
             }
-            if !*self.approved.borrow() && self.is_approved().await? {
-                self.approved.send_replace(true);
+            // The calls that wait for it look again whether steps were added since.
+            if pending.is_plan_approved {
+                self.approved
+                    .send_if_modified(|approved| !std::mem::replace(approved, true));
             }
+            // Most changes are those of other runs.
+            tokio::time::sleep(READ_PAUSE).await;
         }
     }
 

@@ -149,16 +149,55 @@ impl Store {
         run: &RunId,
         holder: &LeaseHolder,
     ) -> Result<bool, StoreError> {
+        let pending = self.pending_requests(run, holder, None)?;
+        Ok(pending.is_cancelled)
+    }
+
+    /// Returns the requests to the process `holder`, which drives a run whose plan has the digest `consent`; `None` if it cannot be approved
+    /// as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn pending_requests(
+        &self,
+        run: &RunId,
+        holder: &LeaseHolder,
+        consent: Option<&PlanConsent>,
+    ) -> Result<PendingRequests, StoreError> {
+        let consent: Option<&str> = consent.map(|consent| &**consent);
+        let since = to_nanos(holder.since);
         self.read(|session| {
-            let (run, _) = find(session, run.as_str())?;
-            let asked = cancel_request(session, run)?;
-            Ok(asked.is_some_and(|asked| {
-                asked.holder_pid == ANY_HOLDER
-                    || (asked.holder_pid, asked.holder_since_ns)
-                        == (holder.pid, to_nanos(holder.since))
-            }))
+            let found = session.row(
+                "SELECT EXISTS (SELECT 1 FROM cancel_requests WHERE run = key
+                     AND (holder_pid = ?2 OR holder_pid = ?3 AND holder_since_ns = ?4)),
+                 EXISTS (SELECT 1 FROM plan_approvals WHERE run = key AND consent = ?5)
+                 FROM runs WHERE id = ?1",
+                params![run.as_str(), ANY_HOLDER, holder.pid, since, consent],
+                |row| {
+                    Ok(PendingRequests {
+                        is_cancelled: row.get(0)?,
+                        is_plan_approved: row.get(1)?,
+                    })
+                },
+            )?;
+            found.ok_or_else(|| {
+                QueryError::Store(StoreError::Missing {
+                    what: "run",
+                    selector: run.to_string(),
+                })
+            })
         })
     }
+}
+
+/// The requests to a run that a process drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingRequests {
+    /// True if the process was asked to cancel the run.
+    pub is_cancelled: bool,
+    /// True if a person has approved the whole plan.
+    pub is_plan_approved: bool,
 }
 
 /// The process id in a request to any process that drives the run. No process has it.
