@@ -39,7 +39,7 @@ impl PlanHost {
     /// Only a store that several machines share has such runs; those of another store are resumed when their clients ask.
     pub async fn take_over(
         self: Arc<Self>,
-        is_client: impl Fn(&ClientId) -> bool + Send,
+        is_client: impl Fn(&ClientId) -> bool + Send + Sync,
     ) -> Infallible {
         let store = self.settings.store.clone();
         let Some(store) = store.filter(Store::is_shared) else {
@@ -95,7 +95,7 @@ impl PlanHost {
     async fn continue_of_client(
         &self,
         run: &InterruptedRun,
-        is_client: impl Fn(&ClientId) -> bool,
+        is_client: &(impl Fn(&ClientId) -> bool + Sync),
     ) -> Result<Continued, BadRequest> {
         let client = match client_of(run)? {
             Some(client) if is_client(&client) => client,
