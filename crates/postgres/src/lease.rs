@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -30,6 +30,9 @@ pub(crate) struct Leases {
     /// The leases that are renewed, by the ids of their runs.
     own: Mutex<HashMap<RunId, OwnLease>>,
     lease_time: Duration,
+    /// True from a failure until the server answers again. Leases that end meanwhile are left to expire: their owners must not wait, one
+    /// after the other, for a server that is away.
+    is_away: AtomicBool,
     /// Ends the thread that renews, once it is dropped.
     _renewals: Sender<()>,
 }
@@ -70,6 +73,7 @@ impl Leases {
             connection: Mutex::new(PostgresConnection::for_leases(server)?),
             own: Mutex::default(),
             lease_time: server.lease_time(),
+            is_away: AtomicBool::new(false),
             _renewals: sender,
         });
         let renewed = Arc::downgrade(&leases);
@@ -86,6 +90,7 @@ impl Leases {
                     next = match leases.renew(&mut connection) {
                         Ok(()) => pause,
                         Err(error) => {
+                            leases.is_away.store(true, Ordering::Release);
                             tracing::warn!(%error, "leases of runs were not renewed; trying again");
                             RETRY_PAUSE
                         }
@@ -109,9 +114,10 @@ impl Leases {
         }
         let sent = clock::now();
         let taken = in_transaction(&mut connection, |session| {
-            // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked.
+            // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked. Both statements
+            // compare with the begin of the transaction: a lease that expires between them, unlocked, is not taken.
             session.query(
-                "SELECT token FROM leases WHERE run = ?1 AND expires <= clock_timestamp() FOR UPDATE",
+                "SELECT token FROM leases WHERE run = ?1 AND expires <= now() FOR UPDATE",
                 &[text(id.as_str())],
                 &mut |_| Ok(()),
             )?;
@@ -122,7 +128,7 @@ impl Leases {
                      clock_timestamp() + CAST(?5 AS BIGINT)::float8 * interval '1 microsecond')
                  ON CONFLICT (run) DO UPDATE SET token = excluded.token, pid = excluded.pid,
                      host = excluded.host, since_ns = excluded.since_ns, expires = excluded.expires
-                 WHERE leases.expires <= clock_timestamp() RETURNING token",
+                 WHERE leases.expires <= now() RETURNING token",
                 &[
                     text(id.as_str()),
                     SqlValue::Integer(holder.pid.into()),
@@ -137,6 +143,7 @@ impl Leases {
                 None => Ok(Err(holders(session, &[id])?.pop().flatten())),
             }
         })?;
+        self.is_away.store(false, Ordering::Release);
         match taken {
             Ok(token) => {
                 let certain_until = Arc::<CertainTime>::default();
@@ -198,6 +205,7 @@ impl Leases {
                 },
             )
         })?;
+        self.is_away.store(false, Ordering::Release);
         for time in renewed.iter().filter_map(|token| leases.get(token)) {
             time.set(sent, self.lease_time);
         }
@@ -226,17 +234,22 @@ impl Leases {
         Ok(())
     }
 
-    /// Ends a lease, if it is still the one with this token.
+    /// Ends a lease, if it is still the one with this token. While the server is away, it is left to expire.
     fn release(&self, run: &RunId, token: i64) -> Result<(), QueryError> {
         let mut connection = self.connection();
         self.own().remove(run);
-        in_transaction(&mut connection, |session| {
+        // Read with the connection locked: the lease before may have found out.
+        if self.is_away.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let released = in_transaction(&mut connection, |session| {
             session.execute(
                 "DELETE FROM leases WHERE run = ?1 AND token = ?2",
                 &[text(run.as_str()), SqlValue::Integer(token)],
             )
-        })
-        .map(drop)
+        });
+        self.is_away.store(released.is_err(), Ordering::Release);
+        released.map(drop)
     }
 
     fn connection(&self) -> MutexGuard<'_, PostgresConnection> {

@@ -56,9 +56,9 @@ impl ExposedSessions {
 }
 
 impl PlanHost {
-    /// Returns true if the session has read untrusted text.
+    /// Returns true if the session has read untrusted text, or may have: this gateway does not know what its replicas have answered.
     pub(crate) fn is_exposed(&self, client: &GatewayClient) -> bool {
-        self.exposed().contains(client)
+        self.settings.has_replicas || self.exposed().contains(client)
     }
 
     /// Returns the reason to ask about a call without a plan, if its session has read untrusted text and writes a guarded
@@ -69,7 +69,7 @@ impl PlanHost {
         tool: &Tool,
         arguments: &Value,
     ) -> Option<Arc<str>> {
-        if !self.exposed().contains(client) {
+        if !self.is_exposed(client) {
             return None;
         }
         let policy = self.policy(client).flow?;

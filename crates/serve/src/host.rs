@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -16,6 +16,7 @@ use planwright_mcp::gateway::{
     ClientId, GatewayClient, Host, HostCall, PassthroughMode, SuspendedCall, TaskRequest,
 };
 use planwright_mcp::{Caller, UpstreamError, Upstreams};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
@@ -40,7 +41,7 @@ pub struct PlanHost {
     snapshots: SnapshotCache,
     stages: Mutex<HashMap<ClientId, Stages>>,
     exposed: ExposedSessions,
-    pub(crate) view_tokens: ViewTokens,
+    pub(crate) view_tokens: OnceLock<ViewTokens>,
     ticks: watch::Sender<u64>,
     /// True once the plans in progress are suspended: no run of another process is resumed any more.
     is_ending: AtomicBool,
@@ -68,7 +69,7 @@ impl PlanHost {
             snapshots: SnapshotCache::default(),
             stages: Mutex::default(),
             exposed: ExposedSessions::default(),
-            view_tokens: ViewTokens::default(),
+            view_tokens: OnceLock::new(),
             ticks: watch::Sender::new(0),
             is_ending: AtomicBool::new(false),
         });
@@ -88,7 +89,12 @@ impl PlanHost {
 
     /// The tools that plans may call now.
     pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
-        self.snapshots.of(&self.upstreams.view(), &self.settings)
+        let view = self.upstreams.view();
+        if let Some(latest) = self.snapshots.latest(&view) {
+            return latest;
+        }
+        // The store is read, and pins are written.
+        in_place(|| self.snapshots.of(&view, &self.settings))
     }
 
     /// The tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
@@ -136,7 +142,7 @@ impl PlanHost {
     pub(crate) fn policy(&self, client: &GatewayClient) -> Policy {
         let mut policy = self.settings.config.restrict(Policy::new());
         if let Some(flow) = &mut policy.flow
-            && self.exposed.contains(client)
+            && self.is_exposed(client)
         {
             flow.planner = PlannerLabel::Exposed;
         }
@@ -151,7 +157,7 @@ impl PlanHost {
         let (host, mut changes) = (Arc::downgrade(self), self.upstreams.changes());
         let mut seen = self.upstreams.view().changes.tools;
         // Without a runtime nothing changes, either.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        let Ok(runtime) = Handle::try_current() else {
             return;
         };
         runtime.spawn(async move {
@@ -345,6 +351,14 @@ impl Host for PlanHost {
 
     fn changes(&self) -> watch::Receiver<u64> {
         self.ticks.subscribe()
+    }
+}
+
+/// Runs `work`, which may block, in place. The worker of a runtime with several hands its other tasks to another thread first.
+pub(crate) fn in_place<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        Ok(_) | Err(_) => work(),
     }
 }
 

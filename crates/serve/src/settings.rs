@@ -62,6 +62,8 @@ pub struct GatewaySettings {
     pub config: Config,
     /// The store of runs. Without it they end with the process.
     pub store: Option<Store>,
+    /// True if other gateways may serve the same clients: then each client counts as one that has read untrusted text.
+    pub has_replicas: bool,
     /// The policy for tools of servers that changed since they were pinned in the store.
     pub pin: PinPolicy,
     /// True if a person has looked at how the servers are reached: then one may be reached in another way than before.
@@ -135,6 +137,7 @@ impl GatewaySettings {
             compat: None,
             config,
             store: None,
+            has_replicas: false,
             pin,
             accepts_servers: false,
             holder,

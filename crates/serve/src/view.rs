@@ -2,13 +2,15 @@
 //! reads and decides.
 //!
 //! A client hands the results of tools to its model without their `_meta`, and to the view with it. So what only the view may do wants a token
-//! from `_meta`: one for each client to read, and one for each call that waits, used once, to decide about it.
+//! from `_meta`: one for each client to read, and one for each call that waits, used once, to decide about it. All gateways over one store derive
+//! the same tokens from its key.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
-use indexmap::IndexMap;
+use indexmap::IndexSet;
 use planwright_core::{Object, Value};
+use planwright_engine::approval::SealKey;
 use planwright_mcp::UpstreamError;
 use planwright_mcp::gateway::{ClientId, GatewayClient, HostCall};
 use planwright_mcp::views::MEDIA_TYPE;
@@ -30,11 +32,8 @@ const READING: &str = "planwright/view";
 /// The field of `_meta` with the tokens to decide, by the digest of the call.
 const DECIDING: &str = "planwright/decide";
 
-/// The most tokens of one client for decisions, beside those that it was handed last. Beyond it, those end that it was handed longest ago;
-/// the view gets others when it reads again.
-const MAX_TOKENS: usize = 4096;
-/// The most clients with tokens. Beyond it, those of the client end that has read longest ago.
-const MAX_CLIENTS: usize = 4096;
+/// The most used tokens that are known. Beyond it, the store alone refuses a second decision about a call.
+const MAX_USED: usize = 65_536;
 
 /// The page of runs, for clients that show views.
 pub trait RunPage: Send + Sync {
@@ -54,119 +53,84 @@ pub trait RunPage: Send + Sync {
     fn decide(&self, client: Option<String>, body: Value) -> BoxFuture<'static, (u16, Value)>;
 }
 
-/// The tokens of views.
-#[derive(Default)]
-pub(crate) struct ViewTokens(Mutex<Tokens>);
-
-/// The tokens by client, the one that has read last at the end.
-type Tokens = IndexMap<ClientId, ClientTokens>;
-
-/// The tokens of one client.
-struct ClientTokens {
-    reading: Arc<str>,
-    /// The tokens for decisions by the digest of the call, those that were handed out last at the end.
-    deciding: IndexMap<Arc<str>, Arc<str>>,
-}
-
-impl std::fmt::Debug for ViewTokens {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ViewTokens")
-    }
+/// The tokens of views: keyed digests of the client and of what they are for.
+#[derive(Debug)]
+pub(crate) struct ViewTokens {
+    key: SealKey,
+    /// The tokens for decisions that were used here, in order.
+    used: Mutex<IndexSet<Arc<str>>>,
 }
 
 impl ViewTokens {
-    /// The token to read: the same until it ends.
-    fn reading(&self, client: &ClientId) -> Result<Arc<str>, BadRequest> {
-        let mut tokens = self.lock();
-        let own = match tokens.shift_remove(client) {
-            Some(own) => own,
-            None => ClientTokens {
-                reading: random()?,
-                deciding: IndexMap::new(),
-            },
-        };
-        let token = Arc::clone(&own.reading);
-        tokens.insert(client.clone(), own);
-        if tokens.len() > MAX_CLIENTS {
-            tokens.shift_remove_index(0);
+    /// Tokens that are derived from the key of a store.
+    pub(crate) fn new(key: SealKey) -> Self {
+        Self {
+            key,
+            used: Mutex::default(),
         }
-        Ok(token)
     }
 
-    /// The tokens for decisions about the calls with these digests: each is the same until it is used.
-    fn deciding(&self, client: &ClientId, digests: &[Arc<str>]) -> Result<Object, BadRequest> {
-        let mut tokens = self.lock();
-        let own = tokens.get_mut(client).ok_or_else(for_views_alone)?;
-        let mut handed = Object::default();
-        for digest in digests {
-            let token = match own.deciding.shift_remove(digest) {
-                Some(token) => token,
-                None => random()?,
-            };
-            own.deciding.insert(Arc::clone(digest), Arc::clone(&token));
-            handed.insert(Arc::clone(digest), Value::Text(token));
-        }
-        let limit = MAX_TOKENS.max(handed.len());
-        let excess = own.deciding.len().saturating_sub(limit);
-        drop(own.deciding.drain(..excess));
-        Ok(handed)
+    /// The token to read.
+    fn reading(&self, client: &ClientId) -> Arc<str> {
+        self.token(client, READING, "")
+    }
+
+    /// The tokens for decisions about the calls with these digests.
+    fn deciding(&self, client: &ClientId, digests: &[Arc<str>]) -> Object {
+        let tokens = digests.iter().map(|digest| {
+            let token = self.token(client, DECIDING, digest);
+            (Arc::clone(digest), Value::Text(token))
+        });
+        tokens.collect()
+    }
+
+    fn token(&self, client: &ClientId, purpose: &str, digest: &str) -> Arc<str> {
+        // Seals of arguments never have this form: they are objects.
+        let parts = [purpose, client.as_str(), digest].map(Value::from);
+        self.key.seal(&Value::list(parts))
     }
 
     fn may_read(&self, client: &ClientId, token: &str) -> bool {
-        let tokens = self.lock();
-        let own = tokens.get(client);
-        own.is_some_and(|own| is_same(&own.reading, token))
+        is_same(&self.reading(client), token)
     }
 
     /// Uses the tokens of these digests up. None is used if one is wrong.
     fn take(&self, client: &ClientId, tokens_of_call: &[(Arc<str>, Arc<str>)]) -> bool {
-        let mut tokens = self.lock();
-        let Some(own) = tokens.get_mut(client) else {
-            return false;
-        };
+        let mut used = self.lock();
         let is_valid = |(digest, token): &(Arc<str>, Arc<str>)| {
-            let own = own.deciding.get(digest);
-            own.is_some_and(|own| is_same(own, token))
+            is_same(&self.token(client, DECIDING, digest), token) && !used.contains(token)
         };
         if !tokens_of_call.iter().all(is_valid) {
             return false;
         }
-        for (digest, _) in tokens_of_call {
-            own.deciding.shift_remove(digest);
-        }
+        used.extend(tokens_of_call.iter().map(|(_, token)| Arc::clone(token)));
+        let excess = used.len().saturating_sub(MAX_USED);
+        drop(used.drain(..excess));
         true
     }
 
     /// Makes tokens valid again whose decision was not stored.
-    fn give_back(&self, client: &ClientId, unused: Vec<(Arc<str>, Arc<str>)>) {
-        let mut tokens = self.lock();
-        if let Some(own) = tokens.get_mut(client) {
-            for (digest, token) in unused {
-                own.deciding.entry(digest).or_insert(token);
-            }
+    fn give_back(&self, unused: &[(Arc<str>, Arc<str>)]) {
+        let mut used = self.lock();
+        for (_, token) in unused {
+            used.shift_remove(token);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Tokens> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, IndexSet<Arc<str>>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn random() -> Result<SealKey, BadRequest> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| BadRequest(format!("the system has no random numbers: {error}")))?;
+    Ok(SealKey::new(bytes))
 }
 
 fn is_same(own: &str, token: &str) -> bool {
     own.as_bytes().ct_eq(token.as_bytes()).into()
-}
-
-fn random() -> Result<Arc<str>, BadRequest> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| BadRequest(format!("the system has no random numbers: {error}")))?;
-    let text = bytes.iter().fold(String::new(), |mut text, byte| {
-        use std::fmt::Write as _;
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
-    Ok(text.into())
 }
 
 impl PlanHost {
@@ -176,13 +140,28 @@ impl PlanHost {
         page.filter(|_| self.settings.compat.is_none() && client.supports_views())
     }
 
+    /// The tokens of views. Without a store, they are those of this process.
+    fn view_tokens(&self) -> Result<&ViewTokens, BadRequest> {
+        if let Some(tokens) = self.view_tokens.get() {
+            return Ok(tokens);
+        }
+        let key = self
+            .seal_key()
+            .map_err(|error| BadRequest(error.to_string()))?;
+        let key = match key {
+            Some(key) => key,
+            None => random()?,
+        };
+        Ok(self.view_tokens.get_or_init(|| ViewTokens::new(key)))
+    }
+
     /// Adds the token to read to the result of a tool that has the view.
     pub(crate) fn with_view_token(&self, client: &GatewayClient, result: Value) -> Value {
         if self.page_for(client).is_none() {
             return result;
         }
-        match self.view_tokens.reading(&client.id) {
-            Ok(token) => with_meta(&result, READING, Value::Text(token)),
+        match self.view_tokens() {
+            Ok(tokens) => with_meta(&result, READING, Value::Text(tokens.reading(&client.id))),
             Err(error) => {
                 tracing::warn!("the view has no token: {}", error.0);
                 result
@@ -194,7 +173,8 @@ impl PlanHost {
     pub(crate) async fn read_view(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);
-        if !text("token").is_some_and(|token| self.view_tokens.may_read(&call.client.id, token)) {
+        let tokens = self.view_tokens()?;
+        if !text("token").is_some_and(|token| tokens.may_read(&call.client.id, token)) {
             return Err(for_views_alone());
         }
         let path = text("path").ok_or_else(|| BadRequest("`path` is missing".to_owned()))?;
@@ -203,9 +183,7 @@ impl PlanHost {
         let (status, body) = page
             .read(owner(&call.client.id), path.to_owned(), body)
             .await;
-        let tokens = self
-            .view_tokens
-            .deciding(&call.client.id, &digests(&body))?;
+        let tokens = tokens.deciding(&call.client.id, &digests(&body));
         Ok(with_meta(
             &answer(status, body),
             DECIDING,
@@ -216,6 +194,7 @@ impl PlanHost {
     /// `decide_call`
     pub(crate) async fn decide_call(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
+        let own = self.view_tokens()?;
         let mut body = call.arguments.as_object().cloned().unwrap_or_default();
         let tokens = body.shift_remove("tokens").unwrap_or(Value::Null);
         let decided = body
@@ -234,7 +213,7 @@ impl PlanHost {
             })
             .collect();
         let tokens_of_call = tokens_of_call.filter(|tokens_of_call| {
-            !decided.is_empty() && self.view_tokens.take(&call.client.id, tokens_of_call)
+            !decided.is_empty() && own.take(&call.client.id, tokens_of_call)
         });
         let Some(tokens_of_call) = tokens_of_call else {
             return Err(for_views_alone());
@@ -244,7 +223,7 @@ impl PlanHost {
             match Value::from_json(arguments) {
                 Ok(arguments) => drop(body.insert("arguments".into(), arguments)),
                 Err(error) => {
-                    self.view_tokens.give_back(&call.client.id, tokens_of_call);
+                    own.give_back(&tokens_of_call);
                     return Err(not_json("arguments", &error));
                 }
             }
@@ -252,7 +231,7 @@ impl PlanHost {
         let (status, body) = page.decide(owner(&call.client.id), Value::from(body)).await;
         if status >= 400 {
             // After a wrong passphrase, the person tries again.
-            self.view_tokens.give_back(&call.client.id, tokens_of_call);
+            own.give_back(&tokens_of_call);
         }
         Ok(answer(status, body))
     }
@@ -379,29 +358,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn questions_of_one_client_end_no_token_of_another() {
-        let tokens = ViewTokens::default();
-        let (few, many) = (ClientId::local(), ClientId::new("many"));
-        let digests = |count: usize| -> Vec<Arc<str>> {
-            (0..count).map(|number| number.to_string().into()).collect()
+    fn tokens_are_those_of_the_store_for_one_client_and_one_call() {
+        let key = || SealKey::new([7; 32]);
+        let (tokens, replica) = (ViewTokens::new(key()), ViewTokens::new(key()));
+        let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
+        let digests = ["1", "2"].map(Arc::<str>::from);
+        let own = tokens.deciding(&ada, &digests);
+        let tokens_of_call = |digest: &str, of: &str| -> [(Arc<str>, Arc<str>); 1] {
+            [(
+                digest.into(),
+                own.get(of).unwrap().as_text().unwrap().into(),
+            )]
         };
-        let text = |tokens: &Object, digest: &str| -> Arc<str> {
-            tokens.get(digest).unwrap().as_text().unwrap().into()
-        };
-        assert!(tokens.deciding(&few, &digests(1)).is_err());
-        let reading = tokens.reading(&few).unwrap();
-        let own = tokens.deciding(&few, &digests(1)).unwrap();
-        tokens.reading(&many).unwrap();
-        let all = tokens.deciding(&many, &digests(2 * MAX_TOKENS)).unwrap();
-        // All tokens of one answer are valid, however many calls wait.
-        for digest in ["0", "8191"] {
-            let tokens_of_call = [(Arc::from(digest), text(&all, digest))];
-            assert!(tokens.take(&many, &tokens_of_call), "{digest}");
-            assert!(!tokens.take(&many, &tokens_of_call), "{digest}");
-            tokens.give_back(&many, tokens_of_call.to_vec());
-            assert!(tokens.take(&many, &tokens_of_call), "{digest}");
-        }
-        assert!(tokens.may_read(&few, &reading));
-        assert!(tokens.take(&few, &[("0".into(), text(&own, "0"))]));
+        let reading = tokens.reading(&ada);
+        assert!(replica.may_read(&ada, &reading));
+        assert!(!tokens.may_read(&bob, &reading));
+        assert!(!tokens.take(&ada, &[("1".into(), reading)]));
+        assert!(!tokens.take(&bob, &tokens_of_call("1", "1")));
+        assert!(!tokens.take(&ada, &tokens_of_call("1", "2")));
+        assert!(tokens.take(&ada, &tokens_of_call("1", "1")));
+        assert!(!tokens.take(&ada, &tokens_of_call("1", "1")));
+        tokens.give_back(&tokens_of_call("1", "1"));
+        assert!(tokens.take(&ada, &tokens_of_call("1", "1")));
+        assert!(replica.take(&ada, &tokens_of_call("2", "2")));
+        let elsewhere = ViewTokens::new(SealKey::new([8; 32]));
+        assert!(!elsewhere.take(&ada, &tokens_of_call("2", "2")));
     }
 }

@@ -58,7 +58,7 @@ pub use pins::{
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
 pub use run::entries::RunState;
-pub use run::requests::PlanApproval;
+pub use run::requests::{PendingRequests, PlanApproval};
 pub use run::{
     InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,
     ServerProcess, register_server_process, unregister_server_process,

@@ -1,7 +1,7 @@
 //! The store handle: one database, one writer, as many read connections as needed, and settings of the store as a whole.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_engine::approval::SealKey;
 
@@ -39,6 +39,8 @@ struct Inner {
     /// Notified when a read connection is returned.
     returned: Condvar,
     poller: PollerSlot,
+    /// The seal key, once it was read: it never changes.
+    seal_key: OnceLock<SealKey>,
     database: Arc<dyn Database>,
 }
 
@@ -75,6 +77,7 @@ impl Store {
             readers: Mutex::default(),
             returned: Condvar::new(),
             poller: PollerSlot::default(),
+            seal_key: OnceLock::new(),
             database,
         })))
     }
@@ -221,12 +224,21 @@ impl Inner {
 }
 
 impl Store {
-    /// Returns the key that seals consent to calls with secrets: 32 random bytes, generated at the first use.
+    /// Returns the key that seals consent to calls with secrets: 32 random bytes, generated at the first use. Only the first call of
+    /// this process reads the database.
     ///
     /// # Errors
     ///
     /// [`StoreError::File`].
     pub fn seal_key(&self) -> Result<SealKey, StoreError> {
+        if let Some(key) = self.0.seal_key.get() {
+            return Ok(key.clone());
+        }
+        let key = self.read_seal_key()?;
+        Ok(self.0.seal_key.get_or_init(|| key).clone())
+    }
+
+    fn read_seal_key(&self) -> Result<SealKey, StoreError> {
         if let Some(key) = self.read(seal_key)? {
             return Ok(SealKey::new(key));
         }

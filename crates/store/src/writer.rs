@@ -20,7 +20,9 @@ use crate::database::{
     in_transaction,
 };
 use crate::error::StoreError;
-use crate::run::entries::{EntryBatch, RunTotals, has_batch, insert_batch, next_entry, update_run};
+use crate::run::entries::{
+    EntryBatch, RunTotals, has_batch, insert_batch, insert_blobs, next_entry, update_run,
+};
 use crate::values::to_i64;
 
 /// A request to write entries of one run.
@@ -416,6 +418,7 @@ fn insert_entries(
     attempt: Attempt,
     before: &mut Vec<JournalPosition>,
 ) -> Result<(), QueryError> {
+    insert_blobs(session, group.iter().map(|append| &append.batch))?;
     for append in group {
         let (run, batch) = (append.progress.run, &append.batch);
         let mut state = append.progress.state();

@@ -138,6 +138,15 @@ fn gateway_settings(
     settings.sources = store::sources(&arguments.tools)?;
     if !arguments.no_store {
         let store = store::open(&arguments.store, printer)?;
+        // Read now, since requests must not wait for it; it never changes.
+        store.seal_key().map_err(store::explain)?;
+        settings.has_replicas = arguments.listen.is_some() && store.is_shared();
+        if settings.has_replicas && !config.stages().is_empty() {
+            return Err(CommandError::new(
+                "a gateway over a shared store has no stages: its replicas do not know the stage of a client",
+            )
+            .hint("remove `[stages]` from planwright.toml, or serve from a store of this machine"));
+        }
         if settings.compat.is_none() && settings.mode.takes_plans() {
             settings.page = Some(view::page(&store, config)?);
         }
@@ -186,6 +195,7 @@ async fn over_stdio(
     let served = tokio::select! {
         served = &mut serving => served,
         _ = signals.next() => {
+            signals.leave_on_next();
             stop.cancel();
             serving.await
         }
@@ -222,6 +232,7 @@ async fn over_http(
     printer.status(&format!("listening on http://{address}/mcp"));
     let end = async move {
         signals.next().await;
+        signals.leave_on_next();
     };
     let ending = Arc::clone(&host);
     let put_away = async {
@@ -240,13 +251,12 @@ async fn over_http(
         async move { served.end_client(&client).await }
     });
     let (host, clients) = (Arc::clone(&host), server.clients());
-    let taking_over = async move {
-        match clients {
-            Some(clients) => host.take_over(move |client| clients.has(client)).await,
-            // All processes of this machine are one client, whose runs a person resumes.
-            None => std::future::pending().await,
-        }
-    };
+    // In a task of its own: the checks of its plans must not delay connections. Without tokens, all processes of this machine are one client,
+    // whose runs a person resumes.
+    let taking_over = clients.map(|clients| {
+        let task = host.take_over(move |client| clients.has(client));
+        tokio::spawn(task)
+    });
     let watching = async {
         match &page {
             Some(page) => page.page.watch().await,
@@ -260,7 +270,9 @@ async fn over_http(
         () = server.serve(service, end, put_away) => {}
         never = revocations => match never {},
         never = watching => match never {},
-        never = taking_over => match never {},
+    }
+    if let Some(taking_over) = taking_over {
+        taking_over.abort();
     }
     Ok(())
 }

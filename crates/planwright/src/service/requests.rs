@@ -15,6 +15,9 @@ use tokio::task::AbortHandle;
 /// The age of a run at which the watch for requests begins: most runs are shorter.
 const QUIET_TIME: Duration = Duration::from_millis(200);
 
+/// The pause after each read of the store.
+const READ_PAUSE: Duration = Duration::from_millis(250);
+
 /// The pause before a store that could not be read is read again.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -99,17 +102,22 @@ impl RunRequests {
         let mut changes = self.store.watch_changes()?;
         loop {
             changes.next().await?;
-            let (run, holder) = (self.run.clone(), holder.clone());
-            let is_cancelled = self
+            let (run, holder, consent) = (self.run.clone(), holder.clone(), self.consent.clone());
+            let pending = self
                 .store
-                .run_blocking(move |store| store.is_cancel_requested(&run, &holder));
-            if is_cancelled.await? {
+                .run_blocking(move |store| store.pending_requests(&run, &holder, consent.as_ref()));
+            let pending = pending.await?;
+            if pending.is_cancelled {
                 canceller.cancel();
                 return Ok(());
             }
-            if !*self.approved.borrow() && self.is_approved().await? {
-                self.approved.send_replace(true);
+            // The calls that wait for it look again whether steps were added since.
+            if pending.is_plan_approved {
+                self.approved
+                    .send_if_modified(|approved| !std::mem::replace(approved, true));
             }
+            // Most changes are those of other runs.
+            tokio::time::sleep(READ_PAUSE).await;
         }
     }
 
@@ -127,28 +135,35 @@ impl RunRequests {
             .await
     }
 
-    /// Returns true if there is a decision about just this call.
-    async fn has_decision(&self, request: &ApprovalRequest) -> Result<bool, StoreError> {
+    /// Returns the decision about a call once the whole plan is approved; `None` before.
+    async fn decided(&self, request: &ApprovalRequest) -> Result<Option<Decision>, StoreError> {
+        if !self.is_approved().await? {
+            return Ok(None);
+        }
+        // Read after the approval, which leaves out the calls with a decision of their own.
         let digest = request.digest();
         let run = self.run.clone();
         let decisions = self
             .store
             .run_blocking(move |store| store.decisions(run.as_str()))
             .await?;
-        Ok(decisions.iter().any(|decision| decision.digest == digest))
+        let mut decisions = decisions.into_iter().rev();
+        let own = decisions.find(|decision| decision.digest == digest);
+        let approve = Decision::Approve { args: None };
+        Ok(Some(own.map_or(approve, |own| own.decision)))
     }
 
-    /// Waits until the whole plan is approved.
-    async fn approved(&self) {
+    /// Waits until the whole plan is approved, and returns the decision about a call then.
+    async fn decided_later(&self, request: &ApprovalRequest) -> Decision {
         let mut approved = self.approved.subscribe();
         if approved.wait_for(|approved| *approved).await.is_err() {
             return pending().await;
         }
-        // Read again, since the plan may have been extended meanwhile; it stays so then.
         loop {
-            match self.is_approved().await {
-                Ok(true) => return,
-                Ok(false) => return pending().await,
+            match self.decided(request).await {
+                Ok(Some(decision)) => return decision,
+                // The plan was extended meanwhile; it stays so then.
+                Ok(None) => return pending().await,
                 // The watch for requests reports it.
                 Err(_) => tokio::time::sleep(RETRY_PAUSE).await,
             }
@@ -187,19 +202,20 @@ impl Approver for PlanApprover {
         Box::pin(async move {
             let requests = &self.requests;
             let turn = self.turn.lock().await;
-            // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
-            if request.was_rejected || requests.has_decision(&request).await.unwrap_or(true) {
+            // The consent to a plan never covers a call that was rejected.
+            if request.was_rejected {
                 drop(turn);
                 return self.approver.decide(request).await;
             }
-            if requests.is_approved().await.unwrap_or(false) {
-                return Decision::Approve { args: None };
+            // A store that cannot be read is reported where its decisions are read; the plan then counts as not approved.
+            if let Ok(Some(decision)) = requests.decided(&request).await {
+                return decision;
             }
             drop(turn);
             tokio::select! {
                 biased;
-                decision = self.approver.decide(request) => decision,
-                () = requests.approved() => Decision::Approve { args: None },
+                decision = self.approver.decide(request.clone()) => decision,
+                decision = requests.decided_later(&request) => decision,
             }
         })
     }

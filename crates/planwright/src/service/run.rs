@@ -95,11 +95,8 @@ impl Learning {
 
     /// Stores the durations and the answers of a run that has ended. They only order later runs and help to write further plans, so a
     /// failure is not a failure of the run.
-    fn save(self, summary: &RunSummary) {
-        if summary.journal_error.is_some() {
-            return;
-        }
-        if let Err(error) = self.store.save_durations(&self.before, &summary.durations) {
+    fn save(self, durations: &Durations) {
+        if let Err(error) = self.store.save_durations(&self.before, durations) {
             tracing::warn!(%error, "the durations of calls were not stored");
         }
         let now = stored_runs::now();
@@ -213,8 +210,15 @@ impl Run {
         while self.next_event().await.is_some() {}
         let summary = (&mut self.handle).await;
         #[cfg(feature = "store")]
-        if let Some(learning) = self.learning.take() {
-            learning.save(&summary);
+        if let Some(learning) = self.learning.take()
+            && summary.journal_error.is_none()
+        {
+            let durations = summary.durations.clone();
+            // Waited for, so that a process which ends after its run has stored them.
+            let saved = tokio::task::spawn_blocking(move || learning.save(&durations));
+            if let Err(error) = saved.await {
+                tracing::warn!(%error, "what was learned from a run was not stored");
+            }
         }
         summary
     }

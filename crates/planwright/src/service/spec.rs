@@ -18,7 +18,7 @@ use super::Error;
 #[cfg(feature = "store")]
 use crate::format::ProcessV1;
 #[cfg(feature = "store")]
-use crate::stored::{NewStoredRun, PreparedResume, StaleStep, plan_consent};
+use crate::stored::{NewStoredRun, PreparedResume, StaleStep, StoredRunError, plan_consent};
 
 /// The complete specification of a run. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
 pub struct RunSpec {
@@ -36,7 +36,8 @@ pub struct RunSpec {
     pub client: Option<Arc<str>>,
     /// The trace that the run is a part of: an object with `traceparent` and `tracestate`, or `null`.
     pub trace: Value,
-    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled.
+    /// True if the run is cancelled before it starts: nothing is called, and it ends as cancelled. A run that is resumed without it goes on in
+    /// spite of an earlier request to cancel it.
     pub is_cancelled: bool,
 }
 
@@ -127,6 +128,11 @@ impl RunSpec {
                     mut prepared,
                     ..
                 } => {
+                    if !self.is_cancelled {
+                        leased
+                            .overrule_cancel_request()
+                            .map_err(StoredRunError::from)?;
+                    }
                     // The options have the key by now that secrets are sealed with.
                     let consent = prepared.plan_consent(&self.plan, &self.options);
                     prepared.process.plan_consent = Some(consent);

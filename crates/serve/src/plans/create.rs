@@ -12,6 +12,7 @@ use planwright::format::{UsageV1, timestamp};
 use planwright_core::check::{CheckContext, CheckedPlan, Library};
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::{Catalog, Object, Value};
+use planwright_engine::Durations;
 use planwright_engine::id::random_id;
 use planwright_engine::run::estimate;
 use planwright_mcp::gateway::{CALL_GRACE, ClientId, GatewayClient, HostCall};
@@ -22,6 +23,7 @@ use planwright_planner::model::{
     FinishReason, Message, Model, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk,
 };
 use planwright_planner::prompt::{Memory, PlanTask, TimeContext, TimePhrase};
+use planwright_store::Store;
 use serde_json::json;
 
 use crate::host::PlanHost;
@@ -237,9 +239,15 @@ impl PlanHost {
             .map_err(|error| BadRequest(error.to_string()))?
             .with_calendar(self.settings.calendar);
         let times = TimePhrase::all(goal, &now);
-        let store = self.settings.store.as_ref();
-        let durations = store.and_then(|store| store.durations().ok());
-        let durations = durations.unwrap_or_default();
+        let durations = match &self.settings.store {
+            Some(store) => store.run_blocking(Store::durations).await,
+            None => Ok(Durations::default()),
+        };
+        // They only serve to state how long the plan takes.
+        let durations = durations.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the durations of calls were not read");
+            Durations::default()
+        });
         let limits = &self.settings.options.limits;
         let takes = |plan: &CheckedPlan| {
             let evaluation = EvaluationLimits::default();

@@ -217,6 +217,7 @@ impl PlanHost {
         call: &HostCall,
         valid: ValidPlan,
     ) -> Result<Arc<TrackedRun>, BadRequest> {
+        let slot = self.reserve(&call.client)?;
         let options = self.options(&valid.plan)?;
         let now = (self.settings.now)();
         let storage = match self.settings.store.clone() {
@@ -235,7 +236,7 @@ impl PlanHost {
             storage,
             ..RunSpec::new(valid.plan)
         };
-        self.launch(call, &valid.snapshot, spec, now).await
+        self.launch(call, &valid.snapshot, (spec, slot), now).await
     }
 
     /// Returns the options of a run.
@@ -253,11 +254,10 @@ impl PlanHost {
         &self,
         call: &HostCall,
         snapshot: &ToolSnapshot,
-        mut spec: RunSpec,
+        (mut spec, slot): (RunSpec, RunSlot),
         began: SystemTime,
     ) -> Result<Arc<TrackedRun>, BadRequest> {
         let client = &call.client;
-        let slot = self.reserve(client)?;
         let meter = spec.options.meter.clone();
         let questions = Arc::new(PendingQuestions::default());
         if self.settings.store.is_some() {
@@ -301,7 +301,7 @@ impl PlanHost {
     }
 
     /// Reserves the place of one more plan of a client beside those in progress.
-    fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
+    pub(crate) fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
         let bound = self.settings.options.guards.written_bytes.as_ref();
         let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.limit);
         let limits = RunLimits {

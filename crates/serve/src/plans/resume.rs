@@ -41,8 +41,6 @@ pub(crate) struct ResumeChanges {
     /// The steps whose results stay although the plan changes their inputs.
     pub(crate) retain: Vec<Arc<str>>,
     pub(crate) choices: Vec<(Arc<str>, Choice)>,
-    /// True if the run ends as cancelled, without a further call.
-    pub(crate) cancel: bool,
 }
 
 impl PlanHost {
@@ -126,7 +124,7 @@ impl PlanHost {
         }
     }
 
-    /// Resumes a stored run.
+    /// Resumes a stored run. If an earlier process was asked to cancel it and did not, it ends as cancelled, without a further call.
     pub(crate) async fn resume_stored(
         &self,
         call: &HostCall,
@@ -185,8 +183,9 @@ impl PlanHost {
             .seal_key()
             .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?;
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
-        let is_cancelled = changes.cancel;
-        let storage = self
+        // Before the run is leased: a refusal must not interrupt it.
+        let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;
+        let (storage, is_cancelled) = self
             .prepare(id, &plan, new_plan, &options, (changes, added), stored)
             .await
             .map_err(InvalidPlan::Refused)?;
@@ -197,7 +196,7 @@ impl PlanHost {
             is_cancelled,
             ..RunSpec::new(plan)
         };
-        self.launch(call, &snapshot, spec, info.created)
+        self.launch(call, &snapshot, (spec, slot), info.created)
             .await
             .map_err(InvalidPlan::Refused)
     }
@@ -224,6 +223,7 @@ impl PlanHost {
             .map_err(|error: StoredRunError| bad_request(&error))
     }
 
+    /// Leases a stored run, and prepares what it starts with. Returns true beside it if the run has to be cancelled.
     async fn prepare(
         &self,
         id: &RunId,
@@ -232,7 +232,7 @@ impl PlanHost {
         options: &planwright_engine::RunOptions,
         (changes, retained): (ResumeChanges, Vec<RetainedStepV1>),
         stored: StoredRun,
-    ) -> Result<RunStorage, BadRequest> {
+    ) -> Result<(RunStorage, bool), BadRequest> {
         let Some(store) = self.settings.store.clone() else {
             return Err(BadRequest("this gateway stores no runs".to_owned()));
         };
@@ -254,11 +254,13 @@ impl PlanHost {
                 now,
             };
             let prepared = Box::new(request.prepare(&stored, &store)?);
-            Ok(RunStorage::Resumed {
+            let is_cancelled = leased.is_cancel_requested();
+            let storage = RunStorage::Resumed {
                 store,
                 leased,
                 prepared,
-            })
+            };
+            Ok((storage, is_cancelled))
         };
         spawn_blocking_limited(prepare)
             .await
@@ -297,7 +299,6 @@ impl ResumeChanges {
             inputs: request.object("inputs")?.unwrap_or_default(),
             retain: request.texts("keep")?,
             choices,
-            cancel: false,
         })
     }
 }

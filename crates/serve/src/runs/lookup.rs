@@ -51,8 +51,10 @@ impl PlanHost {
         let is_final = |summary: &RunSummary| {
             summary.status == RunStatus::Succeeded && summary.journal_error.is_none()
         };
+        // A process of another machine may have continued any run that has ended here, with another plan.
+        let is_shared = self.settings.store.as_ref().is_some_and(Store::is_shared);
         let is_current = match &ended {
-            Some(summary) => self.settings.store.is_none() || is_final(summary),
+            Some(summary) => self.settings.store.is_none() || is_final(summary) && !is_shared,
             None => true,
         };
         if let Some(running) = local.clone().filter(|_| is_current) {
@@ -62,7 +64,8 @@ impl PlanHost {
         let stored = self.stored(client, id).await?;
         match (stored, local, ended) {
             (Some((info, stored)), Some(running), Some(summary))
-                if info.holder.is_none()
+                if !is_shared
+                    && info.holder.is_none()
                     && summary.status != RunStatus::Waiting
                     && match stored.status() {
                         Some(status) => status == summary.status,

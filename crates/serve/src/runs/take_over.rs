@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use planwright::format::RunV1;
+use planwright::stored::{OpenQuestion, StoredRun, StoredRunError};
 use planwright_core::Value;
 use planwright_engine::RunId;
 use planwright_mcp::UpstreamClient;
@@ -14,7 +15,7 @@ use planwright_mcp::gateway::{ClientId, GatewayClient};
 use planwright_store::{InterruptedRun, Store};
 use tokio::time::Instant;
 
-use crate::host::PlanHost;
+use crate::host::{PlanHost, spawn_blocking_limited};
 use crate::plans::execute::InvalidPlan;
 use crate::plans::resume::ResumeChanges;
 use crate::runs::lookup::FoundRun;
@@ -27,6 +28,9 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// The pause before a run is tried again that could not be resumed, for example since a person has to decide about a call.
 const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 
+/// The pause before a run is looked at again that waits for a decision.
+const DECISION_PAUSE: Duration = Duration::from_secs(5);
+
 /// The number of runs that are resumed at the same time.
 const MAX_AT_ONCE: usize = 8;
 
@@ -35,45 +39,48 @@ impl PlanHost {
     /// Only a store that several machines share has such runs; those of another store are resumed when their clients ask.
     pub async fn take_over(
         self: Arc<Self>,
-        is_client: impl Fn(&ClientId) -> bool + Send,
+        is_client: impl Fn(&ClientId) -> bool + Send + Sync,
     ) -> Infallible {
         let store = self.settings.store.clone();
         let Some(store) = store.filter(Store::is_shared) else {
             return std::future::pending().await;
         };
-        let mut refused: HashMap<RunId, Instant> = HashMap::new();
+        // The runs that are looked at again later, and when.
+        let mut later: HashMap<RunId, Instant> = HashMap::new();
         loop {
             match store.run_blocking(Store::interrupted_runs).await {
                 Ok(found) => {
-                    refused.retain(|id, _| found.iter().any(|run| run.id == *id));
+                    later.retain(|id, _| found.iter().any(|run| run.id == *id));
                     let now = Instant::now();
-                    let found = found.into_iter().filter_map(|run| {
-                        let client = client_of(&run)?;
-                        let is_due = refused.get(&run.id).is_none_or(|again| *again <= now);
-                        (is_due && is_client(&client)).then_some((run, client))
+                    let found = found.into_iter().filter(|run| {
+                        run.is_cancel_requested
+                            || later.get(&run.id).is_none_or(|again| *again <= now)
                     });
+                    let is_client = &is_client;
                     let resumed = futures::stream::iter(found.collect::<Vec<_>>())
-                        .map(|(run, client)| {
+                        .map(|run| {
                             let host = Arc::clone(&self);
                             async move {
-                                let result = host.continue_interrupted(&run, client).await;
+                                let result = host.continue_of_client(&run, is_client).await;
                                 (run.id, result)
                             }
                         })
                         .buffer_unordered(MAX_AT_ONCE);
                     let resumed: Vec<_> = resumed.collect().await;
                     for (run, result) in resumed {
-                        match result {
-                            Ok(true) => {
+                        let pause = match result {
+                            Ok(Continued::Resumed) => {
                                 tracing::info!(%run, "a run of another process was resumed");
+                                continue;
                             }
-                            // Another process was faster.
-                            Ok(false) => {}
+                            Ok(Continued::NotInterrupted) => continue,
+                            Ok(Continued::WaitsForDecisions) => DECISION_PAUSE,
                             Err(error) => {
                                 tracing::warn!(%run, error = %error.0, "an interrupted run was not resumed");
-                                refused.insert(run, Instant::now() + REFUSED_PAUSE);
+                                REFUSED_PAUSE
                             }
-                        }
+                        };
+                        later.insert(run, Instant::now() + pause);
                     }
                 }
                 Err(error) => {
@@ -84,24 +91,46 @@ impl PlanHost {
         }
     }
 
-    /// Resumes an interrupted run. Returns false if it is not interrupted any more, or this gateway ends.
+    /// Resumes an interrupted run if it belongs to a client for which `is_client` returns true.
+    async fn continue_of_client(
+        &self,
+        run: &InterruptedRun,
+        is_client: &(impl Fn(&ClientId) -> bool + Sync),
+    ) -> Result<Continued, BadRequest> {
+        let client = match client_of(run)? {
+            Some(client) if is_client(&client) => client,
+            Some(_) | None => return Ok(Continued::NotInterrupted),
+        };
+        let continued = self.continue_interrupted(run, client.clone()).await;
+        // Its access may have ended before the run was tracked.
+        if !is_client(&client) {
+            self.runs.cancel_all(&client);
+        }
+        continued
+    }
+
+    /// Resumes an interrupted run, unless only decisions of people can continue it.
     async fn continue_interrupted(
         &self,
         run: &InterruptedRun,
         client: ClientId,
-    ) -> Result<bool, BadRequest> {
+    ) -> Result<Continued, BadRequest> {
         // Held until the run is tracked, so that a gateway that ends meanwhile suspends it.
         let _starting = self.runs.starting();
         if self.is_ending() {
-            return Ok(false);
+            return Ok(Continued::NotInterrupted);
         }
         let client = GatewayClient::new(client);
         let FoundRun::Stored(stored) = self.find(&client, run.id.as_str()).await? else {
-            return Ok(false);
+            return Ok(Continued::NotInterrupted);
         };
         let (info, stored) = *stored;
         if info.holder.is_some() || stored.status().is_some() {
-            return Ok(false);
+            return Ok(Continued::NotInterrupted);
+        }
+        let (stored, waits) = self.waits_for_decisions(&info.id, stored).await?;
+        if waits && !run.is_cancel_requested {
+            return Ok(Continued::WaitsForDecisions);
         }
         // The first request of a client starts the servers, and this gateway may have had none yet. A later client may support forms.
         let forms = Value::object([("form", Value::empty_object())]);
@@ -110,31 +139,85 @@ impl PlanHost {
             shares_servers: true,
             ..UpstreamClient::default()
         });
-        let changes = ResumeChanges {
-            cancel: run.is_cancel_requested,
-            ..ResumeChanges::default()
-        };
+        let changes = ResumeChanges::default();
         let call = call_without_caller(&client);
         match Box::pin(self.resume_stored(&call, (info, stored), changes)).await {
-            Ok(_) => Ok(true),
+            Ok(_) => Ok(Continued::Resumed),
             Err(invalid) => {
                 // Read again: only then it is certain that the run waits for others.
                 match self.find(&client, run.id.as_str()).await? {
                     FoundRun::Stored(now) if now.0.holder.is_none() => Err(reason(invalid)),
-                    FoundRun::Stored(_) | FoundRun::Local(_) => Ok(false),
+                    FoundRun::Stored(_) | FoundRun::Local(_) => Ok(Continued::NotInterrupted),
                 }
             }
         }
     }
+
+    /// Returns true beside a stored run if only decisions of people can continue it, and one is missing.
+    async fn waits_for_decisions(
+        &self,
+        run: &RunId,
+        stored: StoredRun,
+    ) -> Result<(StoredRun, bool), BadRequest> {
+        let Some(store) = self.settings.store.clone() else {
+            return Ok((stored, false));
+        };
+        let run = run.clone();
+        let read = move || {
+            let is_undecided = is_undecided(&store, &run, &stored)?;
+            Ok((stored, is_undecided))
+        };
+        spawn_blocking_limited(read)
+            .await
+            .map_err(|error| BadRequest(error.to_string()))?
+            .map_err(|error: StoredRunError| BadRequest(error.to_string()))
+    }
+}
+
+/// The outcome of an attempt to resume an interrupted run.
+enum Continued {
+    /// The run was resumed.
+    Resumed,
+    /// Nothing is to be done: another process was faster, this gateway ends, or the run is not one of its clients.
+    NotInterrupted,
+    /// Only decisions can continue the run. Its client is asked again when it asks for the run.
+    WaitsForDecisions,
 }
 
 /// Returns the client of a run. A run of the local user has none: its person resumes it.
-fn client_of(run: &InterruptedRun) -> Option<ClientId> {
-    let client = RunV1::from_value(&run.header).ok()?.client?;
-    Some(ClientId::new(client))
+fn client_of(run: &InterruptedRun) -> Result<Option<ClientId>, BadRequest> {
+    let header = run.header.as_ref();
+    let header = header.map_err(|error| BadRequest(error.to_string()))?;
+    // Programs that drive the store by themselves write headers of their own.
+    let client = RunV1::from_value(header).ok().and_then(|run| run.client);
+    Ok(client.map(ClientId::new))
 }
 
-fn reason(invalid: InvalidPlan) -> BadRequest {
+/// Returns true if calls of a run wait for decisions, none of its calls was in flight, and a decision is missing.
+fn is_undecided(store: &Store, run: &RunId, stored: &StoredRun) -> Result<bool, StoredRunError> {
+    let history = stored.history()?;
+    let open = OpenQuestion::of(run, &history);
+    if open.is_empty()
+        || history
+            .steps()
+            .any(|(_, past)| past.calls_in_doubt().next().is_some())
+    {
+        return Ok(false);
+    }
+    if let Some(consent) = stored.plan_consent()
+        && store.is_plan_approved(run, consent)?
+    {
+        return Ok(false);
+    }
+    let decided = store.decisions(run.as_str())?;
+    Ok(open.iter().any(|question| {
+        let digest = question.digest();
+        decided.iter().all(|decision| decision.digest != digest)
+    }))
+}
+
+/// Returns the reason why a run cannot be resumed.
+pub(crate) fn reason(invalid: InvalidPlan) -> BadRequest {
     match invalid {
         InvalidPlan::Refused(reason) => reason,
         InvalidPlan::Diagnostics(_) => {

@@ -25,6 +25,7 @@ use crate::response::answer::{output_address, stale_reason, step_address};
 use crate::response::content::{contents_at, contents_of_step, json_contents};
 use crate::runs::lookup::{FoundRun, owner};
 use crate::runs::registry::{RunProgress, TrackedRun};
+use crate::runs::take_over::reason;
 use crate::tools::arguments::BadRequest;
 
 /// The interval at which a client should poll a task, in milliseconds.
@@ -62,7 +63,7 @@ impl PlanHost {
         }
     }
 
-    /// Cancels a task that an earlier process left behind: a request for its status must not resume it.
+    /// Cancels a task that another process drives, or that an earlier process left behind.
     async fn cancel_stored(
         &self,
         client: &GatewayClient,
@@ -71,48 +72,41 @@ impl PlanHost {
         if stored.status().is_some() {
             return Ok(());
         }
+        // Stored first: whichever process resumes the run cancels it, also if this one cannot do so now.
+        self.ask_to_cancel(client, &info.id).await?;
         if info.holder.is_some() {
-            return self.ask_to_cancel(client, &info.id).await;
+            return Ok(());
         }
-        let id = info.id.clone();
-        let changes = ResumeChanges {
-            cancel: true,
-            ..ResumeChanges::default()
-        };
-        let ended = match self
-            .resume_stored(&call_without_caller(client), (info, stored), changes)
-            .await
-        {
-            Ok(running) => running.ended().await,
-            Err(InvalidPlan::Refused(error)) => {
-                return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, error.0));
+        let (id, call) = (info.id.clone(), call_without_caller(client));
+        let resumed = self.resume_stored(&call, (info, stored), ResumeChanges::default());
+        match Box::pin(resumed).await {
+            Ok(running) => {
+                running.ended().await;
+                tracing::debug!(run = %id, "a task of an earlier process was cancelled");
             }
-            // A run whose plan is not sound any more cannot be resumed.
-            Err(InvalidPlan::Diagnostics(_)) => return Ok(()),
-        };
-        tracing::debug!(
-            run = %id,
-            ?ended,
-            "a task of an earlier process was cancelled"
-        );
+            Err(invalid) => {
+                let reason = reason(invalid);
+                tracing::info!(run = %id, reason = %reason.0, "a task is cancelled once it can be resumed");
+            }
+        }
         Ok(())
     }
 
-    /// Asks another process to cancel a task that it drives.
+    /// Asks the process that drives a task, or resumes it next, to cancel it.
     async fn ask_to_cancel(&self, client: &GatewayClient, id: &RunId) -> Result<(), UpstreamError> {
         let (Some(store), now) = (self.settings.store.clone(), (self.settings.now)()) else {
             return Ok(());
         };
         let (id, by) = (id.clone(), owner(&client.id));
-        let asked =
-            spawn_blocking_limited(move || store.request_cancel(id.as_str(), by, now)).await;
-        let failed = |reason: String| Err(UpstreamError::new(UpstreamError::UNAVAILABLE, reason));
-        match asked {
-            // It has ended meanwhile.
-            Ok(Ok(_) | Err(StoreError::Idle { .. })) => Ok(()),
-            Ok(Err(error)) => failed(error.to_string()),
-            Err(error) => failed(error.to_string()),
-        }
+        let ask = move || match store.request_cancel(id.as_str(), by.clone(), now) {
+            Err(StoreError::Idle { .. }) => store.request_cancel_at_resume(id.as_str(), by, now),
+            asked => asked.map(drop),
+        };
+        let failed = |reason: String| UpstreamError::new(UpstreamError::UNAVAILABLE, reason);
+        spawn_blocking_limited(ask)
+            .await
+            .map_err(|error| failed(error.to_string()))?
+            .map_err(|error| failed(error.to_string()))
     }
 
     /// Returns the state of a task. A task of an earlier process is resumed.

@@ -83,7 +83,15 @@ struct CachedSnapshot {
 }
 
 impl SnapshotCache {
-    /// The tools of `view` and those of the settings, as the configuration knows them. Denied tools are left out.
+    /// Returns the tools of `view` if that needs neither the store nor another request.
+    pub(crate) fn latest(&self, view: &Arc<UpstreamView>) -> Option<Arc<ToolSnapshot>> {
+        let known = self.0.try_lock().ok()?;
+        let last = known.last.as_ref()?;
+        let is_current = Arc::ptr_eq(&last.view, view) && !last.snapshot.verdicts.ask_any();
+        is_current.then(|| Arc::clone(&last.snapshot))
+    }
+
+    /// The tools of `view` and those of the settings, as the configuration knows them. Denied tools are left out. Blocks on the store.
     pub(crate) fn of(
         &self,
         view: &Arc<UpstreamView>,

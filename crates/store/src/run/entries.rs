@@ -1,6 +1,6 @@
 //! Rows of the table `entries`: batches of encoded entries, their checksums and totals, the statements that write them, and the reading of journals.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 use planwright_core::Value;
@@ -169,7 +169,24 @@ impl RunTotals {
     }
 }
 
-/// Inserts entries of a run, numbered from `from`, and the blobs that they refer to.
+/// Inserts the blobs of all batches of a transaction. Their order is that of their digests, so that two transactions with the same blobs do
+/// not wait for each other.
+pub(crate) fn insert_blobs<'a>(
+    session: &dyn Session,
+    batches: impl Iterator<Item = &'a EntryBatch>,
+) -> Result<(), QueryError> {
+    let blobs = batches.flat_map(|batch| &batch.blobs);
+    let blobs: BTreeMap<_, _> = blobs.map(|blob| (&blob.digest.0, &blob.json)).collect();
+    // Other entries, also of other runs, may have stored the same value already.
+    session.execute_each(
+        "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+        &mut blobs
+            .into_iter()
+            .map(|(digest, json)| vec![digest.to_sql(), json.to_sql()]),
+    )
+}
+
+/// Inserts entries of a run, numbered from `from`, whose blobs are [inserted](insert_blobs).
 pub(crate) fn insert_batch(
     session: &dyn Session,
     run: i64,
@@ -177,11 +194,6 @@ pub(crate) fn insert_batch(
     batch: &EntryBatch,
 ) -> Result<(), QueryError> {
     for blob in &batch.blobs {
-        // Other entries, also of other runs, may have stored the same value already.
-        session.execute(
-            "INSERT INTO blobs (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-            params![blob.digest.0, blob.json],
-        )?;
         session.execute(
             "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
             params![run, blob.digest.0],

@@ -271,6 +271,15 @@ pub(crate) fn is_imported(session: &dyn Session, key: i64) -> Result<bool, Query
     )
 }
 
+/// Returns true if the run has not ended.
+pub(super) fn is_open(session: &dyn Session, key: i64) -> Result<bool, QueryError> {
+    session.single(
+        "SELECT status IS NULL FROM runs WHERE key = ?1",
+        params![key],
+        |row| row.get(0),
+    )
+}
+
 /// Fails if the journal of the run has an unknown format.
 pub(crate) fn check_format(session: &dyn Session, key: i64, id: &RunId) -> Result<(), QueryError> {
     let format: String = session.single(

@@ -15,8 +15,8 @@ use crate::values::run_id;
 pub struct InterruptedRun {
     /// The id.
     pub id: RunId,
-    /// The header that the run was [created](crate::NewRun::header) with.
-    pub header: Value,
+    /// The header that the run was [created](crate::NewRun::header) with, or the reason why it cannot be read.
+    pub header: Result<Value, StoreError>,
     /// True if its last process was asked to cancel it, and did not.
     pub is_cancel_requested: bool,
 }
@@ -27,7 +27,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StoreError::File`]; [`StoreError::Format`] if a newer version has written one of them.
+    /// [`StoreError::File`].
     pub fn interrupted_runs(&self) -> Result<Vec<InterruptedRun>, StoreError> {
         self.read(|session| {
             let open: Vec<(RunId, String, bool)> = session.rows(
@@ -39,17 +39,13 @@ impl Store {
             let ids: Vec<&RunId> = open.iter().map(|(id, _, _)| id).collect();
             let holders = self.database().holders(session, &ids)?;
             let interrupted = open.into_iter().zip(holders);
-            interrupted
-                .filter(|(_, holder)| holder.is_none())
-                .map(|((id, header, is_cancel_requested), _)| {
-                    let header = parse_value(&header).map_err(|reason| unreadable(&id, &reason))?;
-                    Ok(InterruptedRun {
-                        id,
-                        header,
-                        is_cancel_requested,
-                    })
-                })
-                .collect()
+            let interrupted = interrupted.filter(|(_, holder)| holder.is_none());
+            let read = interrupted.map(|((id, header, is_cancel_requested), _)| InterruptedRun {
+                header: parse_value(&header).map_err(|reason| unreadable(&id, &reason)),
+                id,
+                is_cancel_requested,
+            });
+            Ok(read.collect())
         })
     }
 }

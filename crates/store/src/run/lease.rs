@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::entries::{EntryBatch, RunTotals};
 use super::info::{self, NewRun};
-use super::requests;
+use super::requests::{self, CancelRequest};
 use super::server_processes::{self, ProcessFile, ServerProcess};
 use crate::database::RunLease;
 use crate::error::{FileProblem, LeaseHolder, StoreError};
@@ -34,6 +34,9 @@ pub struct LeasedRun {
     progress: Arc<JournalProgress>,
     entries: i64,
     holder: LeaseHolder,
+    /// The request that was stored before the run was leased, if the run has not ended since.
+    earlier: Option<CancelRequest>,
+    is_cancel_requested: bool,
 }
 
 impl Store {
@@ -57,7 +60,8 @@ impl Store {
         Ok(self.leased_run(progress, processes, holder))
     }
 
-    /// Leases an existing run for `holder`, which resumes it.
+    /// Leases an existing run for `holder`, which resumes it. A request to cancel it that no process has carried out stays:
+    /// the new holder [carries it out](LeasedRun::is_cancel_requested) or [overrules it](LeasedRun::overrule_cancel_request).
     ///
     /// # Errors
     ///
@@ -71,9 +75,11 @@ impl Store {
         let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
         let processes = self.processes(&id, &lease)?;
         // Read after leasing: before, another process could still append.
-        let (key, state) = self.read(|session| {
+        let (key, state, is_open, is_requested) = self.read(|session| {
             let (key, _) = info::find(session, id.as_str())?;
             info::check_format(session, key, &id)?;
+            let is_requested = requests::cancel_request(session, key)?.is_some();
+            let is_open = info::is_open(session, key)?;
             let counts = info::count(session, key)?;
             let state = JournalPosition {
                 next: counts.entries,
@@ -84,15 +90,18 @@ impl Store {
                 },
                 failure: None,
             };
-            Ok((key, state))
+            Ok((key, state, is_open, is_requested))
         })?;
-        if let Some(earlier) = earlier {
-            // It was about the last lease. The holder of this one may be the same process.
-            self.writer()
-                .change_unsynced(move |session| earlier.delete(session, key))?;
-        }
         let progress = JournalProgress::new(key, id, lease, state);
-        Ok(self.leased_run(progress, processes, holder))
+        let mut leased = self.leased_run(progress, processes, holder);
+        leased.earlier = earlier;
+        if is_open {
+            leased.is_cancel_requested = is_requested;
+        } else {
+            // The run has ended since, whether as cancelled or not.
+            leased.overrule_cancel_request()?;
+        }
+        Ok(leased)
     }
 
     fn leased_run(
@@ -108,6 +117,8 @@ impl Store {
             progress: Arc::new(progress),
             entries,
             holder: holder.clone(),
+            earlier: None,
+            is_cancel_requested: false,
         }
     }
 
@@ -152,6 +163,27 @@ impl LeasedRun {
     /// Returns the process that has leased the run, which is this one, as requests to it name it.
     pub fn holder(&self) -> &LeaseHolder {
         &self.holder
+    }
+
+    /// Returns true if an earlier process was asked to cancel the run and did not: a process that resumes the run by itself has to
+    /// cancel it, without a further call.
+    pub fn is_cancel_requested(&self) -> bool {
+        self.is_cancel_requested
+    }
+
+    /// Deletes the request to cancel that was stored before the run was leased: a person resumes the run in spite of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`].
+    pub fn overrule_cancel_request(&self) -> Result<(), StoreError> {
+        let Some(earlier) = self.earlier else {
+            return Ok(());
+        };
+        let run = self.progress.run;
+        self.store
+            .writer()
+            .change_unsynced(move |session| earlier.delete(session, run))
     }
 
     /// Returns the store of the run.

@@ -90,8 +90,41 @@ impl Store {
                 holder,
             });
         }
-        let (pid, since) = (holder.pid, to_nanos(holder.since));
-        let (id, now) = (info.id, to_nanos(now));
+        let request = CancelRequest {
+            holder_pid: holder.pid,
+            holder_since_ns: to_nanos(holder.since),
+            requested_ns: to_nanos(now),
+        };
+        self.store_cancel_request(info.id, request, by)?;
+        Ok(holder)
+    }
+
+    /// Asks the process that drives a run next to cancel it without a further call, for a run that no process drives. A run that has
+    /// ended by then is not affected.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn request_cancel_at_resume(
+        &self,
+        selector: &str,
+        by: Option<String>,
+        now: SystemTime,
+    ) -> Result<(), StoreError> {
+        let request = CancelRequest {
+            holder_pid: ANY_HOLDER,
+            holder_since_ns: 0,
+            requested_ns: to_nanos(now),
+        };
+        self.store_cancel_request(self.run(selector)?.id, request, by)
+    }
+
+    fn store_cancel_request(
+        &self,
+        id: RunId,
+        request: CancelRequest,
+        by: Option<String>,
+    ) -> Result<(), StoreError> {
         self.writer().change(move |session| {
             let (run, _) = find(session, id.as_str())?;
             session.execute(
@@ -100,14 +133,13 @@ impl Store {
                  ON CONFLICT (run) DO UPDATE SET holder_pid = excluded.holder_pid,
                      holder_since_ns = excluded.holder_since_ns, requested_by = excluded.requested_by,
                      requested_ns = excluded.requested_ns",
-                params![run, pid, since, by, now],
+                params![run, request.holder_pid, request.holder_since_ns, by, request.requested_ns],
             )?;
             Ok(())
-        })?;
-        Ok(holder)
+        })
     }
 
-    /// Returns true if the process `holder` was asked to cancel a run since it leased the run.
+    /// Returns true if the process `holder`, which drives a run, was asked to cancel it.
     ///
     /// # Errors
     ///
@@ -117,17 +149,62 @@ impl Store {
         run: &RunId,
         holder: &LeaseHolder,
     ) -> Result<bool, StoreError> {
+        let pending = self.pending_requests(run, holder, None)?;
+        Ok(pending.is_cancelled)
+    }
+
+    /// Returns the requests to the process `holder`, which drives a run whose plan has the digest `consent`; `None` if it cannot be approved
+    /// as a whole.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::run`].
+    pub fn pending_requests(
+        &self,
+        run: &RunId,
+        holder: &LeaseHolder,
+        consent: Option<&PlanConsent>,
+    ) -> Result<PendingRequests, StoreError> {
+        let consent: Option<&str> = consent.map(|consent| &**consent);
+        let since = to_nanos(holder.since);
         self.read(|session| {
-            let (run, _) = find(session, run.as_str())?;
-            let asked = cancel_request(session, run)?;
-            Ok(asked.is_some_and(|asked| {
-                (asked.holder_pid, asked.holder_since_ns) == (holder.pid, to_nanos(holder.since))
-            }))
+            let found = session.row(
+                "SELECT EXISTS (SELECT 1 FROM cancel_requests WHERE run = key
+                     AND (holder_pid = ?2 OR holder_pid = ?3 AND holder_since_ns = ?4)),
+                 EXISTS (SELECT 1 FROM plan_approvals WHERE run = key AND consent = ?5)
+                 FROM runs WHERE id = ?1",
+                params![run.as_str(), ANY_HOLDER, holder.pid, since, consent],
+                |row| {
+                    Ok(PendingRequests {
+                        is_cancelled: row.get(0)?,
+                        is_plan_approved: row.get(1)?,
+                    })
+                },
+            )?;
+            found.ok_or_else(|| {
+                QueryError::Store(StoreError::Missing {
+                    what: "run",
+                    selector: run.to_string(),
+                })
+            })
         })
     }
 }
 
+/// The requests to a run that a process drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingRequests {
+    /// True if the process was asked to cancel the run.
+    pub is_cancelled: bool,
+    /// True if a person has approved the whole plan.
+    pub is_plan_approved: bool,
+}
+
+/// The process id in a request to any process that drives the run. No process has it.
+const ANY_HOLDER: u32 = 0;
+
 /// A request to cancel a run.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct CancelRequest {
     holder_pid: u32,
     holder_since_ns: i64,
@@ -154,7 +231,7 @@ pub(super) fn cancel_request(
 
 impl CancelRequest {
     /// Deletes just this request.
-    pub(super) fn delete(&self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
+    pub(super) fn delete(self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
         session.execute(
             "DELETE FROM cancel_requests WHERE run = ?1 AND holder_pid = ?2 AND holder_since_ns = ?3 AND requested_ns = ?4",
             params![run, self.holder_pid, self.holder_since_ns, self.requested_ns],

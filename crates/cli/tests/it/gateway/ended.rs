@@ -182,6 +182,35 @@ fn a_task_that_was_cancelled_in_between_does_not_go_on() {
 }
 
 #[test]
+fn a_task_that_was_cancelled_while_its_server_was_away_does_not_go_on() {
+    let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
+    let ask = |listening: &HttpServerProcess, method: &str, params: Value| {
+        super::edge::message(listening.url(), method, params)
+            .send()
+            .answer()
+    };
+    let servers = scene.behind.folder().join("mcp.json");
+    let with_server = std::fs::read(&servers).unwrap();
+    let mut listening = scene.behind.listening(&[]);
+    let handle = ask(&listening, "tools/call", Scene::plan());
+    let task = json!({"taskId": handle["result"]["taskId"]});
+    scene.recorder.message("tools/call");
+    listening.kill();
+    scene.behind.servers(&[]);
+    let mut listening = scene.behind.listening(&[]);
+    let cancelled = ask(&listening, "tasks/cancel", task.clone());
+    assert!(cancelled["error"].is_null(), "{cancelled}");
+    listening.kill();
+    std::fs::write(&servers, with_server).unwrap();
+    let listening = scene.behind.listening(&[]);
+    let states = (0..1000).map(|_| ask(&listening, "tasks/get", task.clone()));
+    let states = states.map(|state| state["result"]["status"].clone());
+    let ended = states.into_iter().find(|state| state != "working");
+    assert_eq!(ended.unwrap(), "cancelled");
+    assert!(!scene.trace.exists());
+}
+
+#[test]
 fn a_task_that_another_process_drives_is_cancelled_there() {
     let scene = Scene::new("[serve]\ntask_after = '1ms'\n");
     let driving = scene.behind.listening(&[]);

@@ -21,6 +21,11 @@ struct Replica {
 
 impl Replica {
     fn new(database: &PostgresDatabase) -> Self {
+        Self::with(database, "")
+    }
+
+    /// A gateway with further settings.
+    fn with(database: &PostgresDatabase, settings: &str) -> Self {
         let recorder = Recorder::new();
         let script = json!({
             "record": recorder.address(),
@@ -28,13 +33,16 @@ impl Replica {
                 {"name": "wait", "annotations": {"readOnlyHint": true},
                  "does": {"wait_for_release": true, "structured": {"waited": true}}},
                 {"name": "note", "annotations": {"destructiveHint": false}},
+                {"name": "drop", "annotations": {"destructiveHint": true}},
             ],
         });
         let script = script.to_string();
         let behind = Behind::new(&[("fake", fake_server::program(), &[&script])]);
         // The servers differ in the address of their recorders, so the second one would wait for a person. Nothing is called again on
         // the word of a server alone.
-        behind.set("[tools]\npin = \"off\"\nread_only = [\"fake.wait\"]");
+        behind.set(&format!(
+            "{settings}\n[tools]\npin = \"off\"\nread_only = [\"fake.wait\"]"
+        ));
         let token = behind.token("ada");
         let mut command = behind.command(&["--listen", "127.0.0.1:0"]);
         command.env("PLANWRIGHT_STORE", database.url());
@@ -46,11 +54,29 @@ impl Replica {
         }
     }
 
+    /// The result of a request.
+    #[track_caller]
+    fn ask(&self, method: &str, params: Value) -> Value {
+        let request = message(self.listening.url(), method, params)
+            .header("authorization", &format!("Bearer {}", self.token));
+        let mut answer = request.send().answer();
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].take()
+    }
+
     fn call(&self, tool: &str, arguments: Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
-        let request = message(self.listening.url(), "tools/call", params)
-            .header("authorization", &format!("Bearer {}", self.token));
-        request.send().answer()["result"]["structuredContent"].take()
+        self.ask("tools/call", params)["structuredContent"].take()
+    }
+
+    /// Asks for a task until it has this status.
+    #[track_caller]
+    fn task_is(&self, task: &str, status: &str) -> Value {
+        let states = (0..1_000_000).map(|_| self.ask("tasks/get", json!({"taskId": task})));
+        let mut states = states.filter(|state| state["status"] != "working");
+        let state = states.next().unwrap();
+        assert_eq!(state["status"], status, "{state}");
+        state
     }
 
     /// Starts a plan whose first and last steps have effects, and returns the id of its run once its second step waits.
@@ -157,4 +183,55 @@ fn a_gateway_that_ends_hands_its_runs_over() {
     other.recorder.release();
     assert_eq!(other.called(), "end");
     other.has_succeeded(&run);
+}
+
+/// Many requests are allowed, and runs become tasks at once.
+const TASKS: &str = "[serve]\ntask_after = '1ms'\nrate = '1000000/s'";
+
+#[test]
+fn a_task_that_was_cancelled_after_its_gateway_died_calls_nothing_more() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut killed, mut other) = (
+        Replica::with(&database, TASKS),
+        Replica::with(&database, TASKS),
+    );
+    let run = killed.start_plan(&database);
+    killed.listening.kill();
+    other.ask("tasks/cancel", json!({"taskId": run}));
+    other.task_is(&run, "cancelled");
+    other.listening.terminate();
+    let methods = other.recorder.methods_until_end();
+    assert!(
+        !methods.iter().any(|method| method == "tools/call"),
+        "{methods:?}"
+    );
+}
+
+#[test]
+fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
+    let database = PostgresDatabase::create().unwrap();
+    let (mut killed, other) = (
+        Replica::with(&database, TASKS),
+        Replica::with(&database, TASKS),
+    );
+    let plan = json!({"steps": [{"id": "a", "tool": "drop", "args": {"text": "a"}}]});
+    let handle = killed.ask(
+        "tools/call",
+        json!({"name": "execute_plan", "arguments": {"plan": plan}}),
+    );
+    let task = handle["taskId"].as_str().unwrap().to_owned();
+    let questions = killed.task_is(&task, "input_required")["inputRequests"].take();
+    // Once the other gateway has resumed a run, it has looked at the one before.
+    killed.start_plan(&database);
+    killed.listening.kill();
+    assert_eq!(other.called(), "wait");
+    let same = other.task_is(&task, "input_required")["inputRequests"].take();
+    assert_eq!(same, questions);
+    let name = same.as_object().unwrap().keys().next().unwrap();
+    let mut answers = json!({});
+    answers[name] = json!({"action": "accept", "content": {"decision": "approve"}});
+    let update = json!({"taskId": task, "inputResponses": answers});
+    other.ask("tasks/update", update);
+    assert_eq!(other.called(), "a");
+    other.task_is(&task, "completed");
 }

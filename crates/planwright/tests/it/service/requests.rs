@@ -2,9 +2,11 @@
 
 use std::time::SystemTime;
 
+use futures::future::{BoxFuture, pending};
 use planwright::core::PlanConsent;
+use planwright::engine::approval::ApprovalRequest;
 use planwright::engine::journal::{Entry, Record};
-use planwright::engine::{Decision, RunStatus, StepStatus};
+use planwright::engine::{Approver, Decision, RunStatus, StepStatus};
 use planwright::store::{LeaseHolder, StoreError};
 use planwright::stored::{Decider, Passphrase, StoredRun, StoredRunError, open_questions};
 use planwright::{Error, Planwright, RunEvent, parse};
@@ -192,6 +194,37 @@ async fn a_decision_about_one_call_comes_before_that_about_the_plan() {
     let resumed = planwright.resume(&disk.open(), "r".parse().unwrap());
     assert_eq!(resumed.await.unwrap().status, RunStatus::Failed);
     assert!(bank.paid().is_empty());
+}
+
+/// A person who has not answered yet, and does not see what others decide.
+struct Silent;
+
+impl Approver for Silent {
+    fn decide(&self, _: ApprovalRequest) -> BoxFuture<'_, Decision> {
+        Box::pin(pending())
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_was_rejected_while_a_person_is_asked_is_not_made_once_the_plan_is_approved() {
+    let disk = Disk::new();
+    let bank = Bank::default();
+    let planwright = bank.asking().await;
+    let plan = planwright.check(parse(THREE)).unwrap();
+    let run = planwright
+        .run(plan)
+        .stored_in(&disk.open(), "r".parse().unwrap());
+    let run = run.approver(Silent).start().unwrap();
+    let other = planwright.with_store(&disk.open());
+    asked(&other, "r").await;
+    let because = Some("too much".to_owned());
+    disk.decide("r", Decision::Reject { because });
+    approve((&other, &disk), "r", &consent(&disk, "r")).unwrap();
+    let summary = run.await;
+    assert_eq!(summary.status, RunStatus::Failed);
+    let error = summary.steps[0].error.as_ref().unwrap().to_string();
+    assert!(error.contains("too much"), "{error}");
+    assert_eq!(bank.paid(), [""; 0]);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::thread;
 
 use planwright_engine::RunStatus;
-use planwright_store::{LeaseHolder, StoreError};
+use planwright_store::{LeaseHolder, LeasedRun, Store, StoreError};
 
 use super::support::{append, create, ended, entries, me, opened, time};
 use crate::scene::scene;
@@ -56,37 +56,67 @@ fn one_of_many_concurrent_requests_gets_the_lease() {
     }
 }
 
-#[test]
-fn a_request_to_cancel_ends_with_the_lease_that_it_is_about() {
-    let scene = scene();
-    let run = create(&scene.store, "r");
-    append(&run, entries([opened()])).unwrap();
-    let asked = scene.store.request_cancel("r", None, time(9)).unwrap();
-    assert!(scene.store.is_cancel_requested(run.id(), &asked).unwrap());
-    drop(run);
-    let found = scene.store.interrupted_runs().unwrap();
-    let found: Vec<_> = found
+/// The interrupted runs, and whether their last processes were asked to cancel them.
+fn interrupted(store: &Store) -> Vec<(String, bool)> {
+    let found = store.interrupted_runs().unwrap();
+    let found = found
         .iter()
-        .map(|run| (run.id.as_str(), run.is_cancel_requested))
-        .collect();
-    assert_eq!(found, [("r", true)]);
-    // A gateway leases all of its runs under the same name.
-    let again = scene.store.lease_run("r", &me()).unwrap();
-    assert!(
-        !scene
-            .store
-            .is_cancel_requested(again.id(), again.holder())
-            .unwrap()
-    );
-    assert_eq!(scene.store.interrupted_runs().unwrap(), []);
-    scene.store.request_cancel("r", None, time(10)).unwrap();
-    assert!(
-        scene
-            .store
-            .is_cancel_requested(again.id(), again.holder())
-            .unwrap()
-    );
+        .map(|run| (run.id.to_string(), run.is_cancel_requested));
+    found.collect()
+}
+
+#[test]
+fn a_request_to_cancel_stays_until_it_is_carried_out_or_overruled() {
+    let scene = scene();
+    let store = &scene.store;
+    let run = create(store, "r");
+    append(&run, entries([opened()])).unwrap();
+    let asked = store.request_cancel("r", None, time(9)).unwrap();
+    assert!(store.is_cancel_requested(run.id(), &asked).unwrap());
+    drop(run);
+    assert_eq!(interrupted(store), [("r".to_owned(), true)]);
+    // A process that leases the run and cannot resume it takes nothing away.
+    for _ in 0..2 {
+        let again = store.lease_run("r", &me()).unwrap();
+        assert!(again.is_cancel_requested());
+        assert_eq!(interrupted(store), []);
+    }
+    assert_eq!(interrupted(store), [("r".to_owned(), true)]);
+    // A person resumes it all the same.
+    let again = store.lease_run("r", &me()).unwrap();
+    again.overrule_cancel_request().unwrap();
+    let is_requested = |run: &LeasedRun| store.is_cancel_requested(run.id(), run.holder());
+    assert!(!is_requested(&again).unwrap());
+    store.request_cancel("r", None, time(10)).unwrap();
+    assert!(is_requested(&again).unwrap());
     append(&again, entries([ended(RunStatus::Cancelled)])).unwrap();
     drop(again);
-    assert_eq!(scene.store.interrupted_runs().unwrap(), []);
+    assert_eq!(interrupted(store), []);
+    // The run has ended: the request is not about a later process. A gateway leases all of its runs under the same name.
+    let again = store.lease_run("r", &me()).unwrap();
+    assert!(!again.is_cancel_requested());
+    assert!(!is_requested(&again).unwrap());
+}
+
+#[test]
+fn a_run_without_a_process_is_cancelled_by_the_next_one() {
+    let scene = scene();
+    let store = &scene.store;
+    let run = create(store, "r");
+    append(&run, entries([opened()])).unwrap();
+    drop(run);
+    let error = store.request_cancel("r", None, time(9)).unwrap_err();
+    assert!(matches!(error, StoreError::Idle { .. }), "{error}");
+    // Another process may lease the run between the two.
+    let quick = store.lease_run("r", &me()).unwrap();
+    assert!(!quick.is_cancel_requested());
+    store.request_cancel_at_resume("r", None, time(9)).unwrap();
+    assert!(
+        store
+            .is_cancel_requested(quick.id(), quick.holder())
+            .unwrap()
+    );
+    drop(quick);
+    let next = LeaseHolder::this_process("elsewhere", time(5));
+    assert!(store.lease_run("r", &next).unwrap().is_cancel_requested());
 }
