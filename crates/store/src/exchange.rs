@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::database::{QueryError, Session, params};
 use crate::decisions::{self, DecisionRow};
 use crate::error::StoreError;
-use crate::run::entries::{EntryBatch, EntryRow, insert_batch, update_run};
+use crate::run::entries::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
 use crate::run::{self, NewRun, unreadable};
 use crate::store::Store;
 use crate::values::{self, from_nanos, to_i64};
@@ -200,6 +200,7 @@ impl Store {
                 }
                 inserted => inserted?,
             };
+            insert_blobs(session, std::iter::once(&decoded.batch))?;
             insert_batch(session, key, 0, &decoded.batch)?;
             update_run(session, key, &decoded.batch.totals)?;
             run::mark_imported(session, key, decoded.batch.rows.len())?;

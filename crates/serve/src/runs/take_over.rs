@@ -178,7 +178,7 @@ impl PlanHost {
 enum Continued {
     /// The run was resumed.
     Resumed,
-    /// Nothing is to be done: another process was faster, this gateway ends, or the run is not one of its clients.
+    /// A run that needs nothing: another process was faster, this gateway ends, or the client is not one of its own.
     NotInterrupted,
     /// Only decisions can continue the run. Its client is asked again when it asks for the run.
     WaitsForDecisions,

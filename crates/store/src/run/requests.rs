@@ -99,8 +99,8 @@ impl Store {
         Ok(holder)
     }
 
-    /// Asks the process that drives a run next to cancel it without a further call, for a run that no process drives. A run that has
-    /// ended by then is not affected.
+    /// Asks the process that drives a run next to cancel it without a further call, for a run that no process drives. A run that
+    /// has ended before is not affected.
     ///
     /// # Errors
     ///
