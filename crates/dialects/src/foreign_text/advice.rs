@@ -96,7 +96,11 @@ pub(super) fn calls_named_tools(text: &str, json: &str) -> bool {
     let Some(plan) = read(json).plan else {
         return true;
     };
-    let Some(printed) = Native.print(&plan).0.and_then(|json| Value::from_json(&json).ok()) else {
+    let Some(printed) = Native
+        .print(&plan)
+        .0
+        .and_then(|json| Value::from_json(&json).ok())
+    else {
         return false;
     };
     let mut called = HashSet::new();

@@ -75,7 +75,9 @@ pub(crate) fn advice_on_value(value: &str) -> Option<String> {
     }
     if let Some(condition) = before.strip_suffix('?') {
         let rest = &value[at..];
-        let has_other = rest.split_once(" : ").is_some_and(|(_, other)| has_call(other));
+        let has_other = rest
+            .split_once(" : ")
+            .is_some_and(|(_, other)| has_call(other));
         let other = if has_other {
             format!(
                 ", and the other call on a line of its own with {}",

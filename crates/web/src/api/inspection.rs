@@ -90,7 +90,8 @@ impl Inspection {
             // An item or a round is known from a record of something in it.
             let is_part = at.item.is_some() || at.round.is_some();
             let is_inside = |other: &Address| other.to_string().starts_with(&address);
-            let has_begun = is_part || is_group && self.history.steps().any(|(other, _)| is_inside(other));
+            let has_begun =
+                is_part || is_group && self.history.steps().any(|(other, _)| is_inside(other));
             if !has_begun {
                 return None;
             }

@@ -114,7 +114,10 @@ fn is_steps(value: &Value) -> bool {
 }
 
 fn is_plan(value: &Value) -> bool {
-    let fields = value.as_object().into_iter().flat_map(|fields| fields.iter());
+    let fields = value
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.iter());
     let mut fields = fields.map(|(key, field)| (&**key, field));
     fields.any(|(key, field)| STEPS.contains(&key) && is_steps(field))
 }
@@ -125,7 +128,10 @@ fn ids(plan: &Value) -> HashSet<&str> {
     for steps in STEPS.iter().filter_map(|key| plan.get(key)) {
         let items = steps.as_list().unwrap_or_default().iter();
         ids.extend(items.filter_map(|step| step.get("id")?.as_text()));
-        let fields = steps.as_object().into_iter().flat_map(|fields| fields.iter());
+        let fields = steps
+            .as_object()
+            .into_iter()
+            .flat_map(|fields| fields.iter());
         ids.extend(fields.map(|(key, _)| &**key));
     }
     ids
