@@ -30,12 +30,6 @@ fn outputs_that_are_only_text() {
         ],
     );
     check(
-        r#"[{"name": "a", "value": "w.temp"}]"#,
-        &[
-            "?PW0401 at /output/0/value: `w.temp` is only text here, and not the output of a step (did you mean `${w.temp}`?)",
-        ],
-    );
-    check(
         "3",
         &[
             r#"?PW0401 at /output: the output is the number 3, and not that of a step (write `"${steps['3']}"`)"#,

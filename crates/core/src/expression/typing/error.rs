@@ -132,6 +132,7 @@ pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds)
             "`int(…)` and `double(…)` make numbers of texts, `timestamp(…)` makes a time of a date"
         }
         _ if left == text || right == text => "`int(…)` and `double(…)` make numbers of texts",
+        BinaryOperator::In => return None,
         _ if left == Kinds::LIST || right == Kinds::LIST => "`size(…)` counts the items of a list",
         _ if left == Kinds::BOOLEAN || right == Kinds::BOOLEAN => BOOLEAN_HELP,
         _ => return None,
