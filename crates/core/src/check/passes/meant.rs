@@ -74,7 +74,7 @@ fn words(name: &str) -> Vec<String> {
 pub(super) fn literal_advice(wanted: &Type, value: &Value) -> Option<String> {
     let meant = fitted(wanted, value, 0)?;
     let json = (meant != *value).then(|| meant.to_json())?;
-    let is_shown = json.len() <= MAX_SHOWN && !json.contains('`');
+    let is_shown = json.len() <= MAX_SHOWN && !json.contains('`') && !json.contains("${");
     is_shown.then(|| format!("write `{json}`"))
 }
 

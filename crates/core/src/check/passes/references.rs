@@ -370,7 +370,7 @@ impl ReadPass<'_> {
             ReadTarget::Path(PathLookup::Found(shape)) => {
                 let size = size_help(path.get(matched), &shape);
                 let json = if shape == Type::Text && size.is_empty() {
-                    self.json_advice(&around, path.get(matched..)?)
+                    Self::json_advice(&around, path.get(matched..)?)
                 } else {
                     String::new()
                 };
@@ -384,7 +384,7 @@ impl ReadPass<'_> {
     }
 
     /// The end of a hint about the text at `around`, which may be the JSON of an object with the path `rest`.
-    fn json_advice(&self, around: &Read, rest: &[Segment]) -> String {
+    fn json_advice(around: &Read, rest: &[Segment]) -> String {
         let Source::Step(id) = &around.source else {
             return String::new();
         };
