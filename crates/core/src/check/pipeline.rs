@@ -7,7 +7,9 @@ use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::{CheckContext, Policy};
 use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
 use super::digest;
-use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
+use super::passes::{
+    arguments, cycles, inputs, names, path_texts, policy, positional, references, slots,
+};
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
     CheckSession, ParentScope, PlanRole, ReadKinds, ResolvedPlan, sub_plans,
@@ -192,6 +194,7 @@ fn check_plan(
     inputs::check(&resolved, &mut reporter);
     arguments::check(&resolved, &types, &mut reporter);
     arguments::check_extraction(&resolved, &mut reporter);
+    path_texts::check(&resolved, &types, &mut reporter);
     slots::check_sharing(&resolved, &mut reporter);
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);

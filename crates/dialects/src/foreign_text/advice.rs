@@ -148,12 +148,13 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
     let extent = reading.extent;
     let value = &without_output_fields(&reading.plan);
     let (json, open) = native_json(value);
+    let calls_all = calls_named_tools(text, &json);
     let start = text.len() - text.trim_start().len();
     let end = text[start..]
         .find('\n')
         .map_or(text.len(), |end| start + end);
     let diagnostic = Diagnostic::error(code, message).at_span("", start..end);
-    let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`');
+    let is_shown = json.len() <= MAX_SHOWN_JSON && !json.contains('`') && calls_all;
     let diagnostic = match (is_shown, extent) {
         (true, Extent::All | Extent::Part) if reading.left_out.is_empty() => {
             diagnostic.help(format!("write it as JSON: `{json}`"))
@@ -171,7 +172,7 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
         )),
         (false, _) => diagnostic.help(format!("write it as JSON, {JSON_FORM}")),
     };
-    let is_replaced = extent == Extent::All && open.is_empty();
+    let is_replaced = extent == Extent::All && open.is_empty() && calls_all;
     let edit = is_replaced.then(|| TextEdit::new(0..text.len(), json));
     let mut diagnostics: Diagnostics = [diagnostic.fixes(edit)].into_iter().collect();
     if is_shown {
@@ -185,6 +186,79 @@ pub(crate) fn advice_of(code: Code, message: &str, reading: &Reading, text: &str
         diagnostics.extend(of_plan.collect());
     }
     diagnostics
+}
+
+/// Returns true if the plan in `json` calls each tool that `text` names behind a key `tool`: data that is only passed on calls nothing.
+pub(super) fn calls_named_tools(text: &str, json: &str) -> bool {
+    let named = named_tools(text);
+    if named.is_empty() {
+        return true;
+    }
+    let Some(plan) = read(json).plan else {
+        return true;
+    };
+    let Some(printed) = Native
+        .print(&plan)
+        .0
+        .and_then(|json| Value::from_json(&json).ok())
+    else {
+        return false;
+    };
+    let mut called = HashSet::new();
+    called_tools(&printed, &mut called);
+    // Servers and tools are named in more than one way: `server/tool`, `server__tool`.
+    let last = |name: &str| {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let name = name.rsplit(|c| !is_part(c)).next().unwrap_or_default();
+        name.rsplit("__").next().unwrap_or_default().to_owned()
+    };
+    let called: HashSet<String> = called.iter().map(|name| last(name)).collect();
+    named.iter().all(|name| called.contains(&last(name)))
+}
+
+/// The tools that the steps of the native plan `plan` call.
+fn called_tools(plan: &Value, found: &mut HashSet<String>) {
+    let steps = plan.get("steps").and_then(Value::as_list);
+    for step in steps.unwrap_or_default() {
+        if let Some(tool) = step.get("tool").and_then(Value::as_text) {
+            found.insert(tool.to_string());
+        }
+        // A plan inside of a step.
+        for field in ["plan", "for_each", "repeat"] {
+            if let Some(inner) = step.get(field) {
+                called_tools(inner, found);
+            }
+        }
+    }
+}
+
+/// The texts behind `"tool":`, `'tool':` and `tool:`.
+fn named_tools(text: &str) -> HashSet<&str> {
+    let mut found = HashSet::new();
+    for (at, key) in text.match_indices("tool") {
+        let rest = &text[at + key.len()..];
+        let before = text[..at].chars().next_back();
+        let is_key = match before {
+            Some(quote @ ('"' | '\'')) => rest.starts_with(quote),
+            Some(before) => !before.is_alphanumeric() && !"_-.$".contains(before),
+            None => true,
+        };
+        let rest = rest.trim_start_matches(['"', '\'']).trim_start();
+        let Some(value) = rest.strip_prefix(':').filter(|_| is_key) else {
+            continue;
+        };
+        let value = value.trim_start();
+        let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            continue;
+        };
+        if let Some((name, _)) = value[1..].split_once(quote)
+            && !name.is_empty()
+            && !name.contains(['$', '{', ' '])
+        {
+            found.insert(name);
+        }
+    }
+    found
 }
 
 /// `plan` without the fields that other systems put behind the ids of steps, `${a.output}`.

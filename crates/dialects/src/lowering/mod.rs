@@ -1,6 +1,7 @@
 //! Conversion of values with places to nodes of a plan: the parts that all dialects share.
 
 pub(crate) mod foreign_code;
+pub(crate) mod guards;
 pub(crate) mod lines;
 pub(crate) mod path;
 pub(crate) mod prose;

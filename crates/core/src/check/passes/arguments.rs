@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::meant::{is_related, lists_none, literal_advice};
 use super::positional::{
     ArgumentReceiver, fitting_fields, may_be_text, named_arguments, properties, text_advice,
     with_shape,
@@ -35,6 +36,7 @@ pub(in crate::check) fn check(
             index,
             step,
             fields: OnceCell::new(),
+            renamed: OnceCell::new(),
         };
         pass.check_loop(reporter);
         match &step.action {
@@ -72,6 +74,8 @@ struct ArgumentPass<'a> {
     step: &'a Step,
     /// The arguments by name, if known; computed on first use.
     fields: OnceCell<Option<NamedArguments>>,
+    /// The arguments that stand for missing ones of a tool, each as it is written and as it is meant.
+    renamed: OnceCell<Vec<(Arc<str>, Arc<str>)>>,
 }
 
 type NamedArguments = IndexMap<Arc<str>, Node, Hashing>;
@@ -119,8 +123,9 @@ impl ArgumentPass<'_> {
             | Type::Union(_) => false,
         };
         let members = shape.members();
+        let takes_none = lists_none(receiver.schema);
         // If one alternative accepts any field, an unlisted one is not a reason to warn.
-        if members.is_empty() || !members.iter().all(lists) {
+        if !takes_none && (members.is_empty() || !members.iter().all(lists)) {
             return;
         }
         let known = properties(shape);
@@ -128,13 +133,21 @@ impl ArgumentPass<'_> {
             return;
         };
         for (field, node) in fields {
-            if known.contains(field) || reporter.count_if_full(Severity::Warning) {
+            let is_renamed = |(written, _): &(Arc<str>, Arc<str>)| written == field;
+            if known.contains(field)
+                || self.renamed(receiver, reporter).iter().any(is_renamed)
+                || reporter.count_if_full(Severity::Warning)
+            {
                 continue;
             }
             let message = format!("{} lists no parameter `{field}`", receiver.name);
             let mut diagnostic = reporter.warning(Code::UnknownArgument, node.place, message);
-            diagnostic.help =
-                reporter.advice(field, "parameters", known.iter().map(|name| &**name));
+            diagnostic.help = self
+                .related_advice(field, &known, reporter)
+                .or_else(|| reporter.advice(field, "parameters", known.iter().map(|name| &**name)));
+            if takes_none {
+                diagnostic.help = Some("it takes no parameters".to_owned());
+            }
             reporter.push(match self.unambiguous_parameter(field, &known, reporter) {
                 Some(name) => diagnostic.rename(name),
                 None => diagnostic,
@@ -201,6 +214,75 @@ impl ArgumentPass<'_> {
         let near = reporter.unambiguous_nearest(written, known.iter().map(|name| &**name))?;
         let has_near = |fields: &NamedArguments| fields.contains_key(near);
         (!self.fields(reporter).is_some_and(has_near)).then_some(near)
+    }
+
+    /// The advice to take the only parameter that `written` may mean, if it is not near by its letters and not given yet.
+    fn related_advice(
+        &self,
+        written: &str,
+        known: &[Arc<str>],
+        reporter: &Reporter<'_>,
+    ) -> Option<String> {
+        let given = self.fields(reporter)?;
+        if reporter
+            .nearest(written, known.iter().map(|name| &**name))
+            .is_some()
+        {
+            return None;
+        }
+        let mut related = known
+            .iter()
+            .filter(|name| !given.contains_key(*name) && is_related(written, name));
+        match (related.next(), related.next()) {
+            (Some(only), None) => Some(format!("did you mean `{only}`?")),
+            _ => None,
+        }
+    }
+
+    /// The unknown arguments that certainly stand for missing ones, by their names.
+    fn renamed(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        reporter: &Reporter<'_>,
+    ) -> &[(Arc<str>, Arc<str>)] {
+        self.renamed.get_or_init(|| {
+            let shape = receiver.schema.structure();
+            let (Type::Object(object), None) = (shape, &receiver.argument) else {
+                return Vec::new();
+            };
+            let Some(fields) = self.fields(reporter) else {
+                return Vec::new();
+            };
+            let unknown: Vec<&Arc<str>> = fields
+                .keys()
+                .filter(|name| !object.properties.contains_key(*name))
+                .take(MAX_RENAMED)
+                .collect();
+            let missing: Vec<&Arc<str>> = object
+                .properties
+                .iter()
+                .filter(|(name, property)| property.required && !fields.contains_key(*name))
+                .map(|(name, _)| name)
+                .take(MAX_RENAMED)
+                .collect();
+            let is_near = |written: &Arc<str>, meant: &Arc<str>| {
+                is_related(written, meant) || reporter.nearest(written, [&**meant]).is_some()
+            };
+            let mut found = Vec::new();
+            for meant in &missing {
+                let mut near = unknown.iter().filter(|written| is_near(written, meant));
+                if let (Some(written), None) = (near.next(), near.next())
+                    && missing
+                        .iter()
+                        .filter(|other| is_near(written, other))
+                        .count()
+                        == 1
+                {
+                    found.push((Arc::clone(written), Arc::clone(meant)));
+                }
+            }
+            found
+        })
     }
 
     fn fields(&self, reporter: &Reporter<'_>) -> Option<&NamedArguments> {
@@ -290,16 +372,34 @@ impl ArgumentPass<'_> {
         let place = self.place_inside(node, &path, reporter);
         let diagnostic = match kind {
             SchemaViolationKind::Missing(field) if is_top => {
+                let renamed = self.renamed(receiver, reporter).iter();
+                let written = renamed.clone().find(|(_, meant)| *meant == field);
+                if let Some((written, _)) = written
+                    && let Some(node) = self.fields(reporter).and_then(|all| all.get(written))
+                {
+                    let message = format!(
+                        "{name} needs the argument `{field}`, and has no parameter `{written}`"
+                    );
+                    let diagnostic = reporter.error(Code::MissingArgument, node.place, message);
+                    let help = format!("write `{field}` in place of `{written}`");
+                    reporter.push(diagnostic.help(help).rename(&*field));
+                    return;
+                }
                 let message = format!("{name} needs the argument `{field}`");
                 let diagnostic = reporter.error(Code::MissingArgument, place, message);
                 with_shape(diagnostic, receiver.schema.property(&field))
             }
             SchemaViolationKind::Unknown(field) if is_top => {
+                let is_renamed = |(written, _): &(Arc<str>, Arc<str>)| *written == field;
+                if self.renamed(receiver, reporter).iter().any(is_renamed) {
+                    return;
+                }
                 let message = format!("{name} has no parameter `{field}`");
                 let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
                 let known = properties(receiver.schema.structure());
                 diagnostic.help = reporter
                     .advice(&field, "parameters", known.iter().map(|name| &**name))
+                    .filter(|_| !known.is_empty())
                     .or_else(|| Some("it takes no parameters".to_owned()));
                 match self.unambiguous_parameter(&field, &known, reporter) {
                     Some(name) => diagnostic.rename(name),
@@ -322,7 +422,13 @@ impl ArgumentPass<'_> {
                         let known = known.iter().map(|name| &**name);
                         diagnostic.help = reporter.advice(&field, "fields", known);
                     }
-                    SchemaViolationKind::Wrong => {}
+                    SchemaViolationKind::Wrong => {
+                        if let Some(value) = literal_at(node, &path) {
+                            diagnostic.help = diagnostic
+                                .help
+                                .or_else(|| literal_advice(&receiver.shape(&path), value));
+                        }
+                    }
                 }
                 diagnostic
             }
@@ -486,6 +592,30 @@ pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: 
         };
         let diagnostic = reporter.error(Code::InvalidSchema, place, violation.0);
         reporter.push(diagnostic.help(violation.1));
+    }
+}
+
+/// The maximum number of arguments that are compared with missing ones.
+const MAX_RENAMED: usize = 16;
+
+/// The literal at `path` of `node`.
+fn literal_at<'n>(node: &'n Node, path: &[PointerSegment]) -> Option<&'n Value> {
+    match (&node.kind, path.split_first()) {
+        (NodeKind::Literal(value), _) => {
+            path.iter().try_fold(value, |value, segment| match segment {
+                PointerSegment::Key(key) => value.get(key),
+                PointerSegment::Index(index) => value.as_list()?.get(*index),
+                PointerSegment::Root => Some(value),
+            })
+        }
+        (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) => {
+            let field = fields.iter().find(|field| field.key == *key)?;
+            literal_at(&field.value, rest)
+        }
+        (NodeKind::List(items), Some((PointerSegment::Index(index), rest))) => {
+            literal_at(items.get(*index)?, rest)
+        }
+        _ => None,
     }
 }
 

@@ -3,7 +3,9 @@
 pub(super) mod arguments;
 pub(super) mod cycles;
 pub(super) mod inputs;
+mod meant;
 pub(super) mod names;
+pub(super) mod path_texts;
 pub(super) mod policy;
 pub(super) mod positional;
 pub(super) mod references;

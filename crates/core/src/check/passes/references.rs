@@ -367,13 +367,32 @@ impl ReadPass<'_> {
             .types
             .resolve_read(&around, self.usage.step.map(|(index, _)| index))
         {
-            ReadTarget::Path(PathLookup::Found(shape)) => Some(format!(
-                "{} is {shape}{}",
-                describe_failure(what, path.get(..matched)?, matched),
-                size_help(path.get(matched), &shape)
-            )),
+            ReadTarget::Path(PathLookup::Found(shape)) => {
+                let size = size_help(path.get(matched), &shape);
+                let json = if shape == Type::Text && size.is_empty() {
+                    Self::json_advice(&around, path.get(matched..)?)
+                } else {
+                    String::new()
+                };
+                Some(format!(
+                    "{} is {shape}{size}{json}",
+                    describe_failure(what, path.get(..matched)?, matched),
+                ))
+            }
             ReadTarget::Path(_) | ReadTarget::EmptySlot => None,
         }
+    }
+
+    /// The end of a hint about the text at `around`, which may be the JSON of an object with the path `rest`.
+    fn json_advice(around: &Read, rest: &[Segment]) -> String {
+        let Source::Step(id) = &around.source else {
+            return String::new();
+        };
+        let whole = format!("{id}{}", print_path(&around.path));
+        format!(
+            "; if it is JSON, write `${{json({whole}){}}}`",
+            print_path(rest)
+        )
     }
 
     fn impossible_path(
@@ -587,13 +606,20 @@ fn check_condition(
     };
     let message = format!("`{field}` needs true or false, but {written}");
     let mut diagnostic = reporter.error(Code::WrongReferenceType, condition.place, message);
-    if let (NodeKind::Reference(reference), Type::List(_)) = (&condition.kind, &found) {
+    let is_number = matches!(found, Type::Number | Type::Integer);
+    if let NodeKind::Reference(reference) = &condition.kind
+        && (is_number || matches!(found, Type::List(_)))
+    {
         let text = reference.shown();
         if let Some(path) = text
             .strip_prefix("${")
             .and_then(|text| text.strip_suffix('}'))
         {
-            diagnostic.help = Some(format!("write `${{size({path}) > 0}}`"));
+            diagnostic.help = Some(if is_number {
+                format!("compare it: `${{{path} > 0}}` or `${{{path} != 0}}`")
+            } else {
+                format!("write `${{size({path}) > 0}}`")
+            });
         }
     }
     reporter.push(diagnostic);

@@ -55,7 +55,7 @@ fn literals_beside_references() {
     check(
         r#"{"tags": ["${p}", 7], "deep": {"a": "${u.total}", "b": "z"}, "more": 1}"#,
         &[
-            "PW0501 at /steps/2/args/tags/1: the argument `tags[1]` of the tool `w` does not fit: `7` is a number, not text",
+            r#"PW0501 at /steps/2/args/tags/1: the argument `tags[1]` of the tool `w` does not fit: `7` is a number, not text (write `"7"`)"#,
             r#"PW0501 at /steps/2/args/deep/b: the argument `deep.b` of the tool `w` does not fit: `"z"` is none of `"x"`, `"y"`"#,
             "PW0503 at /steps/2/args/more: the tool `w` has no parameter `more` (the parameters are `count`, `deep`, `either`, `tags`, `text`, `when`)",
         ],
@@ -307,7 +307,7 @@ fn other_diagnostics_are_reported_as_well() {
     refused(
         r#"{"id": "s", "tool": "search", "positional": [1, "${gone}"]}"#,
         &[
-            "PW0501 at /steps/0/positional/0: the argument `query` of the tool `search` does not fit: `1` is a number, not text",
+            r#"PW0501 at /steps/0/positional/0: the argument `query` of the tool `search` does not fit: `1` is a number, not text (write `"1"`)"#,
             "PW0204 at /steps/0/positional/1: `${gone}` refers to the step `gone`, which is not in the plan (the only step is `s`)",
         ],
     );

@@ -112,18 +112,29 @@ pub(super) fn condition_help(shape: &Type) -> Option<String> {
         "`size(list) > 0` tests if a list has items"
     } else if kinds == Kinds::TEXT {
         "compare it with `==`"
+    } else if kinds == Kinds::NUMBER {
+        "compare it: `> 0` or `!= 0`"
     } else {
         return None;
     };
     Some(help.to_owned())
 }
 
+/// The hint for a boolean in place of a number.
+pub(super) const BOOLEAN_HELP: &str = "`… ? 1 : 0` makes a number of a boolean";
+
 pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds) -> Option<String> {
     let text = Kinds::TEXT;
     let help = match operator {
         BinaryOperator::Add if left == text || right == text => "`string(…)` makes text of a value",
         BinaryOperator::In if right == text => "`text.contains(part)` searches in a text",
+        BinaryOperator::Subtract if left == text => {
+            "`int(…)` and `double(…)` make numbers of texts, `timestamp(…)` makes a time of a date"
+        }
         _ if left == text || right == text => "`int(…)` and `double(…)` make numbers of texts",
+        BinaryOperator::In => return None,
+        _ if left == Kinds::LIST || right == Kinds::LIST => "`size(…)` counts the items of a list",
+        _ if left == Kinds::BOOLEAN || right == Kinds::BOOLEAN => BOOLEAN_HELP,
         _ => return None,
     };
     Some(help.to_owned())

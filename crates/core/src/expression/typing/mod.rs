@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-pub(crate) use self::error::{FailedPath, TypeError, TypeErrorKind, size_help};
 use self::error::{
-    condition_help, describe, end_of_path, is_known_value, list_fields, operator_help, single_read,
-    tests_presence,
+    BOOLEAN_HELP, condition_help, describe, end_of_path, is_known_value, list_fields,
+    operator_help, single_read, tests_presence,
 };
+pub(crate) use self::error::{FailedPath, TypeError, TypeErrorKind, size_help};
 use super::function::{Kinds, Search, item_type, numeric_of, union};
 use super::operator::BinaryOperator;
 use super::tree::{Accessor, Tree};
@@ -194,7 +194,9 @@ impl<'a, 'f> Typing<'a, 'f> {
             Tree::Negate(part) => {
                 let shape = self.type_of(part);
                 if !Kinds::of(&shape).meets(Kinds::NUMBER) {
-                    self.report_operation(format!("`-` cannot stand before {shape}"), None);
+                    let is_boolean = Kinds::of(&shape) == Kinds::BOOLEAN;
+                    let help = is_boolean.then(|| BOOLEAN_HELP.to_owned());
+                    self.report_operation(format!("`-` cannot stand before {shape}"), help);
                 }
                 numeric_of([&shape])
             }

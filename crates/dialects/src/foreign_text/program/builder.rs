@@ -56,6 +56,8 @@ pub(super) struct Builder {
     pub(super) inputs: Vec<(String, Value)>,
     pub(super) used_inputs: HashSet<String>,
     pub(super) output: Option<Value>,
+    /// True if the output is what the program prints, which a `return` after it replaces.
+    pub(super) is_printed: bool,
     /// The conditions of the open blocks.
     pub(super) conditions: Vec<String>,
     /// The fields of steps in the open `try`.
@@ -79,6 +81,18 @@ pub(super) struct Builder {
 }
 
 impl Builder {
+    /// Runs `build`, whose steps run only if `condition` holds.
+    pub(super) fn guarded<T>(
+        &mut self,
+        condition: String,
+        build: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<T> {
+        self.conditions.push(condition);
+        let found = build(self);
+        self.conditions.pop();
+        found
+    }
+
     /// The meaning of `name`; `None` if it is unknown.
     pub(super) fn resolve(&mut self, name: &str) -> Option<Meaning> {
         if let Some(found) = self.names.get(name) {
@@ -178,7 +192,9 @@ impl Builder {
                 .all(is_name)
                 .then(|| (tool.replace('/', "."), &arguments[texts.len()..]));
         }
-        if RESERVED.contains(first) && names.len() > 1 || FUNCTIONS.contains(first) {
+        let is_of_language = names.len() > 1
+            && (RESERVED.contains(first) || *first == "time" && TIME_FUNCTIONS.contains(last));
+        if is_of_language || FUNCTIONS.contains(first) {
             return None;
         }
         let written = names.join(".");
@@ -378,7 +394,8 @@ impl Builder {
 
     /// The loop over `list` that does `body` for each item: a step with `for_each`, or a plan of its own.
     pub(super) fn loop_over(&mut self, name: &str, list: &str, body: &[Statement]) -> Option<Loop> {
-        if self.loops >= MAX_LOOPS {
+        // The condition around a loop is not one of its items.
+        if self.loops >= MAX_LOOPS || !self.conditions.is_empty() {
             return None;
         }
         let is_parallel = self.is_parallel;
@@ -559,7 +576,7 @@ const OF_ALL: [&str; 6] = [
 ];
 
 /// The modules and objects of languages.
-const RESERVED: [&str; 21] = [
+const RESERVED: [&str; 20] = [
     "json",
     "JSON",
     "os",
@@ -567,7 +584,6 @@ const RESERVED: [&str; 21] = [
     "math",
     "Math",
     "datetime",
-    "time",
     "console",
     "asyncio",
     "Promise",
@@ -581,6 +597,22 @@ const RESERVED: [&str; 21] = [
     "process",
     "subprocess",
     "Date",
+];
+
+/// The functions of the module `time`, whose name servers have as well.
+const TIME_FUNCTIONS: [&str; 12] = [
+    "time",
+    "time_ns",
+    "sleep",
+    "strftime",
+    "strptime",
+    "localtime",
+    "gmtime",
+    "mktime",
+    "ctime",
+    "monotonic",
+    "perf_counter",
+    "process_time",
 ];
 
 /// The functions of languages, which are no tools.

@@ -455,7 +455,7 @@ fn declared(statements: &[Statement]) -> Option<Value> {
 }
 
 /// Returns true if `value` runs or prints the plan `name`.
-fn is_use(value: &Expression, name: &str) -> bool {
+pub(super) fn is_use(value: &Expression, name: &str) -> bool {
     match value {
         Expression::Name(found) => found == name,
         Expression::Call(function, arguments) => {

@@ -3,6 +3,7 @@
 //! The plan is only advice, and only if each part of the program has a meaning. Calls that may write keep the order of the program.
 
 mod builder;
+mod data;
 mod expressions;
 mod graphs;
 mod statements;
@@ -32,8 +33,12 @@ pub(crate) fn plan(text: &str) -> Option<Value> {
     let statements = statements::program(text)?;
     let mut builder = Builder::default();
     let mut statements = flattened(statements);
-    if let Some(plan) = graphs::plan(&statements) {
+    if let Some(plan) = graphs::plan(&statements).or_else(|| data::plan(&statements)) {
         return Some(plan);
+    }
+    // The value of a step would be the plan, which then calls nothing.
+    if data::has_steps(&statements) {
+        return None;
     }
     let name = entry(&mut statements, &mut builder)?;
     builder.statements(&statements)?;
@@ -44,7 +49,9 @@ pub(crate) fn plan(text: &str) -> Option<Value> {
 pub(super) fn is_declaration(text: &str) -> bool {
     let statements = (text.len() <= MAX_BYTES).then(|| statements::program(text));
     let statements = statements.flatten().map(flattened);
-    statements.is_some_and(|statements| graphs::plan(&statements).is_some())
+    statements.is_some_and(|statements| {
+        graphs::plan(&statements).is_some() || data::has_steps(&statements)
+    })
 }
 
 /// The plan that does the same as `statements`.
@@ -325,7 +332,8 @@ impl Builder {
             Statement::Try(body, handler) => self.attempt(body, handler),
             Statement::Return(value) => {
                 // A return before the end ends the program.
-                if !is_last || !self.conditions.is_empty() || self.output.is_some() {
+                let has_output = self.output.is_some() && !self.is_printed;
+                if !is_last || !self.conditions.is_empty() || has_output {
                     return None;
                 }
                 if let Some(value) = value
@@ -369,6 +377,13 @@ impl Builder {
             }
             return Some(());
         };
+        if let Some((condition, then, other)) = self.guarded_call(value) {
+            let assign = |value: &Expression| match value {
+                Expression::Literal(Value::Null) => Vec::new(),
+                value => vec![Statement::Assign(names.to_vec(), value.clone())],
+            };
+            return self.branch(&condition, &assign(&then), &assign(&other));
+        }
         let meaning = match value {
             Expression::List(items) if items.is_empty() => Meaning::Items,
             Expression::Literal(value) => Meaning::Constant(value.clone()),
@@ -401,7 +416,33 @@ impl Builder {
         Some(())
     }
 
+    /// The parts of `call() if condition else other`, `condition and call()` or `condition or call()`: one of them runs.
+    fn guarded_call(&self, value: &Expression) -> Option<(Expression, Expression, Expression)> {
+        let nothing = || Expression::Literal(Value::Null);
+        match value {
+            Expression::Choice(condition, then, other)
+                if self.calls_tool(then) || self.calls_tool(other) =>
+            {
+                Some(((**condition).clone(), (**then).clone(), (**other).clone()))
+            }
+            Expression::Binary("&&", condition, call) if self.calls_tool(call) => {
+                Some(((**condition).clone(), (**call).clone(), nothing()))
+            }
+            Expression::Binary("||", condition, call) if self.calls_tool(call) => {
+                Some(((**condition).clone(), nothing(), (**call).clone()))
+            }
+            _ => None,
+        }
+    }
+
     fn run(&mut self, value: &Expression) -> Option<()> {
+        if let Some((condition, then, other)) = self.guarded_call(value) {
+            let run = |value: &Expression| match value {
+                Expression::Literal(Value::Null) => Vec::new(),
+                value => vec![Statement::Run(value.clone())],
+            };
+            return self.branch(&condition, &run(&then), &run(&other));
+        }
         match value {
             // A text in quotes is a comment.
             Expression::Literal(value) => value.as_text().map(|_| ()),
@@ -419,6 +460,7 @@ impl Builder {
                             [] => Some(()),
                             [only] if self.output.is_none() && self.conditions.is_empty() => {
                                 self.output = Some(self.value(only)?);
+                                self.is_printed = true;
                                 Some(())
                             }
                             _ => None,

@@ -144,14 +144,23 @@ impl Builder {
                     return are_truths.then(|| self.condition(expression))?;
                 }
                 is_known.then_some(())?;
-                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                let left = self.operand(left)?;
+                // `a ?? f()` calls only if there is no `a`.
+                let right = if *operator == "??" {
+                    self.guarded(format!("{left} == null"), |inner| inner.operand(right))?
+                } else {
+                    self.operand(right)?
+                };
                 format!("{left} {operator} {right}")
             }
             Expression::Not(_) => self.condition(expression)?,
             Expression::Negative(value) => format!("-{}", self.operand(value)?),
             Expression::Choice(condition, then, other) => {
                 let condition = self.condition(condition)?;
-                let (then, other) = (self.operand(then)?, self.operand(other)?);
+                // Only the call of one side is made.
+                let then = self.guarded(condition.clone(), |inner| inner.operand(then))?;
+                let otherwise = format!("!({condition})");
+                let other = self.guarded(otherwise, |inner| inner.operand(other))?;
                 format!("{condition} ? {then} : {other}")
             }
             Expression::Comprehension(comprehension) => self.comprehension(comprehension)?,
@@ -200,7 +209,12 @@ impl Builder {
         match expression {
             Expression::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.condition(left)?;
-                let right = self.condition(right)?;
+                let guard = if *operator == "&&" {
+                    left.clone()
+                } else {
+                    format!("!({left})")
+                };
+                let right = self.guarded(guard, |inner| inner.condition(right))?;
                 Some(format!("({left}) {operator} ({right})"))
             }
             Expression::Not(inner) => Some(format!("!({})", self.condition(inner)?)),

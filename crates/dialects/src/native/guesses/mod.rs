@@ -18,7 +18,7 @@ mod words;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit};
+use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use self::names::{DollarName, Names};
 use self::step::may_have_loose_arguments;
@@ -354,6 +354,14 @@ impl Guesses<'_> {
                     );
                     self.unknown(entry, &help);
                     entry.key = group.field.into();
+                } else if group.field == "output"
+                    && let Some(fields) = named_values(&entry.item)
+                {
+                    let message = format!("{owner} has an unknown field {}", quote(&entry.key));
+                    let diagnostic = Diagnostic::error(Code::UnknownField, message);
+                    let help = format!("write an object: `\"output\": {fields}`");
+                    self.sink.push_at_key(entry, diagnostic.help(help));
+                    entry.key = group.field.into();
                 } else {
                     self.rename_entry(entry, owner, group.field);
                 }
@@ -523,6 +531,24 @@ fn named_input(item: &Item) -> Option<ItemEntry> {
     };
     Some(field(name, schema.kind, item.place))
 }
+
+/// The object that a list of names with values means, as JSON: `[{"name": "a", "value": "${b}"}]`.
+fn named_values(item: &Item) -> Option<String> {
+    let items = item.as_list().filter(|items| !items.is_empty())?;
+    let fields = items.iter().map(|item| {
+        let value = match (item.get("value"), item.get("from")) {
+            (Some(value), _) => value.to_value(),
+            (None, Some(from)) => Value::text(format!("${{{}}}", from.as_text()?)),
+            (None, None) => return None,
+        };
+        Some((Arc::clone(item.get("name")?.as_text()?), value))
+    });
+    let json = Value::object(fields.collect::<Option<Vec<_>>>()?).to_json();
+    (json.len() < MAX_SHOWN_OUTPUT && !json.contains('`')).then_some(json)
+}
+
+/// The maximum length of an output in advice, in bytes.
+const MAX_SHOWN_OUTPUT: usize = 500;
 
 fn has(entries: &[ItemEntry], key: &str) -> bool {
     entries.iter().any(|entry| &*entry.key == key)

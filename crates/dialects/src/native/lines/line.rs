@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::document::quoted_prefix;
-use crate::lowering::{foreign_code, prose};
+use crate::lowering::{foreign_code, guards, prose};
 
 /// The start of a statement, in bytes of the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +129,9 @@ pub(super) fn error(line: &str) -> Option<(String, String)> {
         let value = line[at..].trim_end().trim_end_matches(';');
         let id = line[id].trim_matches('"');
         let message = format!("`{id}` does nothing");
+        if let Some(help) = guards::advice_on_value(value) {
+            return Some((message, help));
+        }
         let is_value = value.starts_with(['[', '"', '\'']) || value.parse::<f64>().is_ok();
         let help = if is_value && value.len() < MAX_SHOWN_VALUE && !value.contains('`') {
             format!("write `{id} = {{\"value\": {value}}}` for a value")
@@ -143,8 +146,23 @@ pub(super) fn error(line: &str) -> Option<(String, String)> {
         let help = "a step's other fields stand behind its `)`, on the same line";
         return Some((message, help.to_owned()));
     }
+    if rest.contains(" else ")
+        && !rest.ends_with([':', '{'])
+        && guards::begins_guard(rest)
+        && let Some(help) = guards::advice(rest)
+    {
+        return Some(("the line is the condition of a call".to_owned(), help));
+    }
     if let Some(error) = foreign_code::error(line) {
         return Some(error);
+    }
+    if let Some((name, end)) = call_at_start(rest)
+        && let Some(help) = guards::advice(&rest[end..])
+    {
+        return Some((
+            format!("the call of `{name}` has no id, and a condition as in a program"),
+            help,
+        ));
     }
     let Some(name) = call_without_id(rest) else {
         return prose::error(line).map(|(message, help)| (message, help.to_owned()));
@@ -171,7 +189,37 @@ fn call_without_id(text: &str) -> Option<&str> {
     let is_chain = [") | ", ") |> ", ") && ", ") || ", ").", ") -> ", ") >> "]
         .iter()
         .any(|sign| rest.contains(sign));
-    (!name.is_empty() && is_call && !is_chain).then_some(name)
+    let is_guarded =
+        call_at_start(text).is_some_and(|(_, end)| guards::advice(&text[end..]).is_some());
+    (!name.is_empty() && is_call && !is_chain && !is_guarded).then_some(name)
+}
+
+/// The tool of the call at the start of `text`, and the byte after its closing bracket.
+fn call_at_start(text: &str) -> Option<(&str, usize)> {
+    let length = name_length(text, is_tool_char)?;
+    text[length..].starts_with('(').then_some(())?;
+    let mut brackets = 0_usize;
+    let mut quote = None;
+    let mut signs = text.char_indices().skip_while(|(at, _)| *at < length);
+    while let Some((at, sign)) = signs.next() {
+        match (quote, sign) {
+            (Some(_), '\\') => {
+                signs.next();
+            }
+            (Some(open), sign) if open == sign => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(sign),
+            (None, '(' | '[' | '{') => brackets += 1,
+            (None, ')' | ']' | '}') => {
+                brackets = brackets.saturating_sub(1);
+                if brackets == 0 {
+                    return Some((&text[..length], at + 1));
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    None
 }
 
 /// The tool of a line that would be a step, had it an id.

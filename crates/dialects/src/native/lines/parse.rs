@@ -16,6 +16,7 @@ use crate::document::{
     DiagnosticSink, Document, Item, ItemEntry, ItemKind, LineValueReader, REDUCE_SIZE, ReadLimits,
     Syntax, quote, read_lines,
 };
+use crate::lowering::guards;
 use crate::lowering::lines::LineContext;
 use crate::native::guesses::UsedIds;
 use crate::native::parse::parse as parse_tree;
@@ -408,12 +409,41 @@ impl StatementReader<'_> {
                 StatementKind::Return => "more follows what is given back",
             };
             let message = format!("{message}: {}", quote(line));
-            self.context.report_malformed(
-                range,
-                message,
-                "put it on a line of its own, or behind `#`",
-            );
+            let guard = guards::advice(line).filter(|_| statement.kind == StatementKind::Step);
+            let help = guard.as_deref();
+            let help = help.unwrap_or("put it on a line of its own, or behind `#`");
+            self.context.report_malformed(range, message, help);
+        } else if statement.kind == StatementKind::Step {
+            self.expect_no_guard_in_comment(statement);
         }
+    }
+
+    /// Warns about a condition behind a `#` at the end of a step, which would run without it.
+    fn expect_no_guard_in_comment(&mut self, statement: &Statement) {
+        let written = &self.text[statement.range.clone()];
+        let last = written.trim_end().lines().next_back().unwrap_or_default();
+        let Some((at, comment)) = last
+            .rsplit_once('#')
+            .map(|(before, comment)| (before.len(), comment))
+        else {
+            return;
+        };
+        // A `#` within a text is no comment.
+        let ends_step = last[..at].trim_end().ends_with([')', '}', ';']);
+        if !ends_step || !guards::begins_guard(comment) {
+            return;
+        }
+        let start = statement.range.start + written.trim_end().len() - last.len() + at;
+        let message = format!(
+            "the comment {} is no condition: the step runs in any case",
+            quote(last[at..].trim())
+        );
+        let comment = comment.trim_start();
+        let help = guards::advice(comment.strip_prefix("only ").unwrap_or(comment));
+        let diagnostic = Diagnostic::warning(Code::MalformedLine, message);
+        let diagnostic = diagnostic.help(help.unwrap_or_else(|| FORM.to_owned()));
+        self.context
+            .report(start..start + last.len() - at, diagnostic);
     }
 
     /// The end of the blanks and comments that begin at byte `at`, at most `end`.

@@ -118,7 +118,9 @@ fn conditions() {
     );
     check(
         r#""when": "${t.count - 1}""#,
-        &["PW0504: `when` needs true or false, but `${t.count - 1}` gives an integer"],
+        &[
+            "PW0504: `when` needs true or false, but `${t.count - 1}` gives an integer (compare it: `${t.count - 1 > 0}` or `${t.count - 1 != 0}`)",
+        ],
     );
     check(
         r#""until": "${t.tags}""#,
@@ -190,7 +192,7 @@ fn failed_steps_without_output() {
     let step =
         r#"{"id": "s", "tool": "t", "on_error": {"v": "${s.name - 1}", "w": "${t.name - 1}"}}"#;
     let expected = [
-        "PW0509: `${t.name - 1}` cannot be computed: `-` cannot stand between text and `1` (`int(…)` and `double(…)` make numbers of texts)",
+        "PW0509: `${t.name - 1}` cannot be computed: `-` cannot stand between text and `1` (`int(…)` and `double(…)` make numbers of texts, `timestamp(…)` makes a time of a date)",
     ];
     assert_eq!(diagnostics(step), expected);
 }
