@@ -75,7 +75,7 @@ struct FollowedRun {
     is_driven: bool,
     row: Arc<RunRow>,
     questions: Vec<Arc<Question>>,
-    /// None after the run cannot be followed any more, so that its streams end.
+    /// The sender of changes; `None` once the run cannot be followed any more, so that its streams end.
     updates: Option<broadcast::Sender<Arc<RunUpdate>>>,
 }
 

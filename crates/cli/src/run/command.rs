@@ -37,7 +37,7 @@ pub(crate) async fn run(arguments: &RunArguments, printer: Printer) -> Result<Ex
     let command = PlanCommand::open(arguments, printer)?;
     let loaded = plan_file::read(&arguments.plan)?;
     let needed = loaded.tool_names();
-    command.run(&needed, |_| Ok(loaded)).await
+    Box::pin(command.run(&needed, |_| Ok(loaded))).await
 }
 
 /// The command with its configuration.

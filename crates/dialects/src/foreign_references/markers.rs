@@ -9,8 +9,12 @@ use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPat
 use planwright_core::{Plan, Value};
 
 use super::operations::Certainty;
+use super::paths::{
+    MAX_MARKER_BYTES, ascii_characters, begins_reference, dotted, end_of_reference, length_to,
+    marker_window, may_contain, path_length, references, split_name, strip_prefix_any_case,
+    with_positions,
+};
 use super::phrases::{is_certain_phrase, phrase};
-use crate::document::template::{self, QUOTES};
 use crate::native::path_of;
 
 /// The words that other systems put before the id of a step, in any case.
@@ -110,9 +114,6 @@ const PLAIN_PREVIOUS_ROOTS: [&str; 5] = [
 /// The prefixes of references by the position of a step, in any case.
 const INDEX_PREFIXES: [&str; 4] = ["steps[", "step[", "nodes[", "tasks["];
 
-/// The maximum length of a marker.
-const MAX_MARKER_BYTES: usize = 256;
-
 /// The fields of a step whose texts reach a tool, another step, or the output.
 pub(super) const CHECKED_FIELDS: [&str; 8] = [
     "args",
@@ -198,7 +199,7 @@ impl<'a> ReferenceNames<'a> {
         }
     }
 
-    /// The names with their `paths`, of which those in `order` are ids, and the paths of `inputs` and items.
+    /// The names with their `paths`, the ids among them in `order`, and the paths of `inputs` and items.
     pub(crate) fn of_paths(
         order: Vec<&'a str>,
         paths: HashMap<&'a str, Cow<'a, str>>,
@@ -762,135 +763,4 @@ impl Marker {
 pub(super) fn literal(text: &str) -> Option<String> {
     let form = Form::First(vec![Alternative::Literal(Value::text(text))]);
     print_form(&form).map(|form| format!("${{{form}}}"))
-}
-
-/// The rest of `text` after `prefix`, ignoring ASCII case.
-fn strip_prefix_any_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
-    let (start, rest) = text.split_at_checked(prefix.len())?;
-    start.eq_ignore_ascii_case(prefix).then_some(rest)
-}
-
-/// `a['b'].c` as `a.b.c`; `None` if nothing is quoted.
-fn dotted(path: &str) -> Option<String> {
-    let mut dotted = path.to_owned();
-    for quote in ["'", "\""] {
-        dotted = dotted
-            .replace(&format!("[{quote}"), ".")
-            .replace(&format!("{quote}]"), "");
-    }
-    (dotted != path).then_some(dotted)
-}
-
-/// The references of this dialect in `text` with all dollars before them, escaped ones included: their content is not
-/// searched for markers. `${{` begins none.
-fn references(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(start) = text[at..].find("${").map(|start| at + start) {
-        if !begins_reference(&text[start..]) {
-            at = start + "${{".len();
-            continue;
-        }
-        let first = at + text[at..start].trim_end_matches('$').len();
-        let end = end_of_reference(text, start);
-        found.push(first..end);
-        at = end;
-    }
-    found
-}
-
-/// Returns true if `text` begins with a reference of this dialect.
-fn begins_reference(text: &str) -> bool {
-    text.starts_with("${") && !text.starts_with("${{")
-}
-
-/// Returns the end of the reference that begins at byte `start` of `text`.
-fn end_of_reference(text: &str, start: usize) -> usize {
-    template::end_of_marker(text, start + "${".len(), QUOTES).map_or(text.len(), |end| end + 1)
-}
-
-/// The number of bytes from byte `inside` of `text` to the first `close` that `is_apart` from the references of this
-/// dialect; `None` if a marker may not be that long.
-fn length_to(
-    close: &str,
-    text: &str,
-    inside: usize,
-    is_apart: impl Fn(usize) -> bool,
-) -> Option<usize> {
-    let window = marker_window(text, inside);
-    let mut at = 0;
-    loop {
-        let length = at + window[at..].find(close)?;
-        if is_apart(inside + length) {
-            return Some(length);
-        }
-        // The closing brackets are ASCII, so the next byte begins a character.
-        at = length + 1;
-    }
-}
-
-/// The part of `text` from byte `start` on that a marker may cover, so that the cost of many unclosed markers is
-/// linear.
-fn marker_window(text: &str, start: usize) -> &str {
-    let end = text.len().min(start + MAX_MARKER_BYTES);
-    &text[start..text.floor_char_boundary(end)]
-}
-
-/// Returns the set of the ASCII characters of `text`, a bit for each.
-fn ascii_characters(text: &str) -> u128 {
-    let ascii = text.bytes().filter(u8::is_ascii);
-    ascii.fold(0, |characters, byte| characters | 1 << byte)
-}
-
-/// Returns false if a text with these `characters` certainly does not contain `part`, which is ASCII.
-fn may_contain(characters: u128, part: &str) -> bool {
-    ascii_characters(part) & !characters == 0
-}
-
-/// The path `rest` with brackets around the positions in it: `.0.name` as `[0].name`.
-fn with_positions(rest: &str) -> Cow<'_, str> {
-    let is_position =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !rest.split('.').skip(1).any(is_position) {
-        return rest.into();
-    }
-    let mut parts = rest.split('.');
-    let mut written = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        if is_position(part) {
-            written.extend(["[", part, "]"]);
-        } else {
-            written.extend([".", part]);
-        }
-    }
-    written.into()
-}
-
-/// The length of the fields and positions at the start of `text`: `[0].name`.
-pub(crate) fn path_length(text: &str) -> usize {
-    let mut length = 0;
-    loop {
-        let rest = &text[length..];
-        let is_of_name = |sign: char| sign.is_alphanumeric() || sign == '_';
-        let found = if let Some(inside) = rest.strip_prefix('[') {
-            let digits = inside.find(|sign: char| !sign.is_ascii_digit());
-            digits
-                .filter(|digits| *digits > 0 && inside[*digits..].starts_with(']'))
-                .map(|digits| digits + 2)
-        } else {
-            let name = rest
-                .strip_prefix('.')
-                .filter(|name| name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_'));
-            name.map(|name| 1 + name.find(|sign| !is_of_name(sign)).unwrap_or(name.len()))
-        };
-        match found {
-            Some(found) => length += found,
-            None => return length,
-        }
-    }
-}
-
-/// The name at the start of a path, and the rest.
-pub(super) fn split_name(path: &str) -> (&str, &str) {
-    path.split_at(path.find(['.', '[']).unwrap_or(path.len()))
 }

@@ -6,12 +6,14 @@
 
 mod markers;
 mod operations;
+mod paths;
 mod phrases;
 mod search;
 
 pub use markers::ReferenceForm;
 
-pub(crate) use markers::{ReferenceNames, path_length};
+pub(crate) use markers::ReferenceNames;
+pub(crate) use paths::path_length;
 pub(crate) use search::{check, check_plan, find};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Expressions of other systems in markers: operators, and the filters of templates.
 
-use super::markers::{OUTPUT_CALLS, ReferenceNames, split_name};
+use super::markers::{OUTPUT_CALLS, ReferenceNames};
+use super::paths::split_name;
 use crate::native::{Language, expression_in};
 
 /// The certainty of the meaning of a marker.

@@ -378,8 +378,7 @@ pub(crate) fn follows_without_reading(plan: &Plan, position: usize) -> bool {
 /// Reports the first step that runs although the step listed before it failed. Dialects that write listed order as a
 /// chain of dependencies skip it.
 pub(crate) fn report_chain(plan: &Plan, losses: &mut LossReport<'_>) {
-    // With `keep_going`, an unrelated step runs after the failure of the previous one; a chain of dependencies would
-    // skip it.
+    // With `keep_going`, an unrelated step runs after the failure of the previous one, but not in a chain of dependencies.
     if plan.ordering != Ordering::Listed || plan.on_failure != OnFailure::KeepGoing {
         return;
     }

@@ -31,7 +31,7 @@ struct DialectEntry {
     can_print: bool,
 }
 
-/// What a diagnostic code means.
+/// The meaning of a diagnostic code.
 #[derive(Serialize)]
 pub(crate) struct CodePage {
     code: &'static str,

@@ -107,7 +107,7 @@ struct Follower {
 
 /// The run that the page shows.
 struct WatchedRun {
-    /// What the page does not know when it begins to follow.
+    /// The changes that the page does not know when it begins to follow.
     first: Option<Arc<RunUpdate>>,
     updates: broadcast::Receiver<Arc<RunUpdate>>,
     _feed: Arc<RunFeed>,

@@ -7,7 +7,6 @@ mod decisions;
 mod events;
 mod input;
 mod inspection;
-mod own_numbers;
 mod run;
 mod running;
 mod runs;

@@ -65,7 +65,7 @@ fn all_pages_of_a_run_see_every_change() {
     for stream in &mut streams {
         while digest.is_none() {
             let event = stream.message().expect("the stream lasts");
-            let asked = &event["run"]["id"] == run && !event["questions"][0].is_null();
+            let asked = event["run"]["id"] == run && !event["questions"][0].is_null();
             digest = asked.then(|| event["questions"][0]["digest"].clone());
         }
     }

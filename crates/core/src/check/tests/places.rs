@@ -1,4 +1,5 @@
-//! Places of diagnostics, and safe fixes, which have only one possible meaning.
+//! Places of diagnostics, safe fixes, which have only one possible meaning, and the advice for parameters under other names, literals in
+//! other forms, and texts and numbers in place of the outputs of steps.
 
 use super::fixture::{CheckFixture, plan};
 use crate::check::{CheckedPlan, check as check_plan};
@@ -137,4 +138,137 @@ fn a_tool_that_only_one_is_near_to() {
         &["Value at /steps/0/tool: mail.list"],
     );
     check_fix(r#"{"id": "s", "tool": "lsit"}"#, &[]);
+}
+
+const PARAMETER_TOOLS: &str = r#"{
+    "add": {"in": {"type": "object", "properties": {"repo_path": {"type": "string"}, "files": {"type": "array", "items": {"type": "string"}}, "max_count": {"type": "integer"}}, "required": ["repo_path"]}},
+    "convert": {"in": {"type": "object", "properties": {"source_timezone": {"type": "string"}, "target_timezone": {"type": "string"}}, "required": ["source_timezone", "target_timezone"], "additionalProperties": false}},
+    "make": {"in": {"type": "object", "properties": {"entities": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "notes": {"type": "array", "items": {"type": "string"}}}}}}}},
+    "graph": {"in": {"type": "object", "properties": {}}}
+}"#;
+
+#[track_caller]
+fn check_call(tool: &str, args: &str, expected: &[&str]) {
+    let text = format!(r#"{{"steps": [{{"id": "s", "tool": "{tool}", "args": {args}}}]}}"#);
+    CheckFixture::with_tools(PARAMETER_TOOLS).expect(&text, expected);
+}
+
+#[test]
+fn missing_arguments_under_other_names() {
+    check_call(
+        "add",
+        r#"{"path": "/r"}"#,
+        &[
+            "PW0502 at /steps/0/args/path: the tool `add` needs the argument `repo_path`, and has no parameter `path` (write `repo_path` in place of `path`)",
+        ],
+    );
+    check_call(
+        "convert",
+        r#"{"from": "UTC", "to": "CET"}"#,
+        &[
+            "PW0502 at /steps/0/args/from: the tool `convert` needs the argument `source_timezone`, and has no parameter `from` (write `source_timezone` in place of `from`)",
+            "PW0502 at /steps/0/args/to: the tool `convert` needs the argument `target_timezone`, and has no parameter `to` (write `target_timezone` in place of `to`)",
+        ],
+    );
+    check_call(
+        "add",
+        r#"{"repo_path": "/r", "limit": 3}"#,
+        &[
+            "?PW0503 at /steps/0/args/limit: the tool `add` lists no parameter `limit` (did you mean `max_count`?)",
+        ],
+    );
+    check_call(
+        "graph",
+        r#"{"limit": 3}"#,
+        &[
+            "?PW0503 at /steps/0/args/limit: the tool `graph` lists no parameter `limit` (it takes no parameters)",
+        ],
+    );
+}
+
+#[test]
+fn literals_in_other_forms() {
+    check_call(
+        "add",
+        r#"{"repo_path": 7, "files": "a", "max_count": "5"}"#,
+        &[
+            r#"PW0501 at /steps/0/args/repo_path: the argument `repo_path` of the tool `add` does not fit: `7` is a number, not text (write `"7"`)"#,
+            r#"PW0501 at /steps/0/args/files: the argument `files` of the tool `add` does not fit: `"a"` is text, not a list (write `["a"]`)"#,
+            r#"PW0501 at /steps/0/args/max_count: the argument `max_count` of the tool `add` does not fit: `"5"` is text, not an integer (write `5`)"#,
+        ],
+    );
+    check_call(
+        "make",
+        r#"{"entities": {"name": "A", "notes": "tea"}}"#,
+        &[
+            r#"PW0501 at /steps/0/args/entities: the argument `entities` of the tool `make` does not fit: `{"name":"A","notes":"tea"}` is an object, not a list (write `[{"name":"A","notes":["tea"]}]`)"#,
+        ],
+    );
+    check_call(
+        "add",
+        r#"{"repo_path": "/r", "max_count": "five"}"#,
+        &[
+            r#"PW0501 at /steps/0/args/max_count: the argument `max_count` of the tool `add` does not fit: `"five"` is text, not an integer"#,
+        ],
+    );
+}
+
+const OUTPUT_TOOLS: &str = r#"{
+    "e": {},
+    "open": {"out": {"type": "object", "properties": {"temp": {"type": "number"}}, "required": ["temp"]}}
+}"#;
+
+#[track_caller]
+fn check_output(output: &str, expected: &[&str]) {
+    let text = format!(
+        r#"{{"steps": [{{"id": "w", "tool": "open"}}, {{"id": "3", "tool": "e", "args": {{"a": "w.txt"}}}}], "output": {output}}}"#
+    );
+    CheckFixture::with_tools(OUTPUT_TOOLS).expect(&text, expected);
+}
+
+#[test]
+fn outputs_that_are_only_text() {
+    check_output(
+        r#"{"a": "${w.temp}", "b": "w", "c": "notes.txt", "d": "w.json"}"#,
+        &[],
+    );
+    check_output(r#"{"a": 3}"#, &[]);
+    check_output("7", &[]);
+    check_output(
+        r#"{"a": "w.temp"}"#,
+        &[
+            "?PW0401 at /output/a: `w.temp` is only text here, and not the output of a step (did you mean `${w.temp}`?)",
+        ],
+    );
+    check_output(
+        "3",
+        &[
+            r#"?PW0401 at /output: the output is the number 3, and not that of a step (write `"${steps['3']}"`)"#,
+        ],
+    );
+    check_output(
+        "0",
+        &[
+            r#"?PW0401 at /output: the output is the number 0, and not that of a step (write `"${w}"`)"#,
+        ],
+    );
+}
+
+#[test]
+fn arguments_that_are_only_text() {
+    let check_argument = |argument: &str, expected: &[&str]| {
+        let text = format!(
+            r#"{{"steps": [{{"id": "w", "tool": "open"}}, {{"id": "s", "tool": "e", "args": {{"a": "{argument}"}}}}]}}"#
+        );
+        CheckFixture::with_tools(OUTPUT_TOOLS).expect(&text, expected);
+    };
+    check_argument("w.other", &[]);
+    check_argument("w.txt", &[]);
+    check_argument("w", &[]);
+    check_argument(
+        "w.temp",
+        &[
+            "?PW0401 at /steps/1/args/a: `w.temp` is only text here, and not the output of a step (did you mean `${w.temp}`?)",
+        ],
+    );
 }

@@ -3,6 +3,7 @@
 //!
 //! What has no meaning here is named, so that a translation never passes for more than it says.
 
+mod forms;
 mod lower;
 mod read;
 mod references;

@@ -304,9 +304,9 @@ impl References {
                 let mut path = parts.get(at)?.to_string();
                 for part in parts.get(at + 1..)? {
                     if part.bytes().all(|byte| byte.is_ascii_digit()) {
-                        path.push_str(&format!("[{part}]"));
+                        path.extend(["[", part, "]"]);
                     } else {
-                        path.push_str(&format!(".{part}"));
+                        path.extend([".", part]);
                     }
                 }
                 (at <= 2).then(|| names.path(&format!("steps.{path}")))?
@@ -350,7 +350,7 @@ impl References {
                 break;
             };
             written.push_str(&rest[..marker.0.start]);
-            written.push_str(&format!("${{{}}}", marker.1));
+            written.extend(["${", &marker.1, "}"]);
             rest = &rest[marker.0.end..];
         }
         written.push_str(rest);
@@ -461,7 +461,7 @@ impl References {
                 let end = at + name.len() + length;
                 found.push_str(&rest[..at]);
                 if is_apart && field.starts_with(|sign: char| sign.is_alphabetic() || sign == '_') {
-                    found.push_str(&format!("${{{}}}", &rest[at..end]));
+                    found.extend(["${", &rest[at..end], "}"]);
                 } else {
                     found.push_str(&rest[at..end]);
                 }

@@ -437,7 +437,7 @@ pub(super) const TOOLS: [&str; 36] = [
     "outil",
 ];
 
-/// Those of [`TOOLS`] that hold a tool even if its name is a plain word.
+/// The words of [`TOOLS`] that name a tool even if its name is a plain word.
 pub(super) const CERTAIN_TOOLS: [&str; 11] = [
     "tool",
     "toolname",

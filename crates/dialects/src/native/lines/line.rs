@@ -207,7 +207,6 @@ fn call_at_start(text: &str) -> Option<(&str, usize)> {
                 signs.next();
             }
             (Some(open), sign) if open == sign => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(sign),
             (None, '(' | '[' | '{') => brackets += 1,
             (None, ')' | ']' | '}') => {
@@ -216,7 +215,7 @@ fn call_at_start(text: &str) -> Option<(&str, usize)> {
                     return Some((&text[..length], at + 1));
                 }
             }
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     None
