@@ -2,7 +2,6 @@
 //!
 //! A translation is only advice. It has the steps of the plan with fields that the native dialect knows or guesses.
 
-mod escape;
 mod general;
 mod jobs;
 mod messages;
@@ -16,7 +15,7 @@ mod workflows;
 
 use planwright_core::Value;
 
-pub(crate) use self::escape::escaped;
+pub(crate) use self::texts::escaped;
 
 /// A plan of another system in the words of this one.
 #[derive(Clone, Debug, PartialEq)]

@@ -17,6 +17,11 @@ pub(super) fn replaced(value: &Value, replace: &impl Fn(&str) -> String) -> Valu
     }
 }
 
+/// `value` with its texts escaped: in literal texts of other systems `${` begins no reference.
+pub(crate) fn escaped(value: &Value) -> Value {
+    replaced(value, &|text| text.replace("${", "$${"))
+}
+
 /// The maximum length of the path in a reference, in bytes; a longer one is not replaced.
 const MAX_PATH_BYTES: usize = 256;
 

@@ -69,12 +69,11 @@ fn translated(text: &str) -> Option<String> {
     let collected = text.strip_prefix('[').and_then(|all| all.strip_suffix(']'));
     let collected = collected.filter(|inside| inside.contains("[]") && is_closed(inside));
     let text = collected.unwrap_or(text);
-    let (has_root, text) = text
-        .strip_prefix("$.")
-        .map_or((false, text), |path| (true, path));
+    let root = text.strip_prefix("$.");
+    let text = root.unwrap_or(text);
     let length = name_length(text);
     let stages = stages(text);
-    let is_query = has_root || stages.len() > 1 || text.contains("[]") || text.contains("[?");
+    let is_query = root.is_some() || stages.len() > 1 || text.contains("[]") || text.contains("[?");
     let (first, others) = stages.split_first()?;
     // A path that begins with a dot does not name its step.
     if !is_query || length == 0 {
