@@ -16,7 +16,6 @@ use planwright_engine::RunId;
 use planwright_store::database::{Connection, QueryError, RunLease, Session, SqlRow, SqlValue};
 use planwright_store::{LeaseHolder, StoreError};
 
-use crate::clock;
 use crate::connection::PostgresConnection;
 use crate::server::Server;
 
@@ -44,7 +43,7 @@ struct OwnLease {
     certain_until: Arc<CertainTime>,
 }
 
-/// The time until which a lease cannot expire, in milliseconds of [the clock](clock::now).
+/// The time until which a lease cannot expire, in milliseconds of [`boot_time`].
 #[derive(Debug, Default)]
 struct CertainTime(AtomicU64);
 
@@ -56,7 +55,7 @@ impl CertainTime {
     }
 
     fn is_over(&self) -> bool {
-        self.0.load(Ordering::Acquire) <= millis(clock::now())
+        self.0.load(Ordering::Acquire) <= millis(boot_time())
     }
 }
 
@@ -112,7 +111,7 @@ impl Leases {
         if let Some(own) = self.own().get(id) {
             return Err(leased(id, own.holder.clone()));
         }
-        let sent = clock::now();
+        let sent = boot_time();
         let taken = in_transaction(&mut connection, |session| {
             // A journal that is being appended to has the row locked until its commit. A lease that is alive is not locked. Both statements
             // compare with the begin of the transaction: a lease that expires between them, unlocked, is not taken.
@@ -184,7 +183,7 @@ impl Leases {
             return Ok(());
         }
         let tokens: Vec<String> = leases.keys().map(i64::to_string).collect();
-        let sent = clock::now();
+        let sent = boot_time();
         let mut renewed = Vec::with_capacity(leases.len());
         in_transaction(connection, |session| {
             // A row that another process is taking over is skipped: it must not delay the others.
@@ -215,7 +214,7 @@ impl Leases {
     /// Renews one lease. Fails if another process has taken it over.
     fn renew_one(&self, lease: &PostgresLease) -> Result<(), QueryError> {
         let mut connection = self.connection();
-        let sent = clock::now();
+        let sent = boot_time();
         let renewed = in_transaction(&mut connection, |session| {
             session.execute(
                 "UPDATE leases SET expires = clock_timestamp() + CAST(?3 AS BIGINT)::float8 * interval '1 microsecond'
@@ -406,4 +405,26 @@ fn nanos(time: SystemTime) -> i64 {
 
 fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+// Leases expire while the machine sleeps.
+/// Returns the time since some point in the past. It goes on while this process is stopped or the machine sleeps.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn boot_time() -> Duration {
+    use nix::time::{ClockId, clock_gettime};
+    // The clock exists on each such system, so the fallback has no effect.
+    clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::MAX, Duration::from)
+}
+
+/// Returns the time since some point in the past. It goes on while this process is stopped.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the age of a lease is real time, whatever a test does with its clock"
+)]
+fn boot_time() -> Duration {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
 }

@@ -13,9 +13,6 @@ mod connection;
 /// Values of parameters and columns.
 mod values;
 
-/// The clock of leases.
-mod clock;
-
 /// Leases of runs, which expire unless their process renews them.
 mod lease;
 

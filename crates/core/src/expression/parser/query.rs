@@ -48,7 +48,8 @@ const CONVERSIONS: [(&str, &str); 3] = [
 pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<String> {
     let text = text.trim();
     let translated = translated(text)
-        .filter(|form| form != text && form.chars().count() <= MAX_SHOWN && is_readable(form));
+        .filter(|form| form != text && form.chars().count() <= MAX_SHOWN && is_readable(form))
+        .map(|form| format!("write `{form}`"));
     let searches = || {
         let (before, after) = text.split_once("..")?;
         let is_path = before.ends_with(|c: char| c == '$' || c == ']' || c.is_alphanumeric())
@@ -58,9 +59,7 @@ pub(super) fn hint(text: &str, is_readable: impl Fn(&str) -> bool) -> Option<Str
                 .to_owned()
         })
     };
-    translated
-        .map(|form| format!("write `{form}`"))
-        .or_else(searches)
+    translated.or_else(searches)
 }
 
 /// The expression that has the effect of the query `text`; `None` if it is none, or has no translation.
