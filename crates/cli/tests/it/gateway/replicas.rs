@@ -229,7 +229,10 @@ fn a_task_that_waits_for_input_still_waits_after_its_gateway_died() {
     let questions = other.task_is(&task, "input_required")["inputRequests"].take();
     let (name, question) = questions.as_object().unwrap().iter().next().unwrap();
     let message = question["params"]["message"].as_str().unwrap();
-    assert!(message.starts_with("a wants to call fake.drop"), "{message}");
+    assert!(
+        message.starts_with("a wants to call fake.drop"),
+        "{message}"
+    );
     let mut answers = json!({});
     answers[name] = json!({"action": "accept", "content": {"decision": "approve"}});
     let update = json!({"taskId": task, "inputResponses": answers});
