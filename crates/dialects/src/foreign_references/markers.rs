@@ -476,7 +476,8 @@ impl<'a> ReferenceNames<'a> {
                     && path.starts_with(char::is_alphabetic)
                     && path.contains(is_of_id)
                     && self.steps.contains_key(path);
-                let is_certain = is_whole || is_id || path.contains(['.', '[']);
+                let is_joined = open == "{" && self.joins_steps(text);
+                let is_certain = is_whole || is_id || is_joined || path.contains(['.', '[']);
                 if (is_certain || !(open == "<" && HTML_ELEMENTS.contains(&path)))
                     && !path.contains(char::is_whitespace)
                     && let Some(meaning) = self.path(path)
@@ -491,6 +492,26 @@ impl<'a> ReferenceNames<'a> {
         self.dollar_marker(text, is_apart)
             .or_else(|| self.phrase_marker(text, is_apart))
             .or_else(|| self.unknown_marker(text, is_apart))
+    }
+
+    /// Returns true if `text` is short and has nothing but ids of steps in brackets and references: `{a}, {b}`.
+    fn joins_steps(&self, text: &str) -> bool {
+        if text.len() > MAX_MARKER_BYTES {
+            return false;
+        }
+        let mut rest = text;
+        while let Some(start) = rest.find('{') {
+            let (before, inside) = (&rest[..start], &rest[start + 1..]);
+            let Some(end) = inside.find('}') else {
+                return false;
+            };
+            let is_step = before.ends_with('$') || self.steps.contains_key(inside[..end].trim());
+            if !is_step || before.contains(char::is_alphanumeric) {
+                return false;
+            }
+            rest = &inside[end + 1..];
+        }
+        !rest.contains(char::is_alphanumeric)
     }
 
     /// The first phrase in `text` that names the output of a step, such as `<output of step 1>`.
