@@ -252,18 +252,11 @@ impl ReportBuilder<'_> {
             ]
             .concat(),
             (Code::PrivateArgument, None) => ["send something else, or ", person].concat(),
-            (Code::UntrustedDecision, Some([tool, sign, field])) => [
-                "decide by a trusted value or an input; or ",
-                person,
-                "; or add `",
-                tool,
-                sign,
-                field,
-                trusted,
-            ]
-            .concat(),
-            (_, Some([tool, sign, field])) => [
-                "take the value from a trusted source, or make it an input; or ",
+            (code, Some([tool, sign, field])) => [
+                match code {
+                    Code::UntrustedDecision => "decide by a trusted value or an input; or ",
+                    _ => "take the value from a trusted source, or make it an input; or ",
+                },
                 person,
                 "; or add `",
                 tool,
