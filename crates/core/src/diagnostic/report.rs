@@ -145,7 +145,7 @@ impl Diagnostic {
 
     fn mentions_omitted(&self) -> bool {
         let help = self.help.as_deref();
-        help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|untold| help.ends_with(untold)))
+        help.is_some_and(|help| OMITTED_SUFFIXES.iter().any(|suffix| help.ends_with(suffix)))
     }
 
     /// Sets the hint.

@@ -253,9 +253,10 @@ impl ReportBuilder<'_> {
             .concat(),
             (Code::PrivateArgument, None) => ["send something else, or ", person].concat(),
             (code, Some([tool, sign, field])) => [
-                match code {
-                    Code::UntrustedDecision => "decide by a trusted value or an input; or ",
-                    _ => "take the value from a trusted source, or make it an input; or ",
+                if code == Code::UntrustedDecision {
+                    "decide by a trusted value or an input; or "
+                } else {
+                    "take the value from a trusted source, or make it an input; or "
                 },
                 person,
                 "; or add `",
