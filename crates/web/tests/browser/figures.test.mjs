@@ -71,17 +71,6 @@ async function memory(page, what) {
   console.log(`memory, ${what}: ${now} MB of the process that shows the page, ${await browser.rendererMemory()} MB after a forced garbage collection, of that ${scripts} MB of scripts`);
 }
 
-/** The layers that the browser composes, with what they take as textures at one byte for each of four channels. */
-async function layers(page, what) {
-  const session = await page.context().newCDPSession(page);
-  const changed = new Promise((resolve) => session.on('LayerTree.layerTreeDidChange', (event) => event.layers && resolve(event.layers)));
-  await session.send('LayerTree.enable');
-  const drawn = (await changed).filter((layer) => layer.drawsContent);
-  const size = drawn.reduce((sum, { width, height }) => sum + width * height * 4, 0);
-  console.log(`layers, ${what}: ${drawn.length}, together ${(size / 1e6).toFixed(0)} MB if all of each is drawn`);
-  await session.send('LayerTree.disable');
-}
-
 test('figures for the responses', async () => {
   const html = await (await fetch(new URL('/', world.address))).text();
   console.log(`document: ${gzipSync(html, { level: 9 }).length} bytes, compressed`);
@@ -132,7 +121,6 @@ test('figures for 10,000 steps', async () => {
   };
   await until(page, () => document.querySelector('.drawing .node') && document.querySelector('.layer > canvas.away'));
   await memory(page, 'the graph');
-  await layers(page, 'the graph');
   await frames(page, 'graph, moving', wheel, { selector: '[data-graph]', x: 8, y: 16, count: 180 });
   await frames(page, 'graph, zooming out', wheel, { selector: '[data-graph]', x: 0, y: 40, count: 60, isZoom: true });
   await page.getByRole('button', { name: 'Fit' }).click();
