@@ -1,14 +1,15 @@
 //! The entry point: reads a text, recognises its dialect, lowers it to a plan.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span};
 
 use crate::choice::{choose, other_reading, parse_choice, parse_with};
 use crate::dialect::Dialect;
 use crate::document::{
-    Document, EnclosedPart, Enclosure, ReadLimits, Syntax, enclosed_parts, read, read_lines,
-    read_part,
+    Document, EnclosedPart, Enclosure, ItemKind, ReadLimits, Syntax, enclosed_parts, read,
+    read_lines, read_part, read_yaml, yaml_part,
 };
 use crate::foreign_text;
 use crate::registry::{by_name, mention_lines, syntax_of};
@@ -104,9 +105,17 @@ fn read_plan(
         // An unknown dialect needs a syntax as well, so that the problems of the text are reported.
         (Ok(None) | Err(_), _) => syntax_of(text),
     };
-    let (document, mut diagnostics) = match syntax {
-        Syntax::Json => read_json(text, options, part),
-        Syntax::Lines => read_lines(text, options.name, options.base, &options.limits),
+    let is_json = syntax == Syntax::Json;
+    let yaml = if is_json && matches!(part, EnclosedJson::All) {
+        yaml_plan(text, options, matches!(chosen, Ok(Some(_))))
+    } else {
+        None
+    };
+    let yaml_spans = yaml.as_ref().map(|(document, _)| spans(document));
+    let (document, mut diagnostics) = match (yaml, syntax) {
+        (Some((document, note)), _) => (Some(document), [note].into_iter().collect()),
+        (None, Syntax::Json) => read_json(text, options, part),
+        (None, Syntax::Lines) => read_lines(text, options.name, options.base, &options.limits),
     };
     let Some(document) = document else {
         // The syntax was only guessed: the text may be a malformed plan in lines.
@@ -148,7 +157,9 @@ fn read_plan(
     if may_be_other
         && dialect.is_some()
         && diagnostics.has_errors()
-        && let (Some(document), _) = read_json(text, options, enclosed_part(text, options))
+        && let Some(document) = yaml_plan(text, options, false)
+            .map(|(document, _)| document)
+            .or_else(|| read_json(text, options, enclosed_part(text, options)).0)
         && let Some(found) = other_reading(&document, &diagnostics)
     {
         return ParseResult {
@@ -187,12 +198,89 @@ fn read_plan(
             source,
         };
     }
+    if let Some(spans) = yaml_spans {
+        diagnostics = with_yaml_edits(diagnostics, &spans);
+        let is_fixed = |text: String| {
+            !parse_unadvised(text.as_bytes(), options)
+                .diagnostics
+                .has_errors()
+        };
+        if may_be_other
+            && diagnostics.has_errors()
+            && !diagnostics.apply_fixes(&source).is_some_and(is_fixed)
+            && let Some(found) = foreign_text::of_whole_yaml(&source)
+        {
+            return ParseResult {
+                plan: None,
+                dialect: None,
+                diagnostics: bounded(found, options.limits.diagnostics),
+                source,
+            };
+        }
+    }
     ParseResult {
         plan,
         dialect,
         diagnostics: bounded(diagnostics, options.limits.diagnostics),
         source,
     }
+}
+
+/// Reads the plan in `text`, if that is YAML, with the note that says so. Unless a dialect is chosen, the value must have the form of a
+/// plan: prose and other files may be YAML as well.
+fn yaml_plan(
+    text: &[u8],
+    options: &ReadOptions<'_>,
+    is_dialect_chosen: bool,
+) -> Option<(Document, Diagnostic)> {
+    let text = std::str::from_utf8(text).ok()?;
+    let part = yaml_part(text).filter(|_| text.len() <= options.limits.bytes)?;
+    let start = part.start;
+    let spot = (options.name, options.base);
+    let document = read_yaml(text, part, spot, &options.limits).ok()?;
+    let is_plan = if is_dialect_chosen {
+        matches!(document.root.kind, ItemKind::List(_) | ItemKind::Object(_))
+    } else {
+        choose(document.clone(), true).is_ok()
+    };
+    let message = "the text is YAML, and is read as the JSON that it stands for";
+    let note = Diagnostic::note(Code::ReadAs, message).at_span("", start..start);
+    is_plan.then_some((document, note))
+}
+
+/// The places of all keys and values of `document` in the text.
+fn spans(document: &Document) -> HashSet<Span> {
+    let mut spans = HashSet::new();
+    let mut open = vec![&document.root];
+    while let Some(item) = open.pop() {
+        spans.extend(document.source.span(item.place));
+        match &item.kind {
+            ItemKind::Object(entries) => {
+                spans.extend(entries.iter().map(|entry| entry.key_span));
+                open.extend(entries.iter().map(|entry| &entry.item));
+            }
+            ItemKind::List(items) => open.extend(items),
+            ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {}
+        }
+    }
+    spans
+}
+
+/// The diagnostics about a text of YAML, with the edits that are valid there: those that replace a key or a value by one in JSON,
+/// which is YAML as well. Insertions and removals are made for JSON with its commas.
+fn with_yaml_edits(diagnostics: Diagnostics, spans: &HashSet<Span>) -> Diagnostics {
+    let fitting = |diagnostic: Diagnostic| {
+        let is_fitting = diagnostic
+            .fixes
+            .iter()
+            .all(|edit| spans.contains(&edit.span));
+        if is_fitting {
+            diagnostic
+        } else {
+            diagnostic.fixes([])
+        }
+    };
+    diagnostics.into_iter().map(fitting).collect()
 }
 
 /// The JSON in a text with more than that.

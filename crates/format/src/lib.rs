@@ -37,8 +37,8 @@ pub use documents::{
 };
 pub use report::{
     CallV1, DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EVENT_SCHEMA, ErrorV1, EstimateV1,
-    EstimatedCallV1, EventV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1, StepV1,
-    TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
+    EstimatedCallV1, EventKindV1, EventV1, PlanV1, REPORT_SCHEMA, ReasonV1, ReportStatus, ReportV1,
+    StepV1, TRIMMED, ToolDurationV1, Trim, UsageV1, milliseconds,
 };
 pub use runs::{
     ChangeV1, ChangedStepV1, DIFF_SCHEMA, DiffV1, DivergenceV1, ENTRY_SCHEMA, EntryV1, LOG_SCHEMA,

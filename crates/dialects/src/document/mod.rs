@@ -1,4 +1,4 @@
-//! A JSON reader that gives every value its place in the text and reports all errors at once.
+//! Readers of JSON and YAML that give every value its place in the text; that of JSON reports all errors at once.
 //!
 //! A text in lines is a document with one text value. `docs/design/dialects.md` explains why the crate has its own reader.
 
@@ -12,6 +12,8 @@ mod scalar;
 mod sink;
 mod syntax_errors;
 pub(crate) mod template;
+mod yaml_reader;
+mod yaml_scalar;
 
 pub(crate) use enclosed::{EnclosedPart, Enclosure, enclosed_parts};
 pub use item::{Document, Fields, Item, ItemEntry, ItemKind, ReadLimits, Syntax};
@@ -24,6 +26,7 @@ pub(crate) use item::REDUCE_SIZE;
 pub(crate) use read::{LineValueReader, quoted_prefix};
 pub(crate) use scalar::{is_number, number_out_of_range};
 pub(crate) use syntax_errors::EXPECT_JSON;
+pub(crate) use yaml_reader::{read_yaml, yaml_part};
 
 #[cfg(test)]
 mod tests;

@@ -579,12 +579,25 @@ impl Offsets {
     /// every byte maps to the whole value.
     pub fn of(source: &SourceText, place: Place) -> Self {
         let whole = source.span(place).unwrap_or_default();
-        let runs = source
+        let written = source
             .text()
             .get(whole.start..whole.end)
-            .and_then(|written| written.bytes().next())
-            .filter(|quote| matches!(quote, b'"' | b'\'' | b'`'))
-            .map(|quote| offset_runs(source.text(), whole.start + 1, quote));
+            .unwrap_or_default();
+        let runs = match written.bytes().next() {
+            // A quote that YAML writes twice is no end of the text.
+            Some(b'\'') if written.len() > 2 && written.contains("''") => None,
+            Some(quote @ (b'"' | b'\'' | b'`')) => {
+                Some(offset_runs(source.text(), whole.start + 1, quote))
+            }
+            // A plain text of YAML. Blocks of text begin with their sign.
+            Some(first) if !matches!(first, b'\\' | b'|' | b'>') && !written.contains('\n') => {
+                Some(vec![OffsetRun {
+                    inner: 0,
+                    outer: whole.start,
+                }])
+            }
+            Some(_) | None => None,
+        };
         Self { whole, runs }
     }
 

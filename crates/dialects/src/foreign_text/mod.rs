@@ -1,4 +1,4 @@
-//! Texts that are not a plan in any syntax: YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
+//! Texts that are not a plan in any syntax: malformed YAML, TOML, XML, tables, words, calls without ids. Each gets one diagnostic with the plan in
 //! JSON, or at least with the form of a plan.
 
 pub(crate) mod advice;
@@ -9,7 +9,6 @@ mod table;
 mod toml_plans;
 mod values;
 mod xml;
-mod yaml;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, Diagnostics, Value};
 
 use self::advice::{Extent, JSON_FORM, Reading, advice, advice_of, reading};
-use crate::document::quote;
+use crate::document::{ReadLimits, quote, read_yaml, yaml_part};
 use crate::lowering::lines::tool_name_length;
 
 /// The maximum length of a text whose plan is read, in bytes; advice about a longer one shows only the form of a plan.
@@ -32,6 +31,9 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
         return Some(found);
     }
     let code = fenced(text).unwrap_or(text);
+    if let Some(problem) = yaml_problem(text, code) {
+        return Some([problem].into_iter().collect());
+    }
     if let Some((kind, found)) = plan_in(code) {
         let message = format!("the text is {kind}, and a plan is JSON or lines of calls");
         let extent = extent(code, text).and(found.extent);
@@ -40,6 +42,29 @@ pub(crate) fn diagnostics(text: &str) -> Option<Diagnostics> {
         return Some(advice_of(Code::NotJson, &message, &reading, text));
     }
     diagnostic(text, code).map(|found| [found].into_iter().collect())
+}
+
+/// The problem of `text`, if its `code` has the form of a plan in YAML and is malformed.
+fn yaml_problem(text: &str, code: &str) -> Option<Diagnostic> {
+    let part = yaml_part(text)?;
+    of_yaml(&significant_lines(code))?;
+    let limits = ReadLimits::default();
+    read_yaml(text, part, ("", 0), &limits)
+        .err()
+        .map(|problem| *problem)
+}
+
+/// The diagnostics about `text`, a plan in YAML with the fields of other systems, if all of it has a counterpart.
+pub(crate) fn of_whole_yaml(text: &str) -> Option<Diagnostics> {
+    let code = fenced(text).unwrap_or(text);
+    let value = yaml_value(code)?;
+    let found = reading(&value, extent(code, text))?;
+    let message = "the text is a plan of another system, not of a dialect";
+    let diagnostics = advice_of(Code::UnknownDialect, message, &found, text);
+    diagnostics
+        .apply_fixes(text)
+        .is_some()
+        .then_some(diagnostics)
 }
 
 /// The diagnostics about `text`, if it is TOML or XML; parts of such a text may look like JSON or like lines of a plan.
@@ -113,9 +138,19 @@ fn plan_in(code: &str) -> Option<(&'static str, FoundPlan)> {
         .map(|plan| ("a list of JSON values", FoundPlan::all(plan)))
         .or_else(|| Some(("a table", table::plan(code)?)))
         .or_else(|| {
-            let plan = yaml::value(code).filter(is_plan)?;
+            let plan = yaml_value(code).filter(is_plan)?;
             Some(("YAML", FoundPlan::all(plan)))
         })
+}
+
+/// The value of the YAML in `code`; `None` if it has problems.
+fn yaml_value(code: &str) -> Option<Value> {
+    let limits = ReadLimits {
+        depth: MAX_DEPTH,
+        ..ReadLimits::default()
+    };
+    let document = read_yaml(code, yaml_part(code)?, ("", 0), &limits).ok()?;
+    Some(document.root.to_value())
 }
 
 /// The object with `fields`; `None` if two of them have the same name.
@@ -132,13 +167,17 @@ fn is_plan(value: &Value) -> bool {
     reading(value, Extent::All).is_some()
 }
 
-/// The diagnostic about the text `code`, whose value is not known.
-fn diagnostic(text: &str, code: &str) -> Option<Diagnostic> {
-    let lines: Vec<&str> = code
-        .lines()
+/// The lines of `code` that are neither blank nor comments, without their indentation.
+fn significant_lines(code: &str) -> Vec<&str> {
+    code.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("```"))
-        .collect();
+        .collect()
+}
+
+/// The diagnostic about the text `code`, whose value is not known.
+fn diagnostic(text: &str, code: &str) -> Option<Diagnostic> {
+    let lines = significant_lines(code);
     let (message, help) = of_toml(&lines)
         .or_else(|| of_xml(&lines))
         .or_else(|| listed_calls(code))

@@ -338,8 +338,6 @@ fn other_meanings_are_not_fixed() {
     }
     let yaml = "steps:\n  - id: a\n    tool: t";
     for text in [
-        format!("Only if I agree:\n```yaml\n{yaml}\n```"),
-        format!("```yaml\n{yaml}\n```\nBut not today."),
         format!("```yaml\n{yaml}\n```\n```yaml\n{yaml}\n```"),
         "Only if I agree:\n\n| tool | id |\n|--|--|\n| t | a |".to_owned(),
         "| tool | id |\n|--|--|\n| t | a |\n\nBut not today.".to_owned(),

@@ -20,3 +20,4 @@ mod meaning;
 mod native;
 mod places;
 mod round_trip;
+mod yaml;

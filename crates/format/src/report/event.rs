@@ -13,6 +13,40 @@ use super::summary::{ErrorV1, ReasonV1, milliseconds};
 /// The schema's name and version.
 pub const EVENT_SCHEMA: &str = "planwright.event/1";
 
+/// The kind of an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum EventKindV1 {
+    /// The run started.
+    #[default]
+    RunStarted,
+    /// Steps were added to the plan.
+    PlanExtended,
+    /// A step started.
+    StepStarted,
+    /// A call is sent.
+    AttemptStarted,
+    /// A tool reports the progress of a call.
+    CallProgress,
+    /// A call was answered, or failed.
+    AttemptEnded,
+    /// A call will be made again after a pause.
+    RetryScheduled,
+    /// A call waits for a decision.
+    ApprovalAsked,
+    /// A call was decided.
+    ApprovalDecided,
+    /// A call was sent and not answered: it may or may not have happened.
+    OutcomeUnknown,
+    /// A step ended.
+    StepEnded,
+    /// Nothing new starts from here on.
+    RunDraining,
+    /// The run ended.
+    RunEnded,
+}
+
 /// An event of a run.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, Serialize)]
@@ -21,18 +55,8 @@ pub struct EventV1 {
     pub schema: &'static str,
     /// The time, in milliseconds from the start of the run.
     pub at_ms: f64,
-    /// The kind of event: `run_started`, `plan_extended` (steps were added), `step_started`, `attempt_started` (a call is sent),
-    /// `call_progress` (its tool reports progress), `attempt_ended`, `retry_scheduled`, `approval_asked`, `approval_decided`, `outcome_unknown` (a call was not answered, and may or may
-    /// not have happened), `step_ended`, `run_draining` (nothing new starts from here on) or `run_ended`.
-    #[cfg_attr(
-        test,
-        schemars(extend("enum" = [
-            "run_started", "plan_extended", "step_started", "attempt_started", "call_progress", "attempt_ended",
-            "retry_scheduled", "approval_asked", "approval_decided", "outcome_unknown", "step_ended", "run_draining",
-            "run_ended"
-        ]))
-    )]
-    pub event: &'static str,
+    /// The kind of event.
+    pub event: EventKindV1,
     /// The step, item or round: `outer/inner@instance[item]#round`, with `%`, `/`, `@`, `[`, `]` and `#` of a name percent-encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
@@ -98,7 +122,7 @@ pub struct EventV1 {
 }
 
 impl EventV1 {
-    fn named(event: &'static str) -> Self {
+    fn named(event: EventKindV1) -> Self {
         Self {
             schema: EVENT_SCHEMA,
             event,
@@ -106,7 +130,7 @@ impl EventV1 {
         }
     }
 
-    fn at(event: &'static str, at: &Address) -> Self {
+    fn at(event: EventKindV1, at: &Address) -> Self {
         Self {
             address: Some(at.to_string()),
             step: Some(Arc::clone(at.step.text())),
@@ -128,16 +152,16 @@ impl From<&StampedEvent> for EventV1 {
                 plan: plan.clone(),
                 digest: Some(digest.clone()),
                 steps: Some(*steps),
-                ..Self::named("run_started")
+                ..Self::named(EventKindV1::RunStarted)
             },
             RunEvent::PlanExtended { steps } => Self {
                 steps: Some(*steps),
-                ..Self::named("plan_extended")
+                ..Self::named(EventKindV1::PlanExtended)
             },
             RunEvent::StepStarted { at, tool, items } => Self {
                 tool: tool.clone(),
                 items: *items,
-                ..Self::at("step_started", at)
+                ..Self::at(EventKindV1::StepStarted, at)
             },
             RunEvent::AttemptStarted {
                 at,
@@ -148,14 +172,14 @@ impl From<&StampedEvent> for EventV1 {
                 tool: Some(Arc::clone(tool)),
                 attempt: Some(*attempt),
                 args: Some(args.clone()),
-                ..Self::at("attempt_started", at)
+                ..Self::at(EventKindV1::AttemptStarted, at)
             },
             RunEvent::CallProgress { at, tool, progress } => Self {
                 tool: Some(Arc::clone(tool)),
                 progress: Some(progress.done),
                 total: progress.total,
                 message: progress.message.clone(),
-                ..Self::at("call_progress", at)
+                ..Self::at(EventKindV1::CallProgress, at)
             },
             RunEvent::AttemptEnded {
                 at,
@@ -166,17 +190,17 @@ impl From<&StampedEvent> for EventV1 {
                 tool: Some(Arc::clone(tool)),
                 attempt: Some(*attempt),
                 error: error.as_ref().map(ErrorV1::from),
-                ..Self::at("attempt_ended", at)
+                ..Self::at(EventKindV1::AttemptEnded, at)
             },
             RunEvent::RetryScheduled { at, attempt, pause } => Self {
                 attempt: Some(*attempt),
                 pause_ms: Some(milliseconds(*pause)),
-                ..Self::at("retry_scheduled", at)
+                ..Self::at(EventKindV1::RetryScheduled, at)
             },
             RunEvent::ApprovalAsked { at, tool, args } => Self {
                 tool: Some(Arc::clone(tool)),
                 args: Some(args.clone()),
-                ..Self::at("approval_asked", at)
+                ..Self::at(EventKindV1::ApprovalAsked, at)
             },
             RunEvent::ApprovalDecided {
                 at,
@@ -185,12 +209,12 @@ impl From<&StampedEvent> for EventV1 {
             } => Self {
                 approved: Some(*approved),
                 args: changed_args.clone(),
-                ..Self::at("approval_decided", at)
+                ..Self::at(EventKindV1::ApprovalDecided, at)
             },
             RunEvent::OutcomeUnknown { at, tool, args } => Self {
                 tool: Some(Arc::clone(tool)),
                 args: Some(args.clone()),
-                ..Self::at("outcome_unknown", at)
+                ..Self::at(EventKindV1::OutcomeUnknown, at)
             },
             RunEvent::StepEnded {
                 at,
@@ -207,12 +231,12 @@ impl From<&StampedEvent> for EventV1 {
                 error: error.as_ref().map(ErrorV1::from),
                 reason: reason.clone().map(ReasonV1),
                 attempt: Some(*attempts),
-                ..Self::at("step_ended", at)
+                ..Self::at(EventKindV1::StepEnded, at)
             },
-            RunEvent::RunDraining => Self::named("run_draining"),
+            RunEvent::RunDraining => Self::named(EventKindV1::RunDraining),
             RunEvent::RunEnded { status } => Self {
                 status: Some(status.as_str()),
-                ..Self::named("run_ended")
+                ..Self::named(EventKindV1::RunEnded)
             },
         };
         Self {

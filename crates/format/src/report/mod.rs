@@ -5,7 +5,7 @@ mod measurements;
 mod summary;
 mod trim;
 
-pub use event::{EVENT_SCHEMA, EventV1};
+pub use event::{EVENT_SCHEMA, EventKindV1, EventV1};
 pub use measurements::{
     DURATIONS_SCHEMA, DurationsV1, ESTIMATE_SCHEMA, EstimateV1, EstimatedCallV1, ToolDurationV1,
     UsageV1,

@@ -29,17 +29,37 @@ impl Trim {
     /// The report with no value larger than that: outputs, arguments and slots.
     #[must_use]
     pub fn report(self, mut report: ReportV1) -> ReportV1 {
-        self.fields(&mut report.output);
-        for step in &mut report.steps {
+        // All fields are named, so that no new value stays untrimmed.
+        let ReportV1 {
+            output,
+            steps,
+            calls,
+            vars,
+            state,
+            data,
+            instances,
+            schema: _,
+            run: _,
+            plan: _,
+            dialect: _,
+            status: _,
+            duration_ms: _,
+            replanned: _,
+            revisions: _,
+            usage: _,
+            flow: _,
+            diagnostics: _,
+        } = &mut report;
+        for step in steps {
             self.step(step);
         }
-        for call in &mut report.calls {
+        for call in calls {
             self.fields(&mut call.args);
         }
-        for slots in [&mut report.vars, &mut report.state, &mut report.data] {
-            self.fields(slots);
+        for fields in [output, vars, state, data] {
+            self.fields(fields);
         }
-        self.each(&mut report.instances);
+        self.each(instances);
         report
     }
 
@@ -82,16 +102,37 @@ impl Trim {
     }
 
     fn step(self, step: &mut StepV1) {
-        if let Some(output) = &mut step.output {
+        let StepV1 {
+            output,
+            args,
+            content,
+            parts,
+            id: _,
+            instance: _,
+            item: _,
+            round: _,
+            tool: _,
+            status: _,
+            attempts: _,
+            started_ms: _,
+            ended_ms: _,
+            // Its data is small: servers' data of errors is limited where it is read.
+            error: _,
+            handled: _,
+            reason: _,
+            approval: _,
+            after: _,
+        } = step;
+        if let Some(output) = output {
             self.value(output);
         }
-        if let Some(args) = &mut step.args {
+        if let Some(args) = args {
             self.fields(args);
         }
-        for block in &mut step.content {
+        for block in content {
             self.value(block);
         }
-        for part in &mut step.parts {
+        for part in parts {
             self.step(part);
         }
     }

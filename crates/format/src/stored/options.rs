@@ -132,32 +132,73 @@ impl From<&RunOptions> for OptionsV1 {
 
 impl From<&OptionsV1> for RunOptions {
     fn from(stored: &OptionsV1) -> Self {
+        // All fields are named on both sides, so that no option that is stored is lost when the run resumes.
+        let OptionsV1 {
+            max_parallel,
+            max_per_server,
+            servers,
+            max_per_tool,
+            tools,
+            attempts,
+            retry_delay_ns,
+            attempt_timeout_ns,
+            step_timeout_ns,
+            fail_fast,
+            max_tasks,
+            guards,
+            now_unix_ms,
+        } = stored;
+        let Self {
+            plan_state,
+            secrets,
+            secret_values,
+            seal_key,
+            durations,
+            evaluation,
+            computed_bytes,
+            meter,
+            data,
+            limits: _,
+            retry: _,
+            attempt_timeout: _,
+            step_timeout: _,
+            on_failure: _,
+            max_tasks: _,
+            guards: _,
+        } = Self::default();
         Self {
             limits: ConcurrencyLimits {
-                total: stored.max_parallel,
-                per_server: stored.max_per_server,
-                servers: stored_limits(&stored.servers),
-                per_tool: stored.max_per_tool,
-                tools: stored_limits(&stored.tools),
+                total: *max_parallel,
+                per_server: *max_per_server,
+                servers: stored_limits(servers),
+                per_tool: *max_per_tool,
+                tools: stored_limits(tools),
             },
             retry: RetryPolicy {
-                attempts: stored.attempts,
-                delay: Duration::from_nanos(stored.retry_delay_ns),
+                attempts: *attempts,
+                delay: Duration::from_nanos(*retry_delay_ns),
             },
-            attempt_timeout: stored.attempt_timeout_ns.map(Duration::from_nanos),
-            step_timeout: stored.step_timeout_ns.map(Duration::from_nanos),
-            on_failure: if stored.fail_fast {
+            attempt_timeout: attempt_timeout_ns.map(Duration::from_nanos),
+            step_timeout: step_timeout_ns.map(Duration::from_nanos),
+            on_failure: if *fail_fast {
                 FailurePolicy::Stop
             } else {
                 FailurePolicy::AsPlan
             },
-            max_tasks: stored.max_tasks,
-            guards: Guards::from(&stored.guards),
+            max_tasks: *max_tasks,
+            guards: Guards::from(guards),
             evaluation: EvaluationLimits {
-                now: stored.now_unix_ms.map(Duration::from_millis),
-                ..EvaluationLimits::default()
+                now: now_unix_ms.map(Duration::from_millis),
+                ..evaluation
             },
-            ..Self::default()
+            plan_state,
+            secrets,
+            secret_values,
+            seal_key,
+            durations,
+            computed_bytes,
+            meter,
+            data,
         }
     }
 }
@@ -253,29 +294,38 @@ impl From<&Guards> for GuardsV1 {
             limit: bound.limit,
             set_in: bound.set_in.to_string(),
         };
+        let Guards {
+            calls,
+            tools,
+            servers,
+            output_bytes,
+            written_bytes,
+            failures_in_a_row,
+            wall_time,
+            same_call,
+            same_rounds,
+            rates,
+        } = guards;
         Self {
-            calls: bound(&guards.calls),
-            tools: guards
-                .tools
+            calls: bound(calls),
+            tools: tools
                 .iter()
                 .map(|(pattern, bound)| named(pattern.as_str(), bound))
                 .collect(),
-            servers: guards
-                .servers
+            servers: servers
                 .iter()
                 .map(|(server, bound)| named(server, bound))
                 .collect(),
-            output_bytes: bound(&guards.output_bytes),
-            written_bytes: bound(&guards.written_bytes),
-            failures_in_a_row: bound(&guards.failures_in_a_row),
-            wall_time_ns: guards.wall_time.as_ref().map(|bound| BoundV1 {
+            output_bytes: bound(output_bytes),
+            written_bytes: bound(written_bytes),
+            failures_in_a_row: bound(failures_in_a_row),
+            wall_time_ns: wall_time.as_ref().map(|bound| BoundV1 {
                 limit: nanos(bound.limit),
                 set_in: bound.set_in.to_string(),
             }),
-            same_call: bound(&guards.same_call),
-            same_rounds: bound(&guards.same_rounds),
-            rates: guards
-                .rates
+            same_call: bound(same_call),
+            same_rounds: bound(same_rounds),
+            rates: rates
                 .iter()
                 .map(|(server, bound)| RateV1 {
                     of: server.to_string(),
@@ -295,26 +345,38 @@ impl From<&GuardsV1> for Guards {
                 .as_ref()
                 .map(|bound| Bound::set_in(bound.limit, bound.set_in.as_str()))
         };
+        let GuardsV1 {
+            calls,
+            tools,
+            servers,
+            output_bytes,
+            written_bytes,
+            failures_in_a_row,
+            wall_time_ns,
+            same_call,
+            same_rounds,
+            rates,
+        } = stored;
         let mut guards = Self::new();
-        guards.calls = bound(&stored.calls);
-        guards.output_bytes = bound(&stored.output_bytes);
-        guards.written_bytes = bound(&stored.written_bytes);
-        guards.failures_in_a_row = bound(&stored.failures_in_a_row);
-        guards.same_call = bound(&stored.same_call);
-        guards.same_rounds = bound(&stored.same_rounds);
-        for tools in &stored.tools {
-            let limit = Bound::set_in(tools.limit, tools.set_in.as_str());
-            guards = guards.calls_of(tools.of.as_str(), limit);
+        guards.calls = bound(calls);
+        guards.output_bytes = bound(output_bytes);
+        guards.written_bytes = bound(written_bytes);
+        guards.failures_in_a_row = bound(failures_in_a_row);
+        guards.same_call = bound(same_call);
+        guards.same_rounds = bound(same_rounds);
+        for tool in tools {
+            let limit = Bound::set_in(tool.limit, tool.set_in.as_str());
+            guards = guards.calls_of(tool.of.as_str(), limit);
         }
-        for server in &stored.servers {
+        for server in servers {
             let limit = Bound::set_in(server.limit, server.set_in.as_str());
             guards = guards.calls_of_server(server.of.as_str(), limit);
         }
-        if let Some(time) = &stored.wall_time_ns {
+        if let Some(time) = wall_time_ns {
             let limit = Duration::from_nanos(time.limit);
             guards = guards.wall_time(Bound::set_in(limit, time.set_in.as_str()));
         }
-        for rate in &stored.rates {
+        for rate in rates {
             let limit = Rate {
                 calls: rate.calls,
                 per: Duration::from_nanos(rate.per_ns),

@@ -1,12 +1,15 @@
 //! The file of a store: permissions, lock files, size.
 
 use planwright_core::Value;
+use planwright_engine::RunStatus;
 use planwright_engine::journal::Record;
-use planwright_store::Store;
+use planwright_store::{PlanApproval, PlanConsent, Prune, Store};
+use rusqlite::Connection;
 
 use crate::scene::scene;
+use crate::suite::decisions::approve;
 use crate::suite::prune::{fill, prune};
-use crate::suite::support::{append, create, entries, me, opened, step};
+use crate::suite::support::{append, create, ended, entries, me, opened, step, time};
 
 #[cfg(unix)]
 #[test]
@@ -76,4 +79,54 @@ fn a_large_value_is_stored_once() {
     drop(scene.store);
     let size = std::fs::metadata(path).unwrap().len();
     assert!(size < 300_000, "{size}");
+}
+
+/// The number of rows about a run, by table: all tables with a column `run`, so that a new table cannot be forgotten.
+fn rows_by_table(store: &Store) -> Vec<(String, u64)> {
+    let database = Connection::open(store.path()).unwrap();
+    let tables: Vec<String> = database
+        .prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'
+             AND EXISTS (SELECT 1 FROM pragma_table_info(sqlite_schema.name) WHERE name = 'run')",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let count = |table: String| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let rows = database.query_row(&sql, [], |row| row.get(0)).unwrap();
+        (table, rows)
+    };
+    tables.into_iter().map(count).collect()
+}
+
+#[test]
+fn a_pruned_run_leaves_no_rows() {
+    let scene = scene();
+    let run = create(&scene.store, "r");
+    let output = Value::from("x".repeat(200_000));
+    append(&run, entries(step("a", &output))).unwrap();
+    scene.store.decide("r", &approve("a", 1)).unwrap();
+    let approval = PlanApproval {
+        consent: "c".into(),
+        by: None,
+        approved: time(7),
+    };
+    scene.store.approve_plan("r", &approval).unwrap();
+    scene.store.request_cancel("r", None, time(8)).unwrap();
+    append(&run, entries([ended(RunStatus::Cancelled)])).unwrap();
+    drop(run);
+    for (table, rows) in rows_by_table(&scene.store) {
+        assert_ne!(rows, 0, "`{table}` has no row of the run: add one above");
+    }
+    let all = Prune {
+        unfinished: true,
+        ..prune(10_000)
+    };
+    assert_eq!(scene.store.prune(&all, &me()).unwrap().runs, ["r"]);
+    for (table, rows) in rows_by_table(&scene.store) {
+        assert_eq!(rows, 0, "`{table}` still has rows of the run");
+    }
 }
