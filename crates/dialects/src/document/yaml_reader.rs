@@ -194,12 +194,15 @@ impl YamlReader<'_> {
 
     fn read(&mut self, event: Event<'_>, span: Span) -> Result<(), Box<Diagnostic>> {
         match event {
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) if self.root.is_some() => {
                 let message = "the text has several documents of YAML";
                 Err(problem(message, span, "put all steps into one document"))
             }
-            Event::DocumentStart(_) => Ok(()),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(()),
             Event::Alias(anchor) => self.repeat(anchor, span),
             Event::SequenceStart(_, tag) | Event::MappingStart(_, tag) if tag.is_some() => {
                 Err(tag_problem(span))

@@ -42,7 +42,7 @@ const JSON: &str = r#"{"name": "rain", "steps": [
 
 #[test]
 fn a_plan_in_yaml_is_the_plan_in_json() {
-    let plain = r#"
+    let plain = r"
 # The weather, said aloud.
 name: rain
 steps:
@@ -56,7 +56,7 @@ steps:
       message: |-
         rain: ${w.rain}
         in Köln
-"#;
+";
     assert_eq!(native(plain), native(JSON));
     let fenced = format!("Here is the plan:\n\n```yaml{plain}```\nDone.");
     assert_eq!(native(&fenced), native(JSON));

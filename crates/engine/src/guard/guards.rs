@@ -115,7 +115,6 @@ impl<T> From<T> for Bound<T> {
 
 /// The bounds of a run. By default only the written bytes are bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Guards {
     /// The maximum number of calls; every attempt counts.
     pub calls: Option<Bound>,
