@@ -3,7 +3,7 @@
 use planwright_core::Value;
 use planwright_engine::RunStatus;
 use planwright_engine::journal::Record;
-use planwright_store::{PlanApproval, PlanConsent, Prune, Store};
+use planwright_store::{PlanApproval, Prune, Store};
 use rusqlite::Connection;
 
 use crate::scene::scene;
@@ -82,7 +82,7 @@ fn a_large_value_is_stored_once() {
 }
 
 /// The number of rows about a run, by table: all tables with a column `run`, so that a new table cannot be forgotten.
-fn rows_by_table(store: &Store) -> Vec<(String, u64)> {
+fn rows_by_table(store: &Store) -> Vec<(String, i64)> {
     let database = Connection::open(store.path()).unwrap();
     let tables: Vec<String> = database
         .prepare(
