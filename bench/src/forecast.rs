@@ -21,7 +21,7 @@ pub fn jobs(shape: Shape, count: u32) -> Jobs {
         let job = Job {
             takes,
             lane: Some(lane),
-            alone: false,
+            is_exclusive: false,
         };
         jobs.add(job, waits);
     }

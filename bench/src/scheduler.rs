@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use planwright_core::plan::RetryPolicy;
 use planwright_engine::schedule::{
-    AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
-    TaskId, UNIT, ranks,
+    AttemptEnd, CallTerms, ConcurrencyLimits, LaneId, Prepared, Scheduler, SchedulerCommand,
+    SchedulerEvent, TaskId, UNIT, ranks,
 };
 
 /// Schedules a call for each entry of `waits`, which lists its dependencies, and returns the number of calls. Calls end in the order
@@ -26,7 +26,7 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
             for command in todo.drain(..) {
                 match command {
                     SchedulerCommand::Prepare(task) => scheduler.handle(
-                        Event::Prepared(task, Prepared::Call(terms(lane))),
+                        SchedulerEvent::Prepared(task, Prepared::Call(terms(lane))),
                         &mut commands,
                     ),
                     SchedulerCommand::Call { task, attempt } => {
@@ -45,7 +45,10 @@ pub fn schedule(waits: &[Vec<u32>]) -> usize {
             break;
         };
         let end = AttemptEnd::Final;
-        scheduler.handle(Event::AttemptEnded { task, attempt, end }, &mut commands);
+        scheduler.handle(
+            SchedulerEvent::AttemptEnded { task, attempt, end },
+            &mut commands,
+        );
     }
     assert!(scheduler.is_done());
     calls
@@ -71,7 +74,7 @@ pub fn set_up(waits: &[Vec<u32>]) -> (Scheduler, LaneId, Vec<SchedulerCommand>) 
 fn terms(lane: LaneId) -> CallTerms {
     CallTerms {
         lane,
-        alone: false,
+        is_exclusive: false,
         approval: false,
         retry: RetryPolicy::default(),
         attempt_timeout: None,

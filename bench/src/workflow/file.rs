@@ -73,7 +73,7 @@ impl Workflow {
             let job = Job {
                 takes: task.micros,
                 lane,
-                alone: false,
+                is_exclusive: false,
             };
             jobs.add(job, task.parents.clone());
         }

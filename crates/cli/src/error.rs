@@ -1,4 +1,4 @@
-//! Errors of commands: one clause, hints, and the exit status.
+//! Errors of commands: a message of one clause, hints, and the exit status.
 
 use std::fmt;
 
@@ -154,7 +154,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit status of two commands in one: the greater one.
+    /// Returns the more severe exit status, for a command that does the work of two.
     pub(crate) fn worse(self, other: Self) -> Self {
         if self.code() < other.code() {
             other

@@ -24,15 +24,15 @@ use crate::view::printer::Printer;
 use args::{Command, parse};
 use error::CommandError;
 
-/// The system's allocator took a quarter of the time of a large run: plans are many small parts.
+/// Plans consist of many small allocations, and the system's allocator took a quarter of the time of a large run.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let mut own = std::env::args_os().skip(1);
-    if own.next().is_some_and(|first| first == SUPERVISE) {
-        // Not for people: this process supervises a server for another process.
-        return ExitCode::from(supervise(own));
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == SUPERVISE) {
+        // Not a command for people: this process supervises a server for another process.
+        return ExitCode::from(supervise(arguments));
     }
     match setup::complete::complete() {
         Ok(false) => {}
@@ -137,7 +137,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Man(arguments) => setup::man::man(&arguments, printer),
         }
     });
-    // A question without an answer must not keep the process alive.
+    // A thread that waits for an answer must not keep the process alive.
     runtime.shutdown_background();
     exit
 }
@@ -146,7 +146,7 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
 async fn interruptible(
     command: impl Future<Output = Result<Exit, CommandError>>,
 ) -> Result<Exit, CommandError> {
-    let signal = system::signals::Signals::new()?.insist();
+    let signal = system::signals::Signals::new()?.exit_after_first();
     let command = Box::pin(command);
     tokio::select! {
         exit = command => exit,

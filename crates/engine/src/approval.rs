@@ -176,8 +176,7 @@ pub struct ApprovalRequest {
     pub shown: Value,
     /// The call that a decision is bound to.
     pub subject: CallSubject,
-    /// The reason for asking, if it is known: one clause, and if the flow policy asks, the way of each value, one place a
-    /// line.
+    /// The reason for asking, if it is known: one clause. If the flow policy asks, the path of each value follows, one place a line.
     pub reason: Option<Arc<str>>,
     /// The differences from the call that was decided at this place before, one clause each.
     pub changes: Vec<String>,

@@ -117,7 +117,7 @@ impl Engine {
         let (sender, events) = mpsc::unbounded_channel();
         let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
-            // The run gets a copy, so what other runs learn meanwhile cannot change its decisions.
+            // The run gets a copy, so that the durations of other runs cannot change its decisions.
             durations: self.durations(),
             ..self.options.clone()
         };
@@ -219,8 +219,7 @@ impl SpawnRequest {
         &self.run
     }
 
-    /// Stores the run in `journal`. `header` goes into its first entry, with whatever the caller needs to resume the
-    /// run.
+    /// Stores the run in `journal`. Its first entry contains `header`, the data that the caller needs to resume the run.
     #[must_use]
     pub fn with_journal(mut self, journal: Arc<dyn Journal>, header: Value) -> Self {
         self.journal = Some(journal);
@@ -273,8 +272,9 @@ impl SpawnRequest {
         }
     }
 
-    /// The request of a run that must not start. Calls are sent only after an acknowledged entry, so a failing journal keeps the run from
-    /// calling anything.
+    /// Converts the request for a run that must not start. Calls are sent only after an acknowledged entry, so a failing journal prevents
+    /// all
+    /// calls.
     fn refused(mut self, error: &StartError) -> Self {
         let refused = FailingJournal(JournalError::new(error.to_string()));
         self.journal = Some(Arc::new(refused));

@@ -1,8 +1,6 @@
 //! The journal of a run, from which the run can be inspected, resumed and replayed.
-//!
-//! A run is a pure function of its timed inputs. So its journal holds exactly these, call by call, together with the
-//! decisions of the run: enough to resume it after its process has died, and enough to prove later that it would
-//! decide the same again.
+//! A run is a pure function of its timed inputs. So its journal holds exactly the inputs and the decisions of the run. They suffice to
+//! resume the run after its process has died, and to verify later that it would decide the same again.
 //!
 //! Design: [The journal](https://github.com/planwright/planwright/blob/main/docs/design/journal.md).
 
@@ -35,10 +33,10 @@ pub struct Entry {
 /// An input or a decision of a run. Secrets are replaced by `[redacted]`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// A process has begun to drive the run: the first one, or one that resumes it. Differences in its settings are
-    /// stored by the owner of the journal.
+    /// A process has begun to drive the run: the first one, or one that resumes it. The owner of the journal stores differences in its
+    /// settings.
     Opened {
-        /// The run's id, if the journal knows it.
+        /// The run's id, if it is recorded.
         run: Option<RunId>,
         /// The plan's digest.
         digest: PlanDigest,
@@ -119,7 +117,7 @@ pub enum Record {
     },
     /// Input: no further steps follow.
     Closed,
-    /// Input: the run drains: nothing new starts from here on, and calls in flight may end.
+    /// Input: the run drains. Nothing new starts from here on, and calls in flight may end.
     Draining,
     /// Input: the run was cancelled.
     Cancelled,
@@ -157,7 +155,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// Returns the data of the caller if a process begins here to drive the run.
+    /// Returns the data of the caller if this is an opening record, else `None`.
     pub fn header(&self) -> Option<&Value> {
         match self {
             Self::Opened { header, .. } => Some(header),
@@ -264,12 +262,12 @@ pub trait Journal: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Appends `entries` after all earlier ones. They are accepted before this returns; the future completes once
-    /// they, and all before them, would survive a crash of the machine. A panic means that they are not stored.
+    /// Appends `entries` after all earlier ones. They are accepted before this returns. The future completes once they and all earlier
+    /// entries would survive a crash of the machine. A panic means that they are not stored.
     fn append(&self, entries: Vec<Entry>) -> BoxFuture<'static, Result<(), JournalError>>;
 
-    /// Returns true if it is certain that no other process drives the run at this moment. It is asked right before each call is sent,
-    /// so it must not wait.
+    /// Returns true if it is certain that no other process drives the run at this moment. It is called right before each tool call is sent,
+    /// so it must not block.
     fn is_exclusive(&self) -> bool {
         true
     }
@@ -284,7 +282,7 @@ pub trait Journal: Send + Sync + 'static {
     }
 }
 
-/// Compares the number of entries in a journal with the number that the history of a run was read from.
+/// Compares the number of entries in a journal with the number from which the history of a run was read.
 ///
 /// # Errors
 ///
@@ -364,7 +362,7 @@ impl Journal for MemoryJournal {
     }
 }
 
-/// A journal for a run that must not start. It fails to store anything, so nothing is called.
+/// A journal for a run that must not start. It fails to store any entry, so nothing is called.
 #[derive(Debug)]
 pub(crate) struct FailingJournal(pub(crate) JournalError);
 
@@ -375,10 +373,8 @@ impl Journal for FailingJournal {
 }
 
 /// Buffers entries in memory until a journal is assigned. Clones share the buffer.
-///
-/// It acknowledges every entry as stored. So it is only for runs that change nothing as long as it buffers, such as
-/// [provisional](crate::options::PlanState::Provisional) ones: if their entries are lost with the process, no effect is
-/// lost.
+/// It acknowledges every entry as stored. So it is only for runs without effects, such as
+/// [provisional](crate::options::PlanState::Provisional) ones, as long as it buffers: if the process dies, only entries are lost.
 #[derive(Clone, Default)]
 pub struct BufferedJournal(Arc<Mutex<BufferState>>);
 
@@ -406,8 +402,8 @@ impl BufferedJournal {
         }
     }
 
-    /// Forwards the buffered and all later entries to `journal`. `header` replaces the one that the run was opened
-    /// with, when less was known.
+    /// Forwards the buffered and all later entries to `journal`. `header` replaces the header with which the run was opened, because less
+    /// was known at that time.
     pub fn forward_to(
         &self,
         journal: Arc<dyn Journal>,

@@ -40,14 +40,14 @@ pub struct RunOptions {
     /// The completeness of the plan.
     pub plan_state: PlanState,
     /// Texts that are replaced by `[redacted]` in events and summaries. Texts shorter than
-    /// [`MIN_SECRET_BYTES`](crate::run::MIN_SECRET_BYTES) bytes are shown: they would blank out half of every message.
+    /// [`MIN_SECRET_BYTES`](crate::run::MIN_SECRET_BYTES) bytes are shown, because they occur in every message by chance.
     pub secrets: Vec<Arc<str>>,
     /// The values of the plan's references to `env` and `secrets`, redacted like `secrets`.
     pub secret_values: SecretValues,
     /// The key for sealing consent to calls with secrets, from the store of the run. Without it, consent to such a
     /// call does not outlive the process.
     pub seal_key: Option<SealKey>,
-    /// Expected call durations, for the order in which ready calls start. They do not affect the outcome of a run.
+    /// Expected call durations, which determine the order in which ready calls start. They do not affect the outcome of a run.
     pub durations: Durations,
     /// Cost limits of expressions.
     pub evaluation: EvaluationLimits,

@@ -107,7 +107,7 @@ pub async fn summarise(
                     let error = ModelError::new(ModelErrorKind::Declined, message);
                     return Err(error.with_usage(reply.usage));
                 }
-                // The text looked like a refusal to its end, and is none.
+                // The whole text looked like the beginning of a refusal, but it is none.
                 if let Some(beginning) = beginning_so_far.filter(|text| !text.is_empty()) {
                     hear(&beginning);
                 }

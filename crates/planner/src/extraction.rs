@@ -92,7 +92,7 @@ impl Extraction {
             }),
             ..ModelRequest::new(EXTRACTION_INSTRUCTIONS, messages.iter().cloned())
         };
-        // A request that failed may have cost something as well.
+        // A failed request may have had a cost, too.
         let reply = answer(&*self.model, request).await.inspect_err(|error| {
             self.count(error.usage);
         });
@@ -159,7 +159,7 @@ fn read(answer: &str, schema: &Schema) -> Result<Value, AnswerViolations> {
     })
 }
 
-/// The ways in which an answer does not fit the schema; empty if it is not JSON.
+/// The violations of the schema by an answer; empty if the answer is not JSON.
 struct AnswerViolations(Vec<SchemaViolation>);
 
 impl AnswerViolations {
@@ -201,7 +201,7 @@ fn violation_text(violation: &SchemaViolation) -> String {
     }
 }
 
-/// The error of a call whose model gave no answer. Only failures of the way to it may be retried.
+/// Converts the error of a model into that of a call. Only failures of the connection may be retried.
 fn failure(error: ModelError) -> ToolError {
     let retry = match error.kind {
         ModelErrorKind::Limited

@@ -1,7 +1,6 @@
-//! A call as a person sees it who decides about it: the same lines on a terminal, in a form, and in lists.
-//!
-//! Every key of the arguments is shown. Long values are cut in the middle, with the size of the hidden part and a digest of
-//! the whole, so that no argument can push another one out of sight. Characters that cannot be seen stand as their escapes.
+//! The view of a call for the person who decides about it: the same lines on a terminal, in a form, and in lists.
+//! Every key of the arguments is shown. Long values are cut in the middle, with the size of the hidden part and a digest of the whole, so
+//! that no argument can push another one out of sight. Invisible characters are replaced by their escapes.
 
 use std::fmt::Write as _;
 
@@ -24,10 +23,10 @@ const WHOLE_LIST: usize = 12;
 /// The number of items that are shown of a longer list, at its beginning and at its end.
 const LIST_ENDS: (usize, usize) = (8, 3);
 
-/// The deepest level that is shown on lines of its own.
+/// The depth to which values are shown on separate lines.
 const MAX_DEPTH: usize = 6;
 
-/// The most lines for all arguments together. Beyond them, each argument takes one line.
+/// The maximum number of lines for all arguments together. With more, each argument takes one line.
 const MAX_LINES: usize = 200;
 
 /// The number of digits of the digest that represents a value with a hidden part.

@@ -15,7 +15,7 @@ use planwright_dialects::{ParseResult, ReadOptions, document};
 
 use crate::format::{LibraryPlanV1, PlanTextV1, RecalledLabelsV1};
 
-/// The step that stands for the results of earlier runs.
+/// The step that represents the results of earlier runs.
 pub const RECALLED: &str = RECALLED_STEP;
 
 /// Returns the step of `plan` that represents the results of earlier runs, if any: see [`LoadedPlan::with_recalled`].
@@ -36,13 +36,13 @@ pub fn declared_inputs(plan: &Plan) -> Value {
     }))
 }
 
-/// A plan as it was read, with all that belongs to it.
+/// A plan that was read, with the plans that it runs, its inputs and its diagnostics.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LoadedPlan {
-    /// The plan, until it has become a checked one.
+    /// The plan; `None` once the check has consumed it.
     pub plan: Option<Plan>,
-    /// The plan's name, also once it has become a checked plan.
+    /// The plan's name, also after the check.
     pub name: Option<Arc<str>>,
     /// The dialect that it is written in.
     pub dialect: Option<&'static str>,
@@ -93,7 +93,7 @@ impl LoadedPlan {
 
     /// Reads a stored plan again.
     pub fn from_stored(stored: &PlanTextV1, inputs: Object) -> Self {
-        // It was within all limits when it was read for the first time.
+        // The plan was within all limits when it was read for the first time.
         let limits = document::ReadLimits {
             bytes: usize::MAX,
             depth: usize::MAX,
@@ -135,14 +135,14 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan, which may have this many steps.
+    /// Sets the maximum number of steps.
     #[must_use]
     pub fn with_max_steps(mut self, max_steps: usize) -> Self {
         self.max_steps = Some(max_steps);
         self
     }
 
-    /// The same plan, with independent steps running together though its dialect lists them in order.
+    /// Lets independent steps run concurrently, even if the dialect lists them in order.
     #[must_use]
     pub fn reordered(mut self) -> Self {
         if let Some(plan) = &mut self.plan {
@@ -152,7 +152,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan, with references in all parameters, although its dialect requires tools to mark those that take them.
+    /// Allows references in all parameters, even if the dialect requires tools to mark those that take them.
     #[must_use]
     pub fn shared(mut self) -> Self {
         if let Some(plan) = &mut self.plan {
@@ -162,7 +162,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan under this name.
+    /// Sets the name of the plan.
     #[must_use]
     pub fn called(mut self, name: Arc<str>) -> Self {
         if let Some(plan) = &mut self.plan {
@@ -172,15 +172,14 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan, which may refer to results of earlier runs as `${runs.RUN.STEP}`: `results` has those of each run, by
-    /// the steps' ids, and `labels` their labels for the flow policy. For the plan they are the output of a step of its own that is
-    /// called `runs`.
+    /// Lets the plan refer to results of earlier runs as `${runs.RUN.STEP}`. `results` has the results of each run by the ids of steps, and
+    /// `labels` their labels for the flow policy. In the plan, they are the output of an additional step `runs`.
     #[must_use]
     pub fn with_recalled(mut self, results: Object, labels: RecalledLabels) -> Self {
         if let Some(plan) = &mut self.plan
             && !results.is_empty()
         {
-            // Results from before are not results of this plan.
+            // Results of earlier runs are not results of this plan.
             if plan.output == Output::All {
                 let names = plan.steps.iter().map(|step| Name {
                     text: Arc::clone(step.id.text()),
@@ -224,7 +223,7 @@ impl LoadedPlan {
         self
     }
 
-    /// A native plan of our own that was found sound.
+    /// Loads a built-in plan in the native dialect, which is known to be sound.
     pub fn builtin(text: &str) -> Self {
         Self {
             plan: None,
@@ -244,7 +243,7 @@ impl LoadedPlan {
         }
     }
 
-    /// Returns the data with which it can be loaded again; `None` if it was read in no dialect.
+    /// Returns the data with which the plan can be loaded again; `None` if it was not read in a dialect.
     pub fn to_stored(&self) -> Option<PlanTextV1> {
         let (own, library) = self.texts.split_first()?;
         Some(PlanTextV1 {
@@ -423,7 +422,7 @@ pub fn tool_names<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> BTreeSet<Str
     names
 }
 
-/// The plan that calls `tool` of `catalog` with these arguments, and nothing else.
+/// Returns a plan whose only step calls `tool` of `catalog` with these arguments.
 pub fn single_call(catalog: &Catalog, tool: &Tool, arguments: &Value) -> Plan {
     let id = tool
         .name

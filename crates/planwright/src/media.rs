@@ -1,4 +1,4 @@
-//! Content that is not text, as MCP has it: images, audio, and resources.
+//! Content of MCP results that is not text: images, audio, and resources.
 
 use planwright_core::{Object, Value};
 

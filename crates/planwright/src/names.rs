@@ -6,7 +6,7 @@ use planwright_core::Catalog;
 use unicode_security::confusable_detection::skeleton;
 use unicode_security::{MixedScript, RestrictionLevel, RestrictionLevelDetection};
 
-/// The most warnings of one kind; the rest is only counted.
+/// The maximum number of warnings of one kind. Further ones are only counted.
 const MAX_WARNINGS: usize = 20;
 
 /// Warnings about tools that cannot be called by the name that their server gives them.
@@ -51,7 +51,7 @@ pub fn lookalikes(catalog: &Catalog) -> Vec<String> {
     bounded(warnings.into_iter())
 }
 
-/// Returns true if a name mixes scripts that no language mixes. Signs that belong to all of them are passed over.
+/// Returns true if a name mixes scripts that no language mixes. Characters that are common to all scripts are skipped.
 fn is_mixed(name: &str) -> bool {
     let letters: String = name.chars().filter(|sign| sign.is_alphanumeric()).collect();
     !letters.as_str().is_single_script()

@@ -1,4 +1,4 @@
-//! Text that comes from elsewhere, made fit for a line of a terminal: no control characters, measured, shortened.
+//! Untrusted text for a line of a terminal: removal of control characters, width, and shortening.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// `text` on one line, without characters that steer a terminal: line breaks and tabs become spaces, whatever
-/// else controls becomes its escape, such as `\u{1b}`.
+/// Returns `text` on one line, without characters that control a terminal. Line breaks and tabs become spaces, and other control characters
+/// become their escapes, such as `\u{1b}`.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     cleaned(text.trim_end(), |character| {
         matches!(character, '\n' | '\r' | '\t').then_some(" ")
     })
 }
 
-/// `text` without characters that steer a terminal; line breaks stay, tabs become four spaces.
+/// Returns `text` without characters that control a terminal. Line breaks stay, and tabs become four spaces.
 pub fn lines(text: &str) -> Cow<'_, str> {
     cleaned(text, |character| match character {
         '\n' => Some("\n"),
@@ -24,11 +24,12 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// `text` with the colours and line breaks that it has, for data on a terminal. What else steers one becomes its escape in JSON, such as
-/// `\u202e`, which means the same inside of JSON.
+/// Returns `text` with its colours and line breaks, for data on a terminal. Other control characters become their escapes in JSON, such as
+/// `\u202e`, which have the same meaning inside of JSON.
 pub fn data(text: &str) -> Cow<'_, str> {
-    let steered =
-        |character: char| steers(character) && !matches!(character, '\n' | '\r' | '\t' | '\u{1b}');
+    let steered = |character: char| {
+        controls_terminal(character) && !matches!(character, '\n' | '\r' | '\t' | '\u{1b}')
+    };
     if !text.chars().any(steered) {
         return Cow::Borrowed(text);
     }
@@ -66,7 +67,7 @@ pub fn shortened<'t>(text: &'t str, columns: usize, ellipsis: &str) -> Cow<'t, s
     Cow::Owned(format!("{}{ellipsis}", prefix.trim_end()))
 }
 
-/// `text` with spaces behind it, so that it takes at least `columns`.
+/// Returns `text` with spaces after it, so that it takes at least `columns`.
 pub fn padded(text: &str, columns: usize) -> String {
     let gap = columns.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(gap))
@@ -86,12 +87,12 @@ pub fn time(time: Duration) -> String {
 }
 
 fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_, str> {
-    if !text.chars().any(steers) {
+    if !text.chars().any(controls_terminal) {
         return Cow::Borrowed(text);
     }
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
-        match (steers(character), replace(character)) {
+        match (controls_terminal(character), replace(character)) {
             (true, Some(replacement)) => clean.push_str(replacement),
             (true, None) => clean.extend(character.escape_default()),
             (false, _) => clean.push(character),
@@ -100,9 +101,8 @@ fn cleaned(text: &str, replace: impl Fn(char) -> Option<&'static str>) -> Cow<'_
     Cow::Owned(clean)
 }
 
-/// Returns true if a terminal would not just show `character`: controls, and characters that change the direction of text or break
-/// lines.
-fn steers(character: char) -> bool {
+/// Returns true for control characters, and for characters that change the direction of text or break lines.
+fn controls_terminal(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

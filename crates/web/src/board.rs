@@ -1,4 +1,4 @@
-//! The state of the stored runs: rows of the list, and the calls that wait for a decision. One task follows the store for all watchers.
+//! The state of the stored runs: rows of the list, and the calls that wait for a decision. One task reads the store for all watchers.
 
 mod known;
 mod question;
@@ -25,21 +25,21 @@ use known::{KnownRun, KnownRuns};
 /// The number of the newest runs that are followed. Those that wait or are in progress are followed as well.
 const FOLLOWED: usize = 200;
 
-/// The interval at which the runs are looked at although nothing was stored, since the process of one may have died.
+/// The interval at which the runs are read although nothing was stored, because the process of a run may have died.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The pause after a look, so that a run that stores entries all the time is not slowed down by those who watch it.
-const LOOK_PAUSE: Duration = Duration::from_millis(150);
+/// The pause after each read, so that watchers do not slow down a run that stores entries all the time.
+const READ_PAUSE: Duration = Duration::from_millis(150);
 
 /// The pause after an error of the store.
 const ERROR_PAUSE: Duration = Duration::from_secs(1);
 
-/// A moment of the stored runs.
+/// A snapshot of the stored runs.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     /// The followed runs, the newest first.
     pub(crate) rows: Vec<Arc<RunRow>>,
-    /// The calls that wait for a decision, the runs that began first in front.
+    /// The calls that wait for a decision, those of the oldest runs first.
     pub(crate) questions: Vec<Arc<Question>>,
 }
 
@@ -89,19 +89,19 @@ impl RunBoard {
                 changed = changes.next() => changed?,
                 () = tokio::time::sleep(LIVENESS_INTERVAL) => {}
             }
-            // Without watchers, nothing is read. A new one begins with a look of its own.
+            // Without watchers, nothing is read. The first read for a new watcher happens at once.
             if self.snapshots.receiver_count() == 0 {
                 continue;
             }
             let board = Arc::clone(self);
-            let snapshot = blocking(move || board.look()).await?;
+            let snapshot = blocking(move || board.read_followed()).await?;
             self.snapshots.send_replace(Arc::new(snapshot));
-            tokio::time::sleep(LOOK_PAUSE).await;
+            tokio::time::sleep(READ_PAUSE).await;
         }
     }
 
-    /// Reads the runs that are followed. It blocks on the disk.
-    pub(crate) fn look(&self) -> Result<Snapshot, ApiError> {
+    /// Reads the runs that are followed. Blocks on the disk.
+    pub(crate) fn read_followed(&self) -> Result<Snapshot, ApiError> {
         let mut infos = self.store.runs(&RunFilter {
             limit: Some(FOLLOWED),
             ..RunFilter::default()
@@ -135,7 +135,7 @@ impl RunBoard {
         })
     }
 
-    /// The row of a run, and the calls of it that wait for a decision. It blocks on the disk.
+    /// Returns the row of a run, and its calls that wait for a decision. Blocks on the disk.
     pub(crate) fn row(
         &self,
         info: &RunInfo,
@@ -146,13 +146,13 @@ impl RunBoard {
         Ok(run.row(info))
     }
 
-    /// The owner of a run. It blocks on the disk.
+    /// Returns the owner of a run. Blocks on the disk.
     pub(crate) fn owner_of(&self, info: &RunInfo) -> Result<RunOwner, ApiError> {
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(owner) = known().owner(info) {
             return Ok(owner);
         }
-        // The inbox and the streams need the lock, so the store is read without it.
+        // The inbox and the streams need the lock, so it is not held while the store is read.
         let owner = KnownRun::read(&self.store, info)?.owner().clone();
         known().note_owner(info, &owner);
         Ok(owner)

@@ -71,8 +71,8 @@ impl Document {
     }
 }
 
-/// Returns true if a line of a part is one of a comment: no other line of them begins so. A tenth of the page's size is comments. Those of
-/// the style are one line each.
+/// Returns true if a line of a part is a comment, by its beginning. Comments are removed, because they are a tenth of the page's size.
+/// Comments of the style have one line each.
 fn is_comment(line: &str) -> bool {
     ["//", "/**", "*/", "* "]
         .iter()

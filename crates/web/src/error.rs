@@ -27,7 +27,7 @@ impl ApiError {
         }
     }
 
-    /// The request is not what the interface expects.
+    /// The request is invalid.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
@@ -70,7 +70,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Runs `work`, which waits for the disk, on a thread of its own.
+/// Runs `work`, which waits for the disk, on a thread that may block.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {

@@ -1,4 +1,4 @@
-//! The runs that pages show. Each is followed once, however many pages show it: its entries are read once, and each update is written once.
+//! The runs that pages show. A run is followed once for all of its pages: its entries are read once, and each update is serialized once.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -20,11 +20,12 @@ use crate::error::{ApiError, blocking};
 use crate::page::PageState;
 use crate::session::RunOwner;
 
-/// The minimum time between two updates of a run. A plan of quick steps stores entries all the time; an update for each batch would cost the
-/// run more and show a person nothing more.
+/// The minimum time between two updates of a run. A plan of quick steps stores entries all the time, and an update for each batch would
+/// slow
+/// the run down without a visible effect.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(40);
 
-/// The number of updates that a page may be behind. One that is further behind connects again, and continues where it was.
+/// The number of updates that a page may be behind. A page that is further behind reconnects, and continues at its last update.
 const MAX_BEHIND: usize = 256;
 
 /// The runs that are followed.
@@ -38,7 +39,7 @@ pub(crate) struct RunFeed {
     task: JoinHandle<()>,
 }
 
-/// A change of a run, as its pages get it.
+/// A change of a run, as it is sent to its pages.
 #[derive(Debug)]
 pub(crate) struct RunUpdate {
     /// The number of journal entries that it contains.
@@ -64,7 +65,7 @@ struct RunEvent {
 #[derive(Debug)]
 struct FollowedRun {
     states: StepStates,
-    /// The entry that changed a step last, by address.
+    /// The number of the entry that changed a step last, by address.
     changed: HashMap<String, usize>,
     /// The steps that have changed since the last update.
     recent: HashSet<String>,
@@ -80,7 +81,7 @@ struct FollowedRun {
 }
 
 impl RunFeeds {
-    /// The feed of a run, which begins if no other page shows the run.
+    /// Returns the feed of a run. It begins if no other page shows the run.
     pub(crate) async fn open(
         &self,
         state: &Arc<PageState>,
@@ -114,7 +115,7 @@ impl RunFeed {
         Ok(Self { followed, task })
     }
 
-    /// The changes after the entry `after`, all of them without one, and the updates that follow.
+    /// Returns the changes after the entry `after`, or all without one, and a receiver of later updates.
     pub(crate) fn subscribe(
         &self,
         after: Option<usize>,
@@ -175,7 +176,7 @@ async fn follow(
 }
 
 impl FollowedRun {
-    /// Reads the run so far. It blocks on the disk.
+    /// Reads the run so far. Blocks on the disk.
     fn read(state: &PageState, info: &RunInfo) -> Result<(Self, EntryWatcher), ApiError> {
         let (row, questions) = state.board.row(info)?;
         let mut entries = state.settings.store.entries(info.id.as_str())?;
@@ -201,7 +202,7 @@ impl FollowedRun {
     fn apply(&mut self, entry: &Entry) {
         let is_first = self.states.entries() == 0;
         let mut changed = Vec::new();
-        // A process that begins or ends may change all of them.
+        // The start or end of a process may change all steps.
         if matches!(entry.record, Record::Opened { .. } | Record::Ended { .. }) {
             changed.extend(self.states.addresses().map(str::to_owned));
         }
@@ -217,7 +218,7 @@ impl FollowedRun {
         }
     }
 
-    /// Returns true if the list of runs has nothing new about it.
+    /// Returns true if the snapshot has no change of the run.
     fn is_as_in(&self, snapshot: &Snapshot) -> bool {
         let mut rows = snapshot.rows.iter();
         rows.find(|row| row.id == self.row.id)
@@ -234,7 +235,7 @@ impl FollowedRun {
         })
     }
 
-    /// Sends what has changed to all pages.
+    /// Sends the changes to all pages.
     fn publish(
         &mut self,
         is_driven: bool,
@@ -256,7 +257,7 @@ impl FollowedRun {
         }
         let update = self.update(recent.iter().map(String::as_str), has_grown)?;
         if let Some(updates) = &self.updates {
-            // No page may show the run at this moment.
+            // The send fails if no page shows the run at this moment.
             let _receivers = updates.send(update);
         }
         Ok(())

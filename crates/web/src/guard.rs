@@ -1,4 +1,4 @@
-//! The checks that every request passes: the name of the host, the origin, the session, and the number of requests at one time.
+//! The checks of every request: the name of the host, the origin, the session, and the number of concurrent requests.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) async fn check(
 
 fn admit(state: &PageState, request: &mut Request<Body>) -> Result<(), ApiError> {
     let headers = request.headers();
-    // A request that names a host in its target as well is meant for both.
+    // A request may name a host in its target, too. Both names must be allowed.
     let target = request.uri().authority().map(Authority::as_str);
     let host = host(headers)
         .filter(|host| (state.hosts)(host) && target.is_none_or(|target| (state.hosts)(target)));
@@ -65,7 +65,7 @@ fn host(headers: &HeaderMap) -> Option<&str> {
     }
 }
 
-/// Refuses requests that another page has sent. A write names its origin, as every browser does.
+/// Rejects requests of other pages. A request that writes must name its origin, which every browser does.
 fn check_origin(method: &Method, headers: &HeaderMap, host: &str) -> Result<(), ApiError> {
     let refused = || {
         Err(ApiError::new(
@@ -100,7 +100,7 @@ fn check_origin(method: &Method, headers: &HeaderMap, host: &str) -> Result<(), 
     }
 }
 
-/// A rule of the names, as `Host` has them, under which a page is served.
+/// A function that returns true for the names, as in the header `Host`, under which a page is served.
 pub type HostRule = dyn Fn(&str) -> bool + Send + Sync;
 
 /// The names of loopback with this port.
@@ -134,7 +134,7 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
-/// Adds the headers that keep other pages away.
+/// Adds the headers that isolate the page from other pages.
 pub(crate) async fn set_headers(
     State(state): State<Arc<PageState>>,
     request: Request<Body>,

@@ -30,7 +30,8 @@ use crate::tools::PageTools;
 /// The largest body of a request, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// Marks the ways of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not compute.
+/// Marks the paths of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not
+/// compute.
 pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
 
 /// The subject of a page: a store with its runs, and the tools of plans.
@@ -48,7 +49,7 @@ pub struct PageSettings {
     pub person: Option<String>,
     /// The current time.
     pub now: fn() -> SystemTime,
-    /// Marks the ways of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
+    /// Marks the paths of untrusted and private values in a drawing of a plan, if the configuration has a policy for them.
     pub mark_flow: Arc<FlowMarker>,
     /// The page of a diagnostic code, in Markdown.
     pub code_page: fn(Code) -> &'static str,
@@ -69,7 +70,7 @@ pub(crate) struct PageState {
     pub(crate) settings: PageSettings,
     pub(crate) sessions: Sessions,
     pub(crate) hosts: Arc<HostRule>,
-    /// The name of the cookie: browsers share the cookies of all ports of a host.
+    /// The name of the cookie. It contains the port, because browsers share the cookies of all ports of a host.
     pub(crate) cookie: String,
     pub(crate) board: Arc<RunBoard>,
     pub(crate) policy: HeaderValue,
@@ -147,8 +148,9 @@ impl Page {
         self.0.streams.close();
     }
 
-    /// Starts nothing new in the runs of the page, cancels their calls that are still in flight after `limit`, and waits until all have ended
-    /// and their tools are closed.
+    /// Drains the runs of the page, and cancels their calls that are still in flight after `limit`. Returns once all runs have ended and
+    /// their
+    /// tools are closed.
     pub async fn drain(&self, limit: Duration) {
         self.0.running.drain(limit).await;
     }

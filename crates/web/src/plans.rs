@@ -1,4 +1,4 @@
-//! The checked plans of stored runs, so that a plan is checked and drawn once, however long its run goes on.
+//! A cache of the checked plans of stored runs, so that a plan is checked and drawn only once.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ use crate::page::FlowMarker;
 /// The number of plans that are cached.
 const CACHED: usize = 8;
 
-/// A plan of a run, checked with the tools as the run had them.
+/// A plan of a run, checked with the tools that the run recorded.
 pub(crate) struct RunPlan {
     /// The plan, or the reason why it cannot be shown.
     pub(crate) checked: Result<CheckedPlan, String>,
@@ -30,7 +30,7 @@ pub(crate) struct PlanCache(Mutex<VecDeque<(PlanKey, Arc<RunPlan>)>>);
 type PlanKey = (RunId, usize);
 
 impl PlanCache {
-    /// The latest plan of a run. It may take long to check.
+    /// Returns the latest plan of a run. The check may take long.
     pub(crate) fn of(&self, run: &RunId, stored: &StoredRun) -> Arc<RunPlan> {
         let entries = stored.entries.iter();
         let changes = entries.filter(|entry| entry.record.may_change_plan());

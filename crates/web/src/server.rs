@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use crate::page::{Page, PageSettings};
 use crate::session::{Access, PageToken};
 
-/// A server that has its port and has not begun to take requests.
+/// A server that is bound to its port, and does not accept requests yet.
 #[derive(Debug)]
 pub struct PageServer {
     listener: TcpListener,
@@ -19,7 +19,7 @@ pub struct PageServer {
 }
 
 impl PageServer {
-    /// Binds a port of loopback; 0 is any that is free. Its token is new.
+    /// Binds to a port of the loopback address; 0 selects a free one. Creates a new token.
     ///
     /// # Errors
     ///
@@ -40,12 +40,12 @@ impl PageServer {
         format!("http://{}/#token={}", self.address, self.token.as_str())
     }
 
-    /// The address without its token, with which a session goes on that a person has opened.
+    /// Returns the address without its token. It suffices for a session that is already open.
     pub fn origin(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Serves the page until `end`, and until its runs have ended, whose calls in flight have `drain_limit` then.
+    /// Serves the page until `end`, then drains its runs: calls in flight are cancelled after `drain_limit`.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl PageServer {
     ) -> io::Result<()> {
         let page = Page::new(settings, Access::Owner(self.token), self.address.port());
         let watching = page.watch();
-        // Streams of events never end by themselves, so requests in progress are not waited for.
+        // Streams of events never end by themselves, so this does not wait for requests in progress.
         let serving = axum::serve(self.listener, page.router()).into_future();
         let ending = async {
             end.await;

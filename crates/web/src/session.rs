@@ -1,6 +1,8 @@
-//! Sessions: a token, which only the person has, is exchanged for a cookie that no script can read, and a key that the page's script sends as a
-//! header. A request needs both: browsers send the cookie to every port of the host, and so to other servers of the same machine, but no page
-//! of another port can read the key.
+//! Sessions. A token, which only the person has, is exchanged for a cookie that no script can read, and for a key that the page's script
+//! sends
+//! as a header. A request needs both: browsers send the cookie to every port of the host, so other servers of the machine get it, but a
+//! page
+//! of another port cannot read the key.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::error::ApiError;
 
-/// The most sessions of one party. Beyond it, its oldest one ends.
+/// The maximum number of sessions of one party. A further session ends the oldest one.
 const MAX_SESSIONS: usize = 64;
 
 /// The time after its last request at which a session ends.
@@ -26,7 +28,7 @@ const KEY_HEADER: HeaderName = HeaderName::from_static("planwright-session");
 
 /// Maximum number of wrong tokens per period.
 const MAX_WRONG_TOKENS: u32 = 20;
-/// The most wrong passphrases in one period: people choose them, so they can be guessed.
+/// The maximum number of wrong passphrases per period. It is small, because people choose passphrases that can be guessed.
 pub(crate) const MAX_WRONG_PASSPHRASES: u32 = 5;
 const WRONG_PERIOD: Duration = Duration::from_mins(1);
 
@@ -173,7 +175,7 @@ impl Session {
     }
 }
 
-/// The two secrets of a session. Each request has to show both.
+/// The two secrets of a session. Each request must have both.
 pub(crate) struct NewSession {
     /// The value of the cookie.
     pub(crate) cookie: String,
@@ -192,7 +194,7 @@ pub(crate) struct WrongAttempts {
 type RecentAttempts = (Instant, u32);
 
 impl WrongAttempts {
-    /// Takes `limit` of them from each party in a minute.
+    /// Creates a counter that allows each party `limit` wrong attempts per minute.
     pub(crate) fn new(limit: u32) -> Self {
         Self {
             limit,
@@ -200,8 +202,8 @@ impl WrongAttempts {
         }
     }
 
-    /// Counts an attempt of `party` as a wrong one, and refuses it if there were too many before.
-    pub(crate) fn take(&self, party: Option<&Arc<str>>, what: &str) -> Result<(), ApiError> {
+    /// Counts an attempt of `party` as wrong. Rejects it if there were too many wrong ones before.
+    pub(crate) fn count(&self, party: Option<&Arc<str>>, what: &str) -> Result<(), ApiError> {
         let mut wrong = lock(&self.attempts);
         let now = Instant::now();
         wrong.retain(|_, (since, _)| now.duration_since(*since) < WRONG_PERIOD);
@@ -214,8 +216,8 @@ impl WrongAttempts {
         Ok(())
     }
 
-    /// Takes back the last attempt of `party`, since it was right.
-    pub(crate) fn give_back(&self, party: Option<&Arc<str>>) {
+    /// Uncounts the last attempt of `party`, because it was right.
+    pub(crate) fn uncount(&self, party: Option<&Arc<str>>) {
         if let Some((_, count)) = lock(&self.attempts).get_mut(&party.cloned()) {
             *count = count.saturating_sub(1);
         }
@@ -323,7 +325,7 @@ impl Sessions {
         }
     }
 
-    /// The way to a session.
+    /// Advice how to open a session.
     pub(crate) fn help(&self) -> &'static str {
         match self.access {
             Access::Owner(_) => "open the address that the program has printed",
@@ -333,7 +335,7 @@ impl Sessions {
 
     fn refused(&self) -> ApiError {
         // A valid token is accepted after any number of wrong ones.
-        if let Err(refused) = self.wrong.take(None, "tokens") {
+        if let Err(refused) = self.wrong.count(None, "tokens") {
             return refused;
         }
         ApiError::new(StatusCode::UNAUTHORIZED, "the token is wrong").help(self.help())

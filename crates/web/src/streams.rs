@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::ApiError;
 use crate::session::Visitor;
 
-/// The most streams of one party at one time.
+/// The maximum number of concurrent streams of one party.
 const MAX_STREAMS: usize = 64;
 
 /// The streams of events that are open.
@@ -22,7 +22,7 @@ pub(crate) struct OpenStreams {
 }
 
 impl OpenStreams {
-    /// Takes a place for one more stream of a visitor.
+    /// Returns a permit for a further stream of a visitor, or an error if there are too many.
     pub(crate) fn enter(&self, visitor: &Visitor) -> Result<OwnedSemaphorePermit, ApiError> {
         let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
         let own = permits

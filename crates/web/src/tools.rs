@@ -1,4 +1,4 @@
-//! The tools of plans that the page checks and runs, as the program that serves the page opens them.
+//! The tools of plans that the page checks and runs. The program that serves the page opens them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,19 +14,19 @@ use planwright::stored::StoredRun;
 
 /// Opens tools.
 pub trait PageTools: Send + Sync {
-    /// All tools, to be listed and checked against, not called. With `is_fresh` they are as their servers list them now.
+    /// Opens all tools for lists and checks; they are not called. With `is_fresh`, the servers list them again.
     fn list(&self, is_fresh: bool) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
-    /// The tools that `needed` names, of a plan that a person writes on the page, ready to be called.
+    /// Opens the tools in `needed` for calls of a plan that a person wrote on the page.
     fn open(&self, needed: BTreeSet<String>) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
-    /// Simulated tools, which answer from `script`.
+    /// Opens simulated tools, which answer from `script`.
     fn simulate(&self, script: Value) -> BoxFuture<'_, Result<OpenTools, ToolsError>>;
 
-    /// The tools with which a stored run continues.
+    /// Opens the tools with which a stored run continues.
     fn of_run<'a>(&'a self, stored: &'a StoredRun) -> BoxFuture<'a, Result<OpenTools, ToolsError>>;
 
-    /// Returns true if plans can be run with them.
+    /// Returns true if plans can be run with these tools.
     fn can_run(&self) -> bool;
 }
 
@@ -44,11 +44,11 @@ pub struct OpenTools {
     pub options: RunOptions,
     /// The values of `env` and `secrets` references of a plan.
     pub external_values: Arc<ExternalValues>,
-    /// Ends the tools, at the latest when the last clone is dropped.
+    /// Ends the tools when the last clone is dropped, if they are not closed before.
     pub guard: Arc<dyn ToolsGuard>,
 }
 
-/// The processes and connections behind open tools. They end at once when it is dropped.
+/// The processes and connections of open tools. Dropping it ends them at once.
 pub trait ToolsGuard: Send + Sync {
     /// Ends the processes and connections, and waits until they have ended. No call is in flight.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -83,7 +83,7 @@ impl fmt::Debug for OpenTools {
     }
 }
 
-/// No tools: plans are shown and calls decided, and nothing is run.
+/// A page without tools: it shows plans and takes decisions, but runs nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTools;
 

@@ -1,7 +1,6 @@
 //! The page as a view of an MCP client: the same document, and its requests without HTTP.
-//!
-//! The client authenticates its user, and the gateway passes the requests on. Nothing here writes, except for decisions, for which the
-//! gateway wants a token of its own.
+//! The client authenticates its user, and the gateway passes the requests on. Only decisions write, and the gateway requires a token of its
+//! own for them.
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, Uri, header};
@@ -17,7 +16,7 @@ use crate::session::{Access, PageToken, Visitor};
 /// The largest answer, in bytes.
 const MAX_ANSWER: usize = 16 * 1024 * 1024;
 
-/// The paths that are read by a request with a body. A view reads all others without one.
+/// The paths that are read by a request with a body. All other requests of a view that read have none.
 const READ_WITH_BODY: [&str; 3] = ["check_arguments", "plan/check", "plan/convert"];
 
 /// A request of the page to its server.
@@ -45,11 +44,11 @@ impl Page {
     ///
     /// The system has no random numbers.
     pub fn for_views(settings: PageSettings) -> Result<Self, getrandom::Error> {
-        // Sessions are for browsers: no one learns this token.
+        // Sessions are for browsers, so this token is never passed on.
         Ok(Self::new(settings, Access::Owner(PageToken::random()?), 0))
     }
 
-    /// The document, which asks the client that shows it.
+    /// Returns the document, which sends its requests to the client that shows it.
     pub fn view_document(&self) -> String {
         let Self(state) = self;
         state
@@ -57,13 +56,13 @@ impl Page {
             .replacen("<html ", "<html data-source=\"client\" ", 1)
     }
 
-    /// Answers a request that reads. `client` is the one that the gateway has authenticated, `None` its local user.
+    /// Answers a request that reads. `client` is the authenticated client of the gateway; `None` is its local user.
     pub async fn read(&self, client: Option<&str>, request: ViewRequest) -> ViewAnswer {
         let uri = match uri(&request) {
             Ok(uri) => uri,
             Err(error) => return answer(error.into_response()).await,
         };
-        // The path as the routes see it, without what may follow it.
+        // The path as the routes see it, without its query.
         let path = uri.path().trim_start_matches('/');
         // A stream of events would never end.
         if request.body.is_some() && !READ_WITH_BODY.contains(&path) || path == "events" {

@@ -1,4 +1,4 @@
-//! Approvers of calls: a file, a flag, a person at the terminal; and consent that is given once to a whole plan, or by another process.
+//! Approvers of calls: a file, a flag, the person at the terminal, another process, and the consent to a whole plan.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -98,14 +98,14 @@ pub(crate) fn approver(
             return Err(CommandError::new(
                 "`--approve wait` needs a store, since other processes decide",
             )
-            .hint("do without `--no-store`"));
+            .hint("omit `--no-store`"));
         }
         None => {}
     }
     match &arguments.approvals {
         Some(path) => {
             let decisions = read(path)?;
-            known(&decisions, path, subject.toolbox)?;
+            check_tool_names(&decisions, path, subject.toolbox)?;
             if decisions
                 .values()
                 .any(|decision| matches!(decision, Decision::Approve { .. }))
@@ -199,7 +199,7 @@ fn read(path: &Path) -> Result<HashMap<String, Decision>, CommandError> {
 }
 
 /// Checks that every decision names an existing tool: one with a typing error would have no effect.
-fn known(
+fn check_tool_names(
     decisions: &HashMap<String, Decision>,
     path: &Path,
     toolbox: &Toolbox,
@@ -212,7 +212,7 @@ fn known(
     unknown.sort();
     for name in unknown {
         let near = nearest(name, names.iter().map(String::as_str));
-        // A tool of a server that was not started may well be there.
+        // A tool of a server that was not started may exist.
         if near.is_none() && !toolbox.is_complete() {
             continue;
         }
@@ -245,7 +245,8 @@ pub(crate) enum PlanAnswer {
     Interrupted,
 }
 
-/// Asks about a whole plan, unless `digest` names the one that is approved: whether it may be run. `own` is the digest that approves it.
+/// Asks whether a whole plan may run. `own` is its digest. If `digest` is set, nothing is asked: the plan is approved if it has this
+/// digest.
 pub(crate) fn to_plan(
     plan: &CheckedPlan,
     own: &PlanConsent,
@@ -259,7 +260,7 @@ pub(crate) fn to_plan(
         } else {
             Err(CommandError::new(format!(
                 "the plan is not the one that was approved: its digest is `{}`",
-                store::digest(own)
+                store::short_digest(own)
             ))
             .hint("look at it again: `planwright run PLAN --dry-run`"))
         };
@@ -268,7 +269,7 @@ pub(crate) fn to_plan(
         return Err(
             CommandError::new("there is no terminal to approve the plan on").hint(format!(
                 "review it with `--dry-run`, then use `--approve plan:{}`",
-                store::digest(own)
+                store::short_digest(own)
             )),
         );
     }
@@ -289,7 +290,7 @@ pub(crate) fn to_plan(
 
 /// Shows a plan to the person who approves it: its graph, every call with all its arguments, the effects of its tools.
 pub(crate) fn show(plan: &CheckedPlan, printer: Printer) {
-    // The drawing has escaped foreign text already: to escape it again would show its colours as text.
+    // The drawing has already escaped untrusted text: to escape it again would show its colours as text.
     printer.status(drawing::text(plan, &printer.status_style()).trim_end());
     printer.quote(text_report::dry_run(&preview(plan, &EvaluationLimits::default())).trim_end());
     for line in effects(plan) {
@@ -326,7 +327,7 @@ pub(super) fn effects(plan: &CheckedPlan) -> Vec<String> {
         .collect()
 }
 
-/// Agrees to every call that was not rejected before: the plan as a whole was approved.
+/// An approver that agrees to every call, because the whole plan was approved.
 struct WholePlan;
 
 impl Approver for WholePlan {
@@ -340,7 +341,7 @@ impl Approver for WholePlan {
     }
 }
 
-/// Prints the commands with which another process can decide about a call, and leaves the decision to it.
+/// An approver that prints the commands with which another process can decide, and leaves the decision to that process.
 struct Announced {
     pub(crate) run: RunId,
     pub(crate) live: Arc<Live>,

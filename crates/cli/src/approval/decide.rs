@@ -1,5 +1,5 @@
-//! `planwright approve` and `planwright reject`: decisions about calls of a run that another process drives, or will. They answer the
-//! calls of a stored run that a person was asked about without an answer so far.
+//! `planwright approve` and `planwright reject`: decisions about calls of a stored run that wait for one. The process that drives the run,
+//! now or later, applies them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,8 +64,8 @@ pub(crate) fn approve(
         }
     }
     if !arguments.digest.is_empty() {
-        are_meant(&questions.open, &arguments.digest)?;
-    } else if !are_agreed(&questions.open)? {
+        check_digests(&questions.open, &arguments.digest)?;
+    } else if !ask_approval(&questions.open)? {
         printer.status("nothing was decided");
         return Ok(Exit::Waiting);
     }
@@ -131,12 +131,12 @@ fn show_whole(call: &OpenCall, printer: Printer) -> Result<(), CommandError> {
     for line in whole.lines() {
         printer.data_line(&format!("  {}", visible(line)));
     }
-    printer.data_line(&format!("digest: {}", store::digest(&call.digest)));
+    printer.data_line(&format!("digest: {}", store::short_digest(&call.digest)));
     Ok(())
 }
 
 /// Checks that each call has one of the digests, and that each digest is that of a call.
-fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandError> {
+fn check_digests(questions: &[Question], digests: &[String]) -> Result<(), CommandError> {
     let is_of = |call: &OpenCall, digest: &str| call.digest.starts_with(digest);
     let mut calls = questions.iter().map(|question| &question.call);
     let unnamed = calls
@@ -157,8 +157,8 @@ fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandEr
         (_, None, Some(call)) => format!("there is no digest for the call of `{}`", call.at),
     };
     let look = match (questions, calls.next()) {
-        ([_], Some(call)) => call.look(),
-        (_, Some(call)) => format!("`planwright approve {} --show`", store::short(&call.run)),
+        ([_], Some(call)) => call.show_command(),
+        (_, Some(call)) => format!("`planwright approve {} --show`", store::short_id(&call.run)),
         (_, None) => return Ok(()),
     };
     let error = CommandError::new(message);
@@ -169,7 +169,7 @@ fn are_meant(questions: &[Question], digests: &[String]) -> Result<(), CommandEr
 }
 
 /// Asks at the terminal whether the calls that are shown may be made.
-fn are_agreed(questions: &[Question]) -> Result<bool, CommandError> {
+fn ask_approval(questions: &[Question]) -> Result<bool, CommandError> {
     let question = match questions.len() {
         1 => "approve this call? [y]es, [n]o: ".to_owned(),
         count => format!("approve these {count} calls? [y]es, [n]o: "),
@@ -186,13 +186,13 @@ fn no_terminal(questions: &[Question]) -> CommandError {
         [question] => {
             CommandError::new("there is no terminal to approve the call on").hint(format!(
                 "look at the call with {}, then approve it with `--digest DIGEST`",
-                question.call.look()
+                question.call.show_command()
             ))
         }
         several => {
             let run = several
                 .first()
-                .map(|question| store::short(&question.call.run));
+                .map(|question| store::short_id(&question.call.run));
             CommandError::new("there is no terminal to approve the calls on").hint(format!(
                 "look at the calls with `planwright approve {} --show`, then approve them with a `--digest DIGEST` for each",
                 run.unwrap_or_default()
@@ -226,10 +226,10 @@ pub(super) fn report_next(run: &RunId, is_driven: bool, printer: Printer) {
     if is_driven {
         printer.message(&format!(
             "the process that drives the run continues automatically; a call that it has put off is made after `planwright resume {}`",
-            store::short(run)
+            store::short_id(run)
         ));
     } else {
-        store::left(run, true, printer);
+        store::print_resume_hint(run, true, printer);
     }
 }
 
@@ -271,7 +271,7 @@ impl OpenCall {
     /// The open calls of a stored run without a decision so far.
     pub(crate) fn undecided(store: &Store, run: &RunId) -> Result<Vec<Self>, CommandError> {
         let mut open = Self::of_stored(store, run)?;
-        let decided = decided(store, run)?;
+        let decided = decided_digests(store, run)?;
         open.retain(|call| !decided.contains(&call.digest));
         Ok(open)
     }
@@ -291,27 +291,27 @@ impl OpenCall {
         }
     }
 
-    /// The lines of the view, with the digest and the command that decides.
+    /// Formats the call with its digest and the command that decides about it.
     pub(crate) fn text(&self) -> String {
         format!(
             "{}\n  digest: {}\n  decide with `planwright approve {} {}`",
             self.view().text(),
-            store::digest(&self.digest),
-            store::short(&self.run),
+            store::short_digest(&self.digest),
+            store::short_id(&self.run),
             store::shell_word(&self.at)
         )
     }
 
-    /// The command that shows all of it.
-    pub(crate) fn look(&self) -> String {
-        let run = store::short(&self.run);
+    /// Returns the command that shows the whole call.
+    pub(crate) fn show_command(&self) -> String {
+        let run = store::short_id(&self.run);
         format!(
             "`planwright approve {run} {} --show`",
             store::shell_word(&self.at)
         )
     }
 
-    /// The call for other programs.
+    /// Converts the call for other programs.
     pub(crate) fn to_wire(&self) -> OpenCallV1 {
         OpenCallV1 {
             schema: OPEN_CALL_SCHEMA,
@@ -354,16 +354,17 @@ impl Questions {
         let info = find_run(&store, arguments.run.as_deref())?;
         let run = StoredRun::read(&store, info.id.as_str())?;
         let open = OpenCall::of(&info.id, &run.history()?);
-        let decided = decided(&store, &info.id)?;
-        let chosen = chosen(&arguments.steps, &open, &decided, &info.id).map_err(|error| {
-            if run.imported.is_some() {
-                error.hint(
-                    "the run was imported: what it had asked is asked again when it is resumed",
-                )
-            } else {
-                error
-            }
-        })?;
+        let decided = decided_digests(&store, &info.id)?;
+        let chosen =
+            select_calls(&arguments.steps, &open, &decided, &info.id).map_err(|error| {
+                if run.imported.is_some() {
+                    error.hint(
+                        "the run was imported, so its questions are asked again when it is resumed",
+                    )
+                } else {
+                    error
+                }
+            })?;
         let tools: Vec<_> = run
             .process
             .iter()
@@ -409,7 +410,7 @@ impl Questions {
 }
 
 /// Returns the digests of the calls of a run about which a decision is stored.
-fn decided(store: &Store, run: &RunId) -> Result<BTreeSet<String>, CommandError> {
+fn decided_digests(store: &Store, run: &RunId) -> Result<BTreeSet<String>, CommandError> {
     let decisions = store.decisions(run.as_str()).map_err(store::explain)?;
     Ok(decisions
         .into_iter()
@@ -417,9 +418,9 @@ fn decided(store: &Store, run: &RunId) -> Result<BTreeSet<String>, CommandError>
         .collect())
 }
 
-/// Returns the positions of the open calls that a person names: by step, by a text with `*`, or all. Those that are decided have to be named
-/// one by one.
-fn chosen(
+/// Returns the positions of the open calls that a person names: by step, by a text with `*`, or all. Decided calls must be named one by
+/// one.
+fn select_calls(
     steps: &[String],
     open: &[OpenCall],
     decided: &BTreeSet<String>,
@@ -433,7 +434,7 @@ fn chosen(
         if chosen.is_empty() {
             return Err(CommandError::new(format!(
                 "no call of the run `{}` waits for a decision",
-                store::short(run)
+                store::short_id(run)
             ))
             .hint("`planwright waiting` lists the calls of all runs that do"));
         }
@@ -448,7 +449,7 @@ fn chosen(
         });
         let positions: Vec<usize> = positions.map(|(index, _)| index).collect();
         if positions.is_empty() {
-            return Err(none_waits(run, wanted, open));
+            return Err(no_waiting_call_error(run, wanted, open));
         }
         chosen.extend(positions);
     }
@@ -496,23 +497,23 @@ impl Question {
             ))
             .hint(format!(
                 "for another secret: `planwright resume {} --var NAME=VALUE`, or the variable of the environment that it is in",
-                store::short(&self.call.run)
+                store::short_id(&self.call.run)
             ))
     }
 }
 
-/// The error of a text that may mean several steps of the run.
+/// The error for a name that matches several steps of the run.
 pub(crate) fn ambiguous(wanted: &str, similar: &[&Address]) -> CommandError {
     let names: Vec<String> = similar.iter().map(ToString::to_string).collect();
     CommandError::new(format!("`{wanted}` matches several steps of the run"))
         .hint(format!("name one of `{}`", names.join("`, `")))
 }
 
-fn none_waits(run: &RunId, wanted: &str, open: &[OpenCall]) -> CommandError {
+fn no_waiting_call_error(run: &RunId, wanted: &str, open: &[OpenCall]) -> CommandError {
     let names: Vec<String> = open.iter().map(|call| call.at.to_string()).collect();
     let error = CommandError::new(format!(
         "no call of `{wanted}` waits for a decision in the run `{}`",
-        store::short(run)
+        store::short_id(run)
     ));
     if names.is_empty() {
         return error.hint("no call of the run waits for a decision");

@@ -1,4 +1,4 @@
-//! `planwright passphrase`, and the question for it before a decision from the command line counts.
+//! `planwright passphrase`, and the question for the passphrase before a decision from the command line.
 //!
 //! A program that runs as the same user could start `planwright` in a pseudo-terminal and approve its own calls, but it does not know the passphrase.
 
@@ -16,10 +16,10 @@ use crate::system::terminal_input::{NoAnswer, TerminalInput, ask_at_terminal, at
 use crate::view::printer::Printer;
 
 /// The hint if `planwright passphrase` cannot ask.
-const AT_TERMINAL: &str = "run it at a terminal";
+const PASSPHRASE_HINT: &str = "run it at a terminal";
 
 /// The hint if a decision cannot be confirmed.
-const DECIDE: &str = "decide at a terminal, or in the form of an MCP client";
+const DECISION_HINT: &str = "decide at a terminal, or in the form of an MCP client";
 
 /// The number of times that a person may enter the passphrase for one decision.
 const MAX_ATTEMPTS: u32 = 3;
@@ -37,15 +37,15 @@ impl PassphraseCheck {
     /// The passphrase of the store is always required. With `[approvals] passphrase`, that of the user's own store is required as well, so
     /// a decision cannot avoid it by naming another store.
     pub(crate) fn open(store: Option<&Store>) -> Result<Self, CommandError> {
-        let is_demanded = settings::own()?.requires_passphrase();
-        let own = if is_demanded {
-            store::open_if_there(&StoreArguments::default())?
+        let is_required = settings::own()?.requires_passphrase();
+        let user_store = if is_required {
+            store::open_existing(&StoreArguments::default())?
         } else {
             None
         };
-        let stores = store.into_iter().chain(&own);
+        let stores = store.into_iter().chain(&user_store);
         let passphrase = Passphrase::of(stores).map_err(store::explain)?;
-        if is_demanded && !passphrase.is_set() {
+        if is_required && !passphrase.is_set() {
             return Err(
                 CommandError::new("decisions require a passphrase, and none is set")
                     .hint("set one: `planwright passphrase`"),
@@ -64,7 +64,7 @@ impl PassphraseCheck {
         }
         let check = self.clone();
         ask_at_terminal(move |input| check.confirm_at(input))
-            .map_err(|no_answer| unanswered(no_answer, DECIDE))?
+            .map_err(|no_answer| unanswered(no_answer, DECISION_HINT))?
     }
 
     /// Asks for the passphrase like [`confirm`](Self::confirm), without blocking. Dropping the future withdraws the question.
@@ -75,7 +75,7 @@ impl PassphraseCheck {
         let check = self.clone();
         at_terminal(move |input| check.confirm_at(input))
             .await
-            .map_err(|error| unanswered(error.into(), DECIDE))?
+            .map_err(|error| unanswered(error.into(), DECISION_HINT))?
     }
 
     /// Asks for the passphrase like [`confirm`](Self::confirm), on a terminal that is open already. A wrong one may be corrected.
@@ -84,18 +84,21 @@ impl PassphraseCheck {
             return Ok(());
         }
         let mut attempt = 1;
-        let mut failure = no_passphrase(DECIDE);
+        let mut failure = no_passphrase(DECISION_HINT);
         while let Some(entered) = input.ask_secret("passphrase for decisions: ") {
             match self.passphrase.confirm(&entered) {
                 Ok(confirmed) => {
-                    // Another thread may have asked as well; either proof holds.
+                    // Another thread may have asked, too. Either proof is valid.
                     let _ = self.confirmed.set(confirmed);
                     return Ok(());
                 }
                 Err(PassphraseError::Wrong) if attempt < MAX_ATTEMPTS => {
                     failure = PassphraseError::Wrong.into();
                     attempt += 1;
-                    if input.tell("the passphrase is wrong; try again").is_err() {
+                    if input
+                        .print_line("the passphrase is wrong; try again")
+                        .is_err()
+                    {
                         break;
                     }
                 }
@@ -110,7 +113,7 @@ impl PassphraseCheck {
         self.passphrase.is_set() && self.confirmed.get().is_none()
     }
 
-    /// The user as the one who decides about a call of a stored run, after [`confirm`](Self::confirm).
+    /// Returns the user as the decider about a call of a stored run, after [`confirm`](Self::confirm).
     pub(crate) fn decider(&self) -> Result<Decider, CommandError> {
         self.confirm()?;
         let user = Decider::new(environment::variable("USER"));
@@ -166,8 +169,8 @@ pub(crate) fn passphrase(
 /// Reads a line from the terminal without showing it. Blocks; a signal ends the question.
 fn prompt(text: &'static str) -> Result<String, CommandError> {
     ask_at_terminal(move |input| input.ask_secret(text))
-        .map_err(|no_answer| unanswered(no_answer, AT_TERMINAL))?
-        .ok_or_else(|| no_passphrase(AT_TERMINAL))
+        .map_err(|no_answer| unanswered(no_answer, PASSPHRASE_HINT))?
+        .ok_or_else(|| no_passphrase(PASSPHRASE_HINT))
 }
 
 fn unanswered(no_answer: NoAnswer, hint: &str) -> CommandError {

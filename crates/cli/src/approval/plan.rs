@@ -19,13 +19,13 @@ use crate::system::terminal_input::{NoAnswer, ask_at_terminal};
 use crate::view::printer::Printer;
 use crate::view::text_report;
 
-/// The plan of a run, with all that a person approves with it.
+/// The plan of a run, and everything that a person approves with it.
 struct ShownPlan {
     plan: CheckedPlan,
     consent: PlanConsent,
     /// The calls that wait.
     waiting: Vec<OpenCall>,
-    /// The choices that take the place of outcomes, one line each.
+    /// The choices that replace outcomes, one line each.
     choices: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn approve(
     if !arguments.digest.iter().all(is_own) {
         return Err(CommandError::new(format!(
             "the plan is not the one that was approved: its digest is `{}`",
-            store::digest(&shown.consent)
+            store::short_digest(&shown.consent)
         ))
         .hint(look_at_plan(&info)));
     }
@@ -73,7 +73,7 @@ pub(super) fn approve(
         match error {
             StoredRunError::Store(StoreError::PlanApproved { .. }) if !waiting.is_empty() => {
                 CommandError::new(error.to_string())
-                    .hint("approve the calls alone: `planwright approve`")
+                    .hint("approve only the calls: `planwright approve`")
             }
             other => other.into(),
         }
@@ -89,7 +89,7 @@ impl ShownPlan {
         let Some(consent) = stored.plan_consent().cloned() else {
             return Err(CommandError::new(format!(
                 "the plan of the run `{}` cannot be approved as a whole: it is still being written, or was imported",
-                store::short(&info.id)
+                store::short_id(&info.id)
             ))
             .hint("approve its calls: `planwright approve`"));
         };
@@ -97,7 +97,7 @@ impl ShownPlan {
             plan: stored.latest_plan()?,
             consent,
             waiting: OpenCall::undecided(store, &info.id)?,
-            choices: chosen(&stored.history()?),
+            choices: choice_lines(&stored.history()?),
         })
     }
 
@@ -113,7 +113,7 @@ impl ShownPlan {
         for call in &self.waiting {
             printer.data_line(&terminal_text::lines(&call.view().text()));
         }
-        printer.data_line(&format!("digest: {}", store::digest(&self.consent)));
+        printer.data_line(&format!("digest: {}", store::short_digest(&self.consent)));
     }
 
     /// Shows the plan to the person who approves it.
@@ -131,12 +131,12 @@ impl ShownPlan {
 fn look_at_plan(info: &RunInfo) -> String {
     format!(
         "look at the plan with `planwright approve {} --plan --show`, then approve it with `--digest DIGEST`",
-        store::short(&info.id)
+        store::short_id(&info.id)
     )
 }
 
-/// The choices of earlier processes that take the place of outcomes: no call of the plan has given them.
-fn chosen(history: &History) -> Vec<String> {
+/// Returns the choices of earlier processes that replace outcomes of calls.
+fn choice_lines(history: &History) -> Vec<String> {
     let chosen = history.steps().filter_map(|(at, past)| {
         let at = terminal_text::one_line(&at.to_string()).into_owned();
         match past.chosen.as_ref()? {

@@ -1,4 +1,4 @@
-//! The review of a plan that a model wrote: a person runs it, edits it, asks for changes, or refuses it.
+//! The review of a plan that a model wrote: a person runs it, edits it, asks for changes, or rejects it.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::system::terminal_input::at_terminal;
 use crate::view::diagnostics;
 use crate::view::printer::Printer;
 
-/// The most changes that a person may ask for in one plan.
+/// The maximum number of changes that a person may ask for in one plan.
 pub(crate) const MAX_CHANGES: usize = 10;
 
 /// The person's choice.
 pub(crate) enum Reviewed {
     Run,
-    /// The plan as they wrote it, which is sound.
+    /// The person's edited plan, which is sound.
     Edited(String),
     /// A change that the person asks for, in their words.
     Change(String),
@@ -86,7 +86,7 @@ pub(crate) async fn review(
     }
 }
 
-/// The goal for a model that is to change a plan.
+/// Formats the goal for a model that changes a plan.
 pub(crate) fn changed_goal(goal: &str, plan: &str, change: &str) -> String {
     format!("{goal}\n\nA plan for that is:\n{plan}\nThe person asks for a change: {change}")
 }

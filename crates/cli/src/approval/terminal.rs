@@ -37,7 +37,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The answer that is about several items of a loop.
+/// The answer that decides about several items of a loop.
 const STEP: &str = "s";
 
 /// Asks the person at the terminal, one question at a time.
@@ -94,7 +94,7 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// A call that waits until this is dropped.
+/// A guard of a waiting call. Dropping it removes the call.
 struct WaitingCall {
     waiting: Arc<Mutex<WaitingCalls>>,
     digest: String,
@@ -150,7 +150,7 @@ impl Answers<'_> {
         line.map(|line| line.trim().to_lowercase())
     }
 
-    /// Asks for a line as it is.
+    /// Asks for a line, without trimming it.
     fn read(&mut self, question: &str) -> Option<String> {
         self.input.ask(&format!("{question} "))
     }
@@ -209,7 +209,7 @@ impl Question {
         }
     }
 
-    /// The decision, once the person has confirmed it with the passphrase, if there is one.
+    /// Returns the decision, after the person has confirmed it with the passphrase, if one is set; `None` if they did not.
     fn confirmed(&self, decision: Decision, answers: &mut Answers<'_>) -> Option<Decision> {
         match self.passphrase.confirm_at(answers.input) {
             Ok(()) => Some(decision),
@@ -237,7 +237,7 @@ impl Question {
         serde_json::to_string_pretty(&self.request.shown).unwrap_or_default()
     }
 
-    /// The arguments that the person writes in place of the call's own; `None` at the end of the input, and if the call no longer waits.
+    /// Asks for arguments that replace those of the call; `None` at the end of the input, and if the call no longer waits.
     fn changed(&self, answers: &mut Answers<'_>) -> Option<Result<Value, String>> {
         let text = match editor::configured() {
             Some(_) => match answers.input.edit(&self.arguments(), "arguments")? {

@@ -1,4 +1,4 @@
-//! `planwright waiting`: all calls that wait for a decision, of all runs, whether a process drives them or not.
+//! `planwright waiting`: all calls that wait for a decision, of all runs, with or without a process that drives them.
 
 use planwright::engine::RunStatus;
 use planwright::format::WaitingV1;
@@ -18,14 +18,14 @@ pub(crate) fn waiting(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let mut calls = Vec::new();
-    if let Some(store) = store::open_if_there(&arguments.store)? {
+    if let Some(store) = store::open_existing(&arguments.store)? {
         for run in unfinished(&store)? {
             match OpenCall::undecided(&store, &run.id) {
                 Ok(open) => calls.extend(open.into_iter().map(|call| (run.clone(), call))),
-                // One that cannot be read must not hide the others.
+                // A run that cannot be read must not hide the others.
                 Err(error) => printer.quote(&format!(
                     "warning: the run {} cannot be read: {error}",
-                    store::short(&run.id)
+                    store::short_id(&run.id)
                 )),
             }
         }
@@ -62,7 +62,7 @@ fn print(calls: &[(RunInfo, OpenCall)], printer: Printer) {
         let Some((run, _)) = group.first() else {
             continue;
         };
-        let short = store::short(&run.id);
+        let short = store::short_id(&run.id);
         let plan = run.plan.as_deref().map(terminal_text::one_line);
         let plan = plan.map_or_else(String::new, |plan| format!(" of `{plan}`"));
         let driven = match run.holder {

@@ -85,7 +85,7 @@ pub(crate) enum ServeProfile {
 
 impl ServeArguments {
     /// The system whose tools replace those of Planwright.
-    pub(crate) fn face(&self) -> Option<CompatProfile> {
+    pub(crate) fn compat_profile(&self) -> Option<CompatProfile> {
         self.face.map(|face| match face {
             ServeProfile::Concierge => CompatProfile::Concierge,
             ServeProfile::Agentle => CompatProfile::Agentle,

@@ -1,4 +1,4 @@
-//! The commands by subject, as `--help` lists them, and the commands that misspelt ones probably mean.
+//! The commands by subject, as `--help` lists them, and suggestions for unknown commands.
 
 use std::fmt::Write as _;
 
@@ -43,8 +43,8 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that people try for a command, beside its name and its aliases.
-const HABITS: &[(&str, &str)] = &[
+/// Words that people try for a command, apart from its name and its aliases.
+const ALTERNATIVE_NAMES: &[(&str, &str)] = &[
     ("continue", "resume"),
     ("draw", "show"),
     ("execute", "run"),
@@ -67,7 +67,7 @@ const HABITS: &[(&str, &str)] = &[
 /// The widest help, in columns.
 const MAX_COLUMNS: usize = 110;
 
-/// Parses the command line. Prints help, or the error with a hint, and ends the process, if there is nothing to do.
+/// Parses the command line. Exits the process after `--help`, `--version` or a usage error.
 pub(crate) fn parse() -> Arguments {
     let command = command(Printer::data_width().min(MAX_COLUMNS));
     let matches = command.clone().try_get_matches();
@@ -120,7 +120,8 @@ fn list(command: &Command, columns: usize) -> String {
     text
 }
 
-/// Replaces the suggestion of an unknown command, which is the first word of the command line, by one that knows habits as well.
+/// Replaces clap's suggestion for an unknown command by one that knows the alternative names, too. Only the `first` word of the
+/// command line is a command.
 fn with_hint(mut error: clap::Error, first: Option<&str>, command: &Command) -> clap::Error {
     let is_unknown = error.kind() == ErrorKind::InvalidSubcommand;
     let Some(ContextValue::String(word)) = error
@@ -132,7 +133,7 @@ fn with_hint(mut error: clap::Error, first: Option<&str>, command: &Command) -> 
     if first != Some(word) {
         return error;
     }
-    match meant(word, command) {
+    match suggested_command(word, command) {
         Some(name) => {
             let names = ContextValue::Strings(vec![name]);
             error.insert(ContextKind::SuggestedSubcommand, names);
@@ -144,10 +145,10 @@ fn with_hint(mut error: clap::Error, first: Option<&str>, command: &Command) -> 
     error
 }
 
-/// Returns the command that an unknown word probably means.
-fn meant(word: &str, command: &Command) -> Option<String> {
-    let habit = HABITS.iter().find(|(habit, _)| *habit == word);
-    if let Some((_, name)) = habit {
+/// Returns the command that an unknown word probably means; `None` if no name is similar.
+fn suggested_command(word: &str, command: &Command) -> Option<String> {
+    let alternative = ALTERNATIVE_NAMES.iter().find(|(other, _)| *other == word);
+    if let Some((_, name)) = alternative {
         return Some((*name).to_owned());
     }
     let commands = command.get_subcommands();
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn habits_are_no_commands_and_lead_to_some() {
         let command = Arguments::command();
-        for (habit, name) in HABITS {
+        for (habit, name) in ALTERNATIVE_NAMES {
             assert!(command.find_subcommand(habit).is_none(), "{habit}");
             let found = command.find_subcommand(name).unwrap();
             assert_eq!(found.get_name(), *name, "{habit}");
@@ -205,7 +206,11 @@ mod tests {
             ("pending", Some("waiting")),
             ("frobnicate", None),
         ] {
-            assert_eq!(meant(word, &command).as_deref(), expected, "{word}");
+            assert_eq!(
+                suggested_command(word, &command).as_deref(),
+                expected,
+                "{word}"
+            );
         }
         for (alias, name) in [
             ("validate", "check"),

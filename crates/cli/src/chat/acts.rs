@@ -35,7 +35,7 @@ pub(super) async fn run_turn(
     message: String,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
-    chat.name(&message);
+    chat.set_title(&message);
     let day = context.known.day(&message);
     let mut state = restore_state(context, chat)?;
     state.say(Value::object([
@@ -71,7 +71,7 @@ pub(super) async fn run_turn(
         () = context.interrupted(signals) => None,
         outcome = agent.resume(state) => Some(outcome),
     };
-    // After a signal, the conversation is as the listener last stored it.
+    // After a signal, the listener's last stored state is the conversation.
     *chat = listener
         .chat
         .into_inner()
@@ -90,7 +90,7 @@ pub(super) async fn run_turn(
     }
     let exit = exit(&end);
     let explanation = (exit != Exit::Success).then(|| message_of(&end));
-    // The reply of a failed request is shown, since the error alone rarely says what the model did.
+    // The reply of a failed request is shown, because the error alone rarely says what the model did.
     let reply = if let AgentEnd::Model(error) = &end {
         error.reply.to_string()
     } else {
@@ -276,12 +276,12 @@ impl ChatSolutionRunner<'_> {
             (loaded, plan)
         };
         let mut changed = None;
-        // A solution of output alone calls nothing that a person could refuse.
+        // A solution without calls has nothing that a person could refuse.
         if calls(&run.plan) && matches!(context.arguments.consent.approve, Approve::Plan(_)) {
             match review(context, &run.plan, &run.text, &check_text).await {
                 Reviewed::Run => {}
                 Reviewed::Edited(edited) => {
-                    // An edited text that is not JSON has no calls; the check below refuses it.
+                    // An edited text that is not JSON has no calls; the check below rejects it.
                     let value = Value::from_json(&edited).unwrap_or_default();
                     let calls = value.get("calls").and_then(Value::as_list);
                     changed = Some(calls.unwrap_or_default().to_vec());
@@ -308,7 +308,7 @@ impl ChatSolutionRunner<'_> {
         };
         let summary = context.run(&run.id, &loaded, &plan, is_approved).await?;
         let is_success = summary.status == RunStatus::Succeeded;
-        context.shown.called(
+        context.shown.print_call(
             "solution",
             &Value::from(run.id.as_str()),
             is_success,

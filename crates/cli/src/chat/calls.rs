@@ -33,7 +33,7 @@ use crate::runs::store;
 /// The plans of a folder.
 #[derive(Debug, Default)]
 pub(super) struct ChatLibrary {
-    /// The plans that the model knows, and solutions are checked against.
+    /// The plans that the model knows. Solutions are checked against them.
     pub(super) library: Library,
     texts: BTreeMap<String, String>,
 }
@@ -94,7 +94,7 @@ pub(crate) struct CallCounter {
 }
 
 impl CallCounter {
-    /// A backend that makes at most `limit` calls of `tools` in all, after `made` earlier ones.
+    /// A backend that makes at most `limit` calls of `tools`, including `made` earlier ones.
     pub(crate) fn new(tools: Backends, limit: Option<u64>, made: u64) -> Self {
         Self {
             tools,
@@ -127,7 +127,7 @@ impl ToolBackend for CallCounter {
     }
 }
 
-/// The largest number of characters of unreadable arguments that are repeated to the model.
+/// The largest number of characters of invalid arguments that are repeated to the model.
 const MAX_ARGUMENTS: usize = 2000;
 
 /// Answers calls of the model.
@@ -160,10 +160,10 @@ impl CallHandler<'_> {
     /// Makes a call, and returns its result for the model.
     pub(super) async fn answer(&self, call: &ModelCall) -> String {
         let begin = Instant::now();
-        if let Some(problem) = unreadable(&call.arguments) {
+        if let Some(problem) = invalid_arguments_message(&call.arguments) {
             let shown = &self.context.shown;
             shown.line(&format!("  ✗ {}  was refused: {problem}", call.name));
-            shown.called(&call.name, &call.arguments, false, begin.elapsed());
+            shown.print_call(&call.name, &call.arguments, false, begin.elapsed());
             return CallOutcome::failure(problem).text;
         }
         let argument = |name: &str| call.arguments.get(name).and_then(Value::as_text);
@@ -179,7 +179,7 @@ impl CallHandler<'_> {
             _ => Ok(self.find(argument("query"))),
         };
         let outcome = outcome.unwrap_or_else(CallOutcome::failure);
-        self.context.shown.called(
+        self.context.shown.print_call(
             &call.name,
             &call.arguments,
             outcome.is_success,
@@ -249,9 +249,9 @@ impl CallHandler<'_> {
     }
 }
 
-/// Returns the reason why arguments cannot be read, as JSON of a model may be invalid. The text is repeated in the
-/// message, since the model does not see invalid arguments that it wrote.
-fn unreadable(arguments: &Value) -> Option<String> {
+/// Returns the reason why arguments are invalid; `None` if they are an object. The text is repeated in the message, because the model does
+/// not see invalid arguments that it wrote.
+fn invalid_arguments_message(arguments: &Value) -> Option<String> {
     if matches!(arguments, Value::Object(_) | Value::Null) {
         return None;
     }
@@ -284,7 +284,7 @@ pub(super) fn error_lines(diagnostics: &Diagnostics) -> String {
 
 /// Returns the reason why a run has not succeeded.
 pub(super) fn failure_reason(summary: &RunSummary, step: Option<&StepSummary>) -> String {
-    let run = store::short(&summary.run);
+    let run = store::short_id(&summary.run);
     if let Some(error) = step.and_then(|step| step.error.as_ref()) {
         return error.as_value().to_json();
     }

@@ -19,10 +19,10 @@ use crate::system::{environment, text_file};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// The form in which conversations are written down.
+/// The version of the file format.
 const VERSION: &str = "planwright.chat/1";
 
-/// The result of a call whose outcome is lost.
+/// The result of a call that was in flight when the conversation was interrupted.
 const LOST: &str =
     "error: the conversation was interrupted; it is not known whether this call was made";
 
@@ -47,7 +47,7 @@ pub(super) enum Conversation {
         messages: Vec<Message>,
         plans: ChatPlans,
     },
-    /// The stored state of the loop; `None` before it has begun.
+    /// The stored state of the loop; `None` before its first round.
     Acts(Option<String>),
 }
 
@@ -85,7 +85,7 @@ impl Chat {
     }
 
     pub(super) fn short(&self) -> &str {
-        store::short(&self.id)
+        store::short_id(&self.id)
     }
 
     /// Returns true if the conversation has messages.
@@ -93,14 +93,14 @@ impl Chat {
         !self.title.is_empty()
     }
 
-    /// Sets the title of the conversation.
-    pub(super) fn name(&mut self, words: &str) {
+    /// Sets the title of the conversation, unless it has one.
+    pub(super) fn set_title(&mut self, words: &str) {
         if self.title.is_empty() {
             words.trim().clone_into(&mut self.title);
         }
     }
 
-    /// Writes it down.
+    /// Writes the conversation to its file.
     pub(super) fn save(&self) -> Result<(), CommandError> {
         let folder = folder()?;
         text_file::create_folder(&folder)?;
@@ -111,7 +111,7 @@ impl Chat {
     }
 }
 
-/// The conversation whose id begins with `id`.
+/// Finds the only conversation whose id begins with `id`.
 pub(super) fn find(id: &str) -> Result<Chat, CommandError> {
     let mut found = files()?;
     found.retain(|(name, _)| name.starts_with(id));
@@ -323,7 +323,9 @@ impl ChatV1 {
             calls: self.calls,
             conversation: match self.protocol {
                 ProtocolV1::Tools => Conversation::Tools {
-                    messages: answered(self.messages.into_iter().map(MessageV1::message).collect()),
+                    messages: close_open_calls(
+                        self.messages.into_iter().map(MessageV1::message).collect(),
+                    ),
                     plans: ChatPlans::stored(self.plans, self.last_plan),
                 },
                 ProtocolV1::Acts => Conversation::Acts(self.agent),
@@ -373,8 +375,8 @@ impl MessageV1 {
     }
 }
 
-/// Providers take no conversation in which a call has no result.
-fn answered(messages: Vec<Message>) -> Vec<Message> {
+/// Adds a result to each call without one, because providers reject a conversation with such calls.
+fn close_open_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut all: Vec<Message> = Vec::new();
     let mut open: Vec<String> = Vec::new();
     for message in messages {

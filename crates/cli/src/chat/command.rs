@@ -1,4 +1,4 @@
-//! `planwright chat`: opens a conversation and takes one input after the other.
+//! `planwright chat`: opens a conversation and processes one input after the other.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -98,7 +98,7 @@ async fn converse(
             continue;
         }
         exit = match context.arguments.protocol {
-            Protocol::Tools => super::turn::take(context, chat, words, signals).await?,
+            Protocol::Tools => super::turn::run_turn(context, chat, words, signals).await?,
             Protocol::Acts => super::acts::run_turn(context, chat, config, words, signals).await?,
         };
         if exit == Exit::Interrupted && !std::io::stdin().is_terminal() {
@@ -125,7 +125,7 @@ impl ChatInput {
         Self { first }
     }
 
-    /// The next words that are not blank.
+    /// Waits for the next input that is not blank.
     async fn next(&mut self, signals: &mut Signals) -> InputEvent {
         if let Some(first) = self.first.take().filter(|words| !words.trim().is_empty()) {
             return InputEvent::Words(first);
@@ -150,7 +150,7 @@ fn line() -> Option<String> {
     let input = std::io::stdin();
     if input.is_terminal() && Printer::is_watched() {
         let mut terminal = std::io::stderr();
-        // A prompt that cannot be shown is not a reason not to listen.
+        // Input is read even if the prompt cannot be shown.
         let _ = write!(terminal, "> ").and_then(|()| terminal.flush());
     }
     let mut line = String::new();

@@ -63,7 +63,7 @@ pub(super) struct ChatContext<'a> {
     pub(super) is_exposed: AtomicBool,
     /// The runs in progress.
     pub(super) runs: TurnRuns,
-    /// The lock of the terminal: its owner may ask the person something.
+    /// The lock of the terminal, whose owner may ask the person a question.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> ChatContext<'a> {
         self.store.is_some()
     }
 
-    /// Reads a plan that people call `name`.
+    /// Reads a plan. Messages call it `name`.
     pub(super) fn read(name: &str, text: &str, dialect: Option<&str>) -> LoadedPlan {
         let options = ReadOptions {
             dialect,
@@ -239,7 +239,7 @@ impl<'a> ChatContext<'a> {
         let plan = plan.ok_or_else(|| {
             CommandError::new(format!(
                 "the run `{}` cannot be resumed: its plan has errors now",
-                store::short(id)
+                store::short_id(id)
             ))
         })?;
         let mut options = run.options();
@@ -274,7 +274,7 @@ impl<'a> ChatContext<'a> {
         mut spec: RunSpec,
         is_approved: bool,
     ) -> Result<RunSummary, CommandError> {
-        // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
+        // Several runs may be in progress at once, so lines are printed as steps end, without a live view.
         let live = Live::new(&spec.plan, RunFormat::Events, Progress::None, self.printer);
         let lines = EndedStepLines::new(&spec.plan, self.printer);
         let is_shown = calls(&spec.plan);
@@ -322,7 +322,7 @@ impl<'a> ChatContext<'a> {
         approver(&self.consent(), subject, self.printer)
     }
 
-    /// Returns the consent for single calls. Plans are approved as a whole before; the rest is asked.
+    /// Returns the rules of consent to single calls. Whole plans were approved before; the remaining calls are asked about.
     fn consent(&self) -> ConsentArguments {
         let mut consent = self.arguments.consent.clone();
         if matches!(consent.approve, Approve::Plan(_)) {
@@ -387,7 +387,7 @@ impl ChatOutput {
         }
     }
 
-    /// Prints an event as JSON if the format is that of events.
+    /// Prints an event as JSON, if the format is `events`.
     pub(super) fn event(
         &self,
         name: &str,
@@ -421,7 +421,13 @@ impl ChatOutput {
     }
 
     /// Prints a call of the model that was answered.
-    pub(super) fn called(&self, name: &str, arguments: &Value, is_success: bool, took: Duration) {
+    pub(super) fn print_call(
+        &self,
+        name: &str,
+        arguments: &Value,
+        is_success: bool,
+        took: Duration,
+    ) {
         let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let fields = [
             ("tool", Value::from(name)),
@@ -455,9 +461,10 @@ impl ChatOutput {
         if self.format == RunFormat::Text {
             if let Some(answer) = ended.answer.as_ref().filter(|_| !ended.is_shown) {
                 let text = answer.to_inserted_text();
-                self.printer.foreign(&format!("{}\n", text.trim_end()));
+                self.printer
+                    .untrusted_data(&format!("{}\n", text.trim_end()));
             }
-            progress::usage(ended.usage, self.printer);
+            progress::print_usage(ended.usage, self.printer);
             return Ok(());
         }
         let usage = serde_json::to_value(UsageV1::from(ended.usage)).unwrap_or_default();

@@ -1,6 +1,5 @@
-//! `/plan …` in a conversation: the person creates, lists, shows, runs and deletes plans without asking the model to.
-//!
-//! The plans are those of the conversation, so the model can run them as well, and saved ones by their names.
+//! `/plan …` in a conversation: the person creates, lists, shows, runs and deletes plans without the model.
+//! These plans belong to the conversation, so the model can run them, too. Saved plans are available by name.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -78,7 +77,7 @@ pub(super) async fn carry_out(
 ) -> Result<Exit, CommandError> {
     let command = command(words);
     if let PlanCommand::Create(goal) = command {
-        chat.name(goal);
+        chat.set_title(goal);
     }
     let Conversation::Tools { plans, .. } = &mut chat.conversation else {
         context
@@ -143,7 +142,7 @@ impl CallHandler<'_> {
                     return Ok(Exit::Success);
                 }
                 drop(plans);
-                return Ok(self.failed(&CallOutcome::failure(self.no_plan(id))));
+                return Ok(self.failed(&CallOutcome::failure(self.unknown_plan_message(id))));
             }
             PlanCommand::Show(id) | PlanCommand::Run(id) | PlanCommand::DryRun(id) => {
                 self.take_saved(id)?;
@@ -162,7 +161,7 @@ impl CallHandler<'_> {
             return Ok(Exit::Success);
         }
         let Some(stored) = self.plan(&id) else {
-            return Ok(self.failed(&CallOutcome::failure(self.no_plan(&id))));
+            return Ok(self.failed(&CallOutcome::failure(self.unknown_plan_message(&id))));
         };
         let loaded = ChatContext::read(&id, &stored.text, Some(Native.name()));
         let (plan, loaded) = self.context.check(loaded);
@@ -197,7 +196,8 @@ impl CallHandler<'_> {
         Exit::Failed
     }
 
-    /// Adds the saved plan `name` to the conversation, unless that has a plan of the name or none is saved.
+    /// Adds the saved plan `name` to the conversation. Does nothing if the conversation has a plan of this name, or if no such plan is
+    /// saved.
     fn take_saved(&self, name: &str) -> Result<(), CommandError> {
         let (Some(store), None) = (&self.context.store, self.plan(name)) else {
             return Ok(());

@@ -35,7 +35,7 @@ pub(super) struct ChatPlans {
 }
 
 impl ChatPlans {
-    /// The plans of a stored conversation. An earlier version stores no last number.
+    /// The plans of a stored conversation. Files of an earlier version have no last number.
     pub(super) fn stored(by_id: IndexMap<String, ChatPlan>, last_number: u64) -> Self {
         let numbers = by_id
             .keys()
@@ -44,12 +44,12 @@ impl ChatPlans {
         Self { by_id, last_number }
     }
 
-    /// Adds a plan under an id that no earlier one has had, also if that was deleted. Returns the id.
+    /// Adds a plan under an id that no other plan has or had, and returns the id.
     pub(super) fn add(&mut self, plan: ChatPlan) -> String {
         loop {
             self.last_number += 1;
             let id = format!("plan-{}", self.last_number);
-            // A saved plan may have such a name.
+            // The name of a saved plan may look like such an id.
             if let Entry::Vacant(place) = self.by_id.entry(id.clone()) {
                 place.insert(plan);
                 return id;
@@ -61,8 +61,8 @@ impl ChatPlans {
 impl CallHandler<'_> {
     /// `plan_create`
     pub(super) async fn create(&self, goal: &str) -> Result<CallOutcome, CommandError> {
-        Ok(match self.written(goal).await? {
-            Ok(id) => self.described(&id),
+        Ok(match self.write_plan(goal).await? {
+            Ok(id) => self.describe_plan(&id),
             Err(outcome) => outcome,
         })
     }
@@ -72,7 +72,7 @@ impl CallHandler<'_> {
         if self.context.is_streamed {
             return self.stream(goal).await;
         }
-        match self.written(goal).await? {
+        match self.write_plan(goal).await? {
             Ok(id) => self.execute(&id).await,
             Err(outcome) => Ok(outcome),
         }
@@ -82,7 +82,7 @@ impl CallHandler<'_> {
     pub(super) async fn execute(&self, id: &str) -> Result<CallOutcome, CommandError> {
         for _ in 0..MAX_CHANGES {
             let Some(stored) = self.plan(id) else {
-                return Ok(CallOutcome::failure(self.no_plan(id)));
+                return Ok(CallOutcome::failure(self.unknown_plan_message(id)));
             };
             let loaded = ChatContext::read(id, &stored.text, Some(Native.name()));
             let (plan, loaded) = self.context.check(loaded);
@@ -92,11 +92,11 @@ impl CallHandler<'_> {
             if !matches!(self.context.arguments.consent.approve, Approve::Plan(_)) {
                 return self.run(id, &loaded, &plan, false).await;
             }
-            let judge = |text: &str| self.judged(id, text);
+            let judge = |text: &str| self.check_text(id, text);
             match review(self.context, &plan, &stored.text, &judge).await {
                 Reviewed::Run => return self.run(id, &loaded, &plan, true).await,
                 Reviewed::Edited(text) => {
-                    let (loaded, plan) = self.judged(id, &text);
+                    let (loaded, plan) = self.check_text(id, &text);
                     self.put(id, ChatPlan { text, ..stored });
                     return match plan {
                         Some(plan) => self.run(id, &loaded, &plan, true).await,
@@ -105,7 +105,7 @@ impl CallHandler<'_> {
                 }
                 Reviewed::Change(change) => {
                     let goal = changed_goal(&stored.goal, &stored.text, &change);
-                    match self.asked(&goal).await? {
+                    match self.ask_model(&goal).await? {
                         Ok(text) => self.put(id, ChatPlan { text, ..stored }),
                         Err(outcome) => return Ok(outcome),
                     }
@@ -121,14 +121,14 @@ impl CallHandler<'_> {
     }
 
     /// Reads and checks a text that a person wrote.
-    fn judged(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
+    fn check_text(&self, id: &str, text: &str) -> (LoadedPlan, Option<CheckedPlan>) {
         let (plan, loaded) = self.context.check(ChatContext::read(id, text, None));
         (loaded, plan)
     }
 
-    /// Has the model write a plan, and stores it. Returns its id.
-    async fn written(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
-        let text = match self.asked(goal).await? {
+    /// Asks the model for a plan, and adds it to the conversation. Returns its id.
+    async fn write_plan(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
+        let text = match self.ask_model(goal).await? {
             Ok(text) => text,
             Err(outcome) => return Ok(Err(outcome)),
         };
@@ -143,17 +143,17 @@ impl CallHandler<'_> {
     }
 
     /// Asks the model for a plan. Returns its text.
-    async fn asked(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
+    async fn ask_model(&self, goal: &str) -> Result<Result<String, CallOutcome>, CommandError> {
         let context = self.context;
         let requirements = self.requirements(goal)?;
         let created = requirements
             .ask(context.model.as_ref(), &context.arguments.planning)
             .await;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
-        progress::tell(&created, context.model.name(), context.printer);
+        progress::report_response(&created, context.model.name(), context.printer);
         Ok(match created.plan {
             Some(plan) => Ok(plan.text),
-            None => Err(without_plan(&created)),
+            None => Err(missing_plan_outcome(&created)),
         })
     }
 
@@ -207,14 +207,14 @@ impl CallHandler<'_> {
         plans.by_id.insert(id.to_owned(), plan);
     }
 
-    pub(super) fn no_plan(&self, id: &str) -> String {
+    pub(super) fn unknown_plan_message(&self, id: &str) -> String {
         let plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let known: Vec<&str> = plans.by_id.keys().map(String::as_str).collect();
         format!("there is no plan `{id}`; there are: {}", known.join(", "))
     }
 
-    /// A plan as the model is shown it.
-    pub(super) fn described(&self, id: &str) -> CallOutcome {
+    /// Describes a plan for the model.
+    pub(super) fn describe_plan(&self, id: &str) -> CallOutcome {
         let text = self.plan(id).map(|stored| stored.text).unwrap_or_default();
         let plan = ChatContext::read(id, &text, Some(Native.name())).plan;
         let plan = plan.unwrap_or_default();
@@ -228,14 +228,14 @@ impl CallHandler<'_> {
     }
 }
 
-/// Returns the line that says which plan runs as which run.
+/// Returns a line with the plan and the run that it starts.
 pub(super) fn headline(id: &str, plan: &CheckedPlan, run: &RunId) -> String {
     let steps = counted(plan.steps().len(), "step");
-    format!("  {id}: {steps}, run {}", store::short(run))
+    format!("  {id}: {steps}, run {}", store::short_id(run))
 }
 
-/// Returns the reason why there is no plan, for the model.
-pub(super) fn without_plan(created: &PlanResponse) -> CallOutcome {
+/// Returns the outcome of a request that yielded no plan, for the model.
+pub(super) fn missing_plan_outcome(created: &PlanResponse) -> CallOutcome {
     let diagnostics = created.attempts.last();
     CallOutcome::failure(match (&created.failure, &created.declined, diagnostics) {
         (Some(error), ..) if error.reply.is_empty() => error.to_string(),
@@ -274,12 +274,12 @@ fn outcome(id: &str, summary: &RunSummary, limit: u64, is_stored: bool) -> Value
         .steps
         .iter()
         .filter(|step| step.status != StepStatus::Succeeded);
-    let bad: Vec<Value> = bad.map(troubled).collect();
+    let bad: Vec<Value> = bad.map(failed_step_value).collect();
     if !bad.is_empty() {
         fields.insert("not_done".into(), bad.into());
     }
     if summary.status == RunStatus::Waiting {
-        let run = store::short(&summary.run);
+        let run = store::short_id(&summary.run);
         let next = if is_stored {
             format!(
                 "a person decides with `planwright approve {run} STEP`, then `planwright resume {run}`"
@@ -292,7 +292,7 @@ fn outcome(id: &str, summary: &RunSummary, limit: u64, is_stored: bool) -> Value
     fields.into()
 }
 
-fn troubled(step: &StepSummary) -> Value {
+fn failed_step_value(step: &StepSummary) -> Value {
     let mut fields = vec![
         ("step", Value::from(step.at.to_string())),
         ("status", Value::from(step.status.as_str())),

@@ -24,7 +24,7 @@ const MAX_FOUND: usize = 10;
 /// The size of the definitions, as a multiple of `--tool-tokens`: a definition has about twice the tokens of a signature.
 const DEFINITION_FACTOR: usize = 2;
 
-/// The tools by the names that the model calls them by.
+/// The tools by the names that the model uses.
 pub(super) fn tools_by_name(catalog: &Catalog) -> IndexMap<String, Arc<Tool>> {
     let mut tools = IndexMap::new();
     for tool in catalog.tools() {
@@ -119,7 +119,7 @@ impl<'a> ToolOffer<'a> {
         };
         let hits = index.search(query, MAX_FOUND);
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        // The best is inserted last, so that it is the last to lose its place.
+        // The best one is inserted last, so that it is the last to be removed.
         for name in hits.iter().rev().filter_map(|hit| self.name(&hit.tool)) {
             wanted.shift_remove(name);
             wanted.insert(name.to_owned());
@@ -254,7 +254,7 @@ fn definition(name: &str, description: &str, parameter: (&str, &str)) -> ToolDef
     }
 }
 
-/// Returns the number of tools that can be offered beside our own.
+/// Returns the number of tools that can be offered in addition to our own.
 fn max_tools() -> usize {
     MAX_TOOLS - plan_tools().len() - 1
 }

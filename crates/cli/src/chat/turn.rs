@@ -19,9 +19,9 @@ use super::calls::{CallHandler, CallOutcome};
 use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
 use super::context::TurnEnd;
-use super::plans::{ChatPlans, headline, without_plan};
+use super::plans::{ChatPlans, headline, missing_plan_outcome};
 use super::tool_offer::ToolOffer;
-use super::turn_runs::RunInProgress;
+use super::turn_runs::RunGuard;
 use crate::approval::approver::ApprovalSubject;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};
@@ -57,14 +57,14 @@ enum End {
     Interrupted,
 }
 
-/// Takes a turn that begins with `words`.
-pub(super) async fn take(
+/// Runs a turn that begins with `words`.
+pub(super) async fn run_turn(
     context: &ChatContext<'_>,
     chat: &mut Chat,
     words: String,
     signals: &mut Signals,
 ) -> Result<Exit, CommandError> {
-    chat.name(&words);
+    chat.set_title(&words);
     let day = context.known.day(&words);
     say(chat, Message::User(words));
     save(context, chat)?;
@@ -348,7 +348,7 @@ struct WordPrinter {
     /// The progress line; `None` after the first word.
     waiting: Option<Waiting>,
     printer: Printer,
-    /// The letter that was shown last.
+    /// The character that was shown last.
     last: Option<char>,
 }
 
@@ -382,7 +382,7 @@ impl Drop for WordPrinter {
 }
 
 impl CallHandler<'_> {
-    /// Has a plan written for `goal`, and runs it meanwhile.
+    /// Asks the model for a plan for `goal`, and runs it while it is being written.
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let context = self.context;
         let run = RunId::random();
@@ -391,7 +391,7 @@ impl CallHandler<'_> {
             options.durations = store.durations().map_err(store::explain)?;
             options.seal_key = store::seal_key(Some(store))?;
         }
-        let keeper = EarlyRunStore {
+        let run_store = EarlyRunStore {
             id: &run,
             source: "plan",
             store: context.store.as_ref(),
@@ -402,7 +402,7 @@ impl CallHandler<'_> {
             recorded: RecordedRun::default(),
             state: Mutex::default(),
         };
-        // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
+        // Several runs may be in progress at once, so lines are printed as steps end, without a live view.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = ApprovalSubject {
             toolbox: &context.toolbox,
@@ -413,7 +413,7 @@ impl CallHandler<'_> {
         };
         let service = context.service();
         let engine = service
-            .recording_engine(&keeper.recorded)
+            .recording_engine(&run_store.recorded)
             .with_options(options.clone())
             .with_approver(context.approver(subject)?);
         let observed = ObservedRun::new(run.clone(), telemetry::parent());
@@ -422,7 +422,7 @@ impl CallHandler<'_> {
             calling: self,
             goal,
             run: &run,
-            lines: EndedStepLines::of_nothing(context.printer),
+            lines: EndedStepLines::without_plan(context.printer),
             observers: observe(),
             observe: &observe,
             waiting: Some(Waiting::new(&format!(
@@ -439,7 +439,7 @@ impl CallHandler<'_> {
         let ahead = RunAhead {
             engine: &engine,
             run: &run,
-            keeper: &keeper,
+            keeper: &run_store,
             listener: &mut listener,
         };
         let streamed = self
@@ -455,23 +455,25 @@ impl CallHandler<'_> {
         } = streamed;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
         match &id {
-            Some(_) => progress::end(&created, context.model.name(), context.printer),
-            None => progress::tell(&created, context.model.name(), context.printer),
+            Some(_) => {
+                progress::report_missing_plan(&created, context.model.name(), context.printer)
+            }
+            None => progress::report_response(&created, context.model.name(), context.printer),
         }
         if let Some(error) = journal_error {
-            return Err(keeper.problem(&error));
+            return Err(run_store.problem(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), Some(plan)) => {
-                keeper.learn(&summary, context.printer);
+                run_store.learn(&summary, context.printer);
                 context.expose(&plan.checked, &summary);
                 self.outcome_of(&id, &summary)
             }
             // The plan asks to be shown without a run.
-            (_, _, Some(plan)) => self.described(&self.add(goal, plan.text.clone())),
+            (_, _, Some(plan)) => self.describe_plan(&self.add(goal, plan.text.clone())),
             (_, _, None) => {
-                keeper.left(false, context.printer);
-                without_plan(&created)
+                run_store.left(false, context.printer);
+                missing_plan_outcome(&created)
             }
         })
     }
@@ -484,7 +486,7 @@ struct ChatStreamListener<'a> {
     run: &'a RunId,
     lines: EndedStepLines,
     observers: Vec<EventObserver>,
-    /// Makes the observers of another run.
+    /// Creates the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The progress line; `None` once the plan is complete.
     waiting: Option<Waiting>,
@@ -495,8 +497,8 @@ struct ChatStreamListener<'a> {
     id: Option<String>,
     /// The handle that ends the run.
     canceller: Option<Canceller>,
-    /// The run, once its plan is there. Before that, an interruption ends the request to the model.
-    in_progress: Option<RunInProgress<'a>>,
+    /// The run, once its plan is complete. Before that, an interruption ends the request to the model.
+    in_progress: Option<RunGuard<'a>>,
 }
 
 impl ChatStreamListener<'_> {
@@ -507,7 +509,7 @@ impl ChatStreamListener<'_> {
             StreamEvent::RunStarted(canceller) => {
                 self.canceller = Some(canceller.clone());
                 if !std::mem::replace(&mut self.is_announced, true) {
-                    let run = store::short(self.run);
+                    let run = store::short_id(self.run);
                     self.print(|| {
                         context
                             .shown
@@ -523,7 +525,7 @@ impl ChatStreamListener<'_> {
                 if let Some(waiting) = self.waiting.take() {
                     waiting.end();
                 }
-                progress::attempts(&self.attempts, context.printer);
+                progress::report_attempts(&self.attempts, context.printer);
                 let id = self.calling.add(self.goal, plan.text.clone());
                 if !self.is_announced {
                     self.is_announced = true;
@@ -540,7 +542,7 @@ impl ChatStreamListener<'_> {
                 self.print(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
-                self.lines.begin_again();
+                self.lines.restart();
                 self.observers = (self.observe)();
                 if let Some(line) = in_vain(summary) {
                     self.print(|| context.shown.line(&format!("  {line}")));

@@ -24,24 +24,24 @@ pub(super) struct TurnRuns {
 #[derive(Default)]
 struct TurnState {
     runs: IndexMap<u64, Canceller>,
-    /// The time that calls in flight have to end, once a person has interrupted the turn.
+    /// The time in which calls in flight may end; `None` unless a person has interrupted the turn.
     interrupted: Option<Duration>,
 }
 
-/// A run in progress. It has ended when this is dropped.
-pub(super) struct RunInProgress<'a> {
+/// A guard of a run in progress. Dropping it marks the run as ended.
+pub(super) struct RunGuard<'a> {
     runs: &'a TurnRuns,
     number: u64,
 }
 
 impl TurnRuns {
-    /// Begins a turn, which is not interrupted, whatever became of the one before.
+    /// Begins a turn, and clears the interruption of the previous one.
     pub(super) fn begin(&self) {
         self.lock().interrupted = None;
     }
 
-    /// Adds a run. A run that starts after the interruption of its turn ends like the others.
-    pub(super) fn add(&self, canceller: Canceller) -> RunInProgress<'_> {
+    /// Adds a run. A run that starts after the interruption of its turn is drained at once, like the others.
+    pub(super) fn add(&self, canceller: Canceller) -> RunGuard<'_> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock();
         if let Some(limit) = state.interrupted {
@@ -49,11 +49,11 @@ impl TurnRuns {
         }
         state.runs.insert(number, canceller);
         drop(state);
-        RunInProgress { runs: self, number }
+        RunGuard { runs: self, number }
     }
 
-    /// Waits until a person has interrupted the turn and its runs have ended: the first signal drains them, the second one
-    /// does not wait for them.
+    /// Waits until a person has interrupted the turn and its runs have ended. The first signal drains the runs; after the second one, this
+    /// returns without waiting for them.
     pub(super) async fn interrupted(
         &self,
         signals: &mut Signals,
@@ -92,8 +92,7 @@ impl TurnRuns {
         self.lock().interrupted.is_some()
     }
 
-    /// Waits for the end of the turn if a person has interrupted it: nothing new starts then, and the turn is dropped once its runs have
-    /// ended.
+    /// Never returns if a person has interrupted the turn: its future is dropped once its runs have ended.
     pub(super) async fn halt_if_interrupted(&self) {
         if self.is_interrupted() {
             std::future::pending::<()>().await;
@@ -111,7 +110,7 @@ impl TurnRuns {
     }
 }
 
-impl Drop for RunInProgress<'_> {
+impl Drop for RunGuard<'_> {
     fn drop(&mut self) {
         self.runs.lock().runs.swap_remove(&self.number);
         self.runs.ended.notify_one();

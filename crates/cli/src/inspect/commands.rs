@@ -56,16 +56,16 @@ pub(crate) async fn show(
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow().apply(config);
-    let mut loaded = plan_file::read(&arguments.plan).map_err(or_a_run(arguments))?;
+    let mut loaded = plan_file::read(&arguments.plan).map_err(hint_at_runs(arguments))?;
     if arguments.picture() == Picture::Source && !arguments.estimate {
         let text = loaded.texts.first().map_or("", |(_, text)| text);
-        printer.foreign(text);
+        printer.untrusted_data(text);
         return Ok(Exit::Success);
     }
     let needed = loaded.tool_names();
     let mut scripted = Durations::new();
     let stored = match &arguments.durations {
-        Some(path) => store::load(path)?,
+        Some(path) => store::load_durations(path)?,
         None => Durations::new(),
     };
     let has_tools = marks_flow || arguments.tools.are_named();
@@ -74,7 +74,7 @@ pub(crate) async fn show(
         let mut opened =
             Toolbox::open(&arguments.tools, Some(&needed), ServerUse::Lists, printer).await?;
         opened.close().await;
-        let pins = store::open_if_there(&arguments.plan.text.store)?;
+        let pins = store::open_existing(&arguments.plan.text.store)?;
         opened.apply_config(&config, pins.as_ref(), printer)?;
         scripted = std::mem::take(&mut opened.durations);
         let catalog = opened.catalog.clone();
@@ -130,7 +130,7 @@ pub(crate) async fn show(
         (Some(plan), _) if !loaded.diagnostics.has_errors() => (Drawing::of(plan), Exit::Success),
         // Only the flow policy denies it.
         (Some(plan), _) => (Drawing::of(plan), Exit::Rejected),
-        // Even a partial drawing helps to find the problem.
+        // Even a partial drawing helps a person to find the problem.
         (None, Some(plan)) => (Drawing::of_unchecked(plan), Exit::Rejected),
         (None, None) => return Ok(Exit::Rejected),
     };
@@ -146,7 +146,7 @@ pub(crate) async fn show(
 }
 
 /// Adds a hint about runs to the error for a missing plan.
-fn or_a_run(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandError {
+fn hint_at_runs(arguments: &ShowArguments) -> impl FnOnce(CommandError) -> CommandError {
     let is_missing = !arguments.plan.text.plan.exists();
     move |error| {
         if is_missing {

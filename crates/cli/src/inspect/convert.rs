@@ -66,7 +66,7 @@ pub(crate) async fn convert(
     }
     match arguments.format {
         Format::Text => match &text {
-            Some(text) if file.is_none() => printer.foreign(text),
+            Some(text) if file.is_none() => printer.untrusted_data(text),
             Some(_) => {}
             None => printer.status("the plan was not converted; nothing was written"),
         },

@@ -27,7 +27,7 @@ pub(crate) fn explain(
     };
     let code = find(name)?;
     match arguments.format {
-        Format::Json => output::json(&described(code), RunFormat::Json, printer)?,
+        Format::Json => output::json(&describe_code(code), RunFormat::Json, printer)?,
         Format::Text => {
             let columns = Printer::data_width().min(MAX_COLUMNS);
             printer.data(&rendered(page(code), columns));
@@ -40,7 +40,7 @@ pub(crate) fn explain(
 fn list(format: Format, printer: Printer) -> Result<(), CommandError> {
     match format {
         Format::Json => {
-            let all: Vec<ExplanationV1> = Code::ALL.iter().copied().map(described).collect();
+            let all: Vec<ExplanationV1> = Code::ALL.iter().copied().map(describe_code).collect();
             output::json(&all, RunFormat::Json, printer)
         }
         Format::Text => {
@@ -70,7 +70,7 @@ fn find(name: &str) -> Result<Code, CommandError> {
     })
 }
 
-fn described(code: Code) -> ExplanationV1 {
+fn describe_code(code: Code) -> ExplanationV1 {
     ExplanationV1::new(code, page(code))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn page(code: Code) -> &'static str {
     page[..end].trim_end()
 }
 
-/// Lays a page out for a terminal: paragraphs filled up to `columns`, examples indented, marks and links without their syntax.
+/// Formats a page for a terminal: paragraphs of at most `columns`, indented examples, and no Markdown syntax.
 fn rendered(page: &str, columns: usize) -> String {
     let mut text = String::new();
     let mut paragraph = String::new();

@@ -91,8 +91,8 @@ async fn of_plan(
     })
 }
 
-/// Checks a plan with the flow analysis on. A plan that only the flow policy denies is returned as well, so that its ways can be
-/// shown; its violations are errors.
+/// Checks a plan with the flow analysis. A plan that only the flow policy denies is returned as well, so that its violations, which are
+/// errors, can be shown.
 pub(super) fn check(
     loaded: LoadedPlan,
     catalog: &Catalog,
@@ -130,7 +130,7 @@ pub(crate) fn mark(
     drawing.mark_flow(plan, context);
 }
 
-/// Formats a line for each guarded or leaving parameter, with the way of a violation, then the verdict.
+/// Formats a line for each parameter that is guarded or leaves the system, with the path of a violation, then the verdict.
 fn plan_text(report: &FlowReport) -> String {
     let mut text = String::new();
     for parameter in &report.parameters {

@@ -34,7 +34,7 @@ impl AskSession<'_> {
         usage += ended.usage;
         let summary = &ended.summary;
         ended.live.finish();
-        let analysis = analysed(summary);
+        let analysis = analyse(summary);
         let computed = analysis.to_text(ANALYSIS_TOKENS);
         let evidence = Evidence::of(&self.arguments.question, summary, computed);
         let loaded = ended.revised.as_ref().unwrap_or(&loaded);
@@ -48,10 +48,10 @@ impl AskSession<'_> {
         let is_interrupted = signals.has_received();
         if is_interrupted || matches!(summary.status, RunStatus::Waiting | RunStatus::Cancelled) {
             answer.usage = UsageV1::from(usage);
-            store::waiting(summary, ended.is_stored, self.printer);
-            progress::usage(usage, self.printer);
+            store::print_waiting(summary, ended.is_stored, self.printer);
+            progress::print_usage(usage, self.printer);
             self.print(&answer, None)?;
-            let exit = store::end(
+            let exit = store::report_end(
                 summary,
                 !self.arguments.no_store,
                 RunFormat::Text,
@@ -66,7 +66,7 @@ impl AskSession<'_> {
         let summarised = tokio::select! {
             summarised = self.summarise(&evidence) => summarised,
             _ = signals.next() => {
-                store::left(&summary.run, false, self.printer);
+                store::print_resume_hint(&summary.run, false, self.printer);
                 return Ok(Exit::Interrupted);
             }
         };
@@ -82,7 +82,7 @@ impl AskSession<'_> {
             Err(FailedAnswer { error, has_words }) => {
                 usage += error.usage;
                 is_half = is_half_an_answer(error.kind);
-                progress::failure(
+                progress::report_model_error(
                     "the results were not summarized",
                     &error,
                     !has_words,
@@ -90,14 +90,14 @@ impl AskSession<'_> {
                 );
                 answer.error = Some(document::model_error(&error));
                 if !is_half {
-                    self.do_without(&mut answer, &evidence);
+                    self.answer_without_model(&mut answer, &evidence);
                 }
             }
         }
         answer.usage = UsageV1::from(usage);
         self.print(&answer, Some(&evidence))?;
-        progress::usage(usage, self.printer);
-        let exit = store::end(
+        progress::print_usage(usage, self.printer);
+        let exit = store::report_end(
             summary,
             !self.arguments.no_store,
             RunFormat::Json,
@@ -108,7 +108,7 @@ impl AskSession<'_> {
     }
 
     /// Answers with the computed statistics, without a model.
-    fn do_without(&self, answer: &mut AnswerV1, evidence: &Evidence) {
+    fn answer_without_model(&self, answer: &mut AnswerV1, evidence: &Evidence) {
         let text = without_model(evidence);
         let steps = evidence.results.iter();
         if self.arguments.format == RunFormat::Text {
@@ -120,7 +120,7 @@ impl AskSession<'_> {
         answer.answer = Some(text);
     }
 
-    /// The answer in words, shown as they come.
+    /// Asks the model for the answer, and shows its words as they arrive.
     async fn summarise(&self, evidence: &Evidence) -> Result<Answer, FailedAnswer> {
         let is_text = self.arguments.format == RunFormat::Text;
         let waiting = progress::Waiting::new(&format!("{} reads the results", self.model.name()));
@@ -159,7 +159,7 @@ impl AskSession<'_> {
     /// Prints the document, or the supporting steps of the answer and its gaps.
     fn print(&self, answer: &AnswerV1, evidence: Option<&Evidence>) -> Result<(), CommandError> {
         if self.arguments.format == RunFormat::Text {
-            for line in evidence.into_iter().flat_map(|_| footing(answer)) {
+            for line in evidence.into_iter().flat_map(|_| source_lines(answer)) {
                 self.printer.quote(&line);
             }
             return Ok(());
@@ -168,14 +168,14 @@ impl AskSession<'_> {
     }
 }
 
-/// A model that has not summed up the results.
+/// A failed summary of the results.
 struct FailedAnswer {
     error: ModelError,
-    /// True if words of it are on the screen.
+    /// True if words of the model are on the screen.
     has_words: bool,
 }
 
-/// Returns true if a model was asked and gave no complete answer. The computed statistics are not an answer either, since they were its input.
+/// Returns true if a model was asked and gave no complete answer. The computed statistics do not replace it, because they were its input.
 fn is_half_an_answer(kind: ModelErrorKind) -> bool {
     matches!(
         kind,
@@ -187,7 +187,7 @@ fn is_half_an_answer(kind: ModelErrorKind) -> bool {
 }
 
 /// Returns the figures of the results.
-fn analysed(summary: &RunSummary) -> Analysis {
+fn analyse(summary: &RunSummary) -> Analysis {
     let mut results = Vec::new();
     let mut failures = Vec::new();
     for step in &summary.steps {
@@ -215,7 +215,7 @@ fn analysed(summary: &RunSummary) -> Analysis {
 }
 
 /// Formats the supporting steps of an answer and its gaps as lines.
-fn footing(answer: &AnswerV1) -> Vec<String> {
+fn source_lines(answer: &AnswerV1) -> Vec<String> {
     let mut lines = Vec::new();
     if !answer.rests_on.is_empty() {
         lines.push(format!("rests on: {}", answer.rests_on.join(", ")));

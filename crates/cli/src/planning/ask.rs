@@ -30,7 +30,7 @@ use crate::approval::review::{MAX_CHANGES, Reviewed, changed_goal, review};
 use crate::args::{AdaptArguments, Approve, AskArguments, Progress, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::run::early_run::created;
-use crate::run::session::{ConsentOutcome, RunSession, approved};
+use crate::run::session::{ConsentOutcome, RunSession, request_plan_approval};
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
@@ -111,16 +111,16 @@ pub(super) struct AskSession<'a> {
 pub(crate) enum AskOutcome {
     /// The plan ran.
     CompletedRun(Box<CompletedRun>),
-    /// No answer: everything is reported already.
+    /// There is no answer, and the reason was reported.
     Nothing(Exit),
 }
 
 /// The outcome of the review of a plan.
 enum PlanReview {
     Run(Box<ApprovedPlan>),
-    /// The person asks for this change.
+    /// The person asked for this change.
     Change(String),
-    /// The plan does not run, which is the exit status.
+    /// The plan does not run. The command ends with this exit status.
     Refused(Exit),
 }
 
@@ -130,7 +130,7 @@ struct ApprovedPlan {
     loaded: LoadedPlan,
     options: RunOptions,
     store: Option<Store>,
-    /// The digest of the plan, if a person has approved it as a whole.
+    /// The digest of the plan, if a person approved the whole plan.
     approved: Option<PlanConsent>,
     /// The plan as a person has edited it in the review.
     edited: Option<Value>,
@@ -147,7 +147,7 @@ pub(crate) struct CompletedRun {
 }
 
 impl AskSession<'_> {
-    /// Has the plan written, then runs it. A person who approves it may ask for changes before.
+    /// Asks the model for the plan, then runs it. A person who approves it may ask for changes first.
     pub(super) async fn write(
         &self,
         requirements: &PlanRequirements<'_>,
@@ -162,14 +162,14 @@ impl AskSession<'_> {
                 created = requirements.ask(self.model.as_ref(), &self.arguments.planning) => created,
                 _ = signals.next() => return Ok(AskOutcome::Nothing(Exit::Interrupted)),
             };
-            progress::tell(&created, self.model.name(), self.printer);
+            progress::report_response(&created, self.model.name(), self.printer);
             let exit = create::exit(&created);
             usage += created.usage;
             let mut answer =
                 AnswerV1::new(question, document::created(&created, self.model.name()));
             answer.usage = UsageV1::from(usage);
             let Some(written) = created.plan.filter(|plan| self.is_to_run(plan)) else {
-                progress::usage(usage, self.printer);
+                progress::print_usage(usage, self.printer);
                 self.print_document(&answer)?;
                 return Ok(AskOutcome::Nothing(exit));
             };
@@ -195,7 +195,7 @@ impl AskSession<'_> {
                 Ok(PlanReview::Refused(exit)) => Ok(exit),
                 Err(error) => Err(error),
             };
-            // The plan was paid for, so it is in the document even if it does not run.
+            // The document contains the plan even if it does not run, because it was paid for.
             self.print_document(&answer)?;
             return exit.map(AskOutcome::Nothing);
         }
@@ -212,7 +212,7 @@ impl AskSession<'_> {
     /// Asks a person about the plan, if that is required.
     async fn approve(&self, text: &str) -> Result<PlanReview, CommandError> {
         let refused = Ok(PlanReview::Refused(Exit::Rejected));
-        // It was sound against the same tools a moment ago.
+        // The plan was checked against the same tools before.
         let (mut loaded, plan) = self.check(text);
         let Some(mut plan) = plan else {
             output::diagnostics(&loaded, RunFormat::Text, self.printer);
@@ -244,11 +244,11 @@ impl AskSession<'_> {
             }
         }
         let options = self.options(store.as_ref(), environment::get(&plan, self.config)?)?;
-        let own = stored::plan_consent(&plan, &options);
+        let digest = stored::plan_consent(&plan, &options);
         let approved = if is_reviewed {
-            Some(own)
+            Some(digest)
         } else {
-            match approved(consent, (&plan, own), store.as_ref(), self.printer)? {
+            match request_plan_approval(consent, (&plan, digest), store.as_ref(), self.printer)? {
                 ConsentOutcome::Run(approved) => approved,
                 ConsentOutcome::Refused(exit) => return Ok(PlanReview::Refused(exit)),
             }
@@ -343,13 +343,13 @@ impl AskSession<'_> {
         store: Option<&'c Store>,
         telemetry: Telemetry,
     ) -> Result<RunSession<'c>, CommandError> {
-        let adapting = AdaptArguments {
+        let arguments = AdaptArguments {
             replan: self.arguments.replan,
             repair: self.arguments.repair,
             model: self.arguments.model.clone(),
         };
         let moment = &self.arguments.planning.moment;
-        let adapting = adapting.with(self.model, self.config, moment)?;
+        let adaptation = arguments.with(self.model, self.config, moment)?;
         Ok(RunSession {
             service: self.toolbox.service(self.config, &telemetry),
             id,
@@ -365,12 +365,12 @@ impl AskSession<'_> {
             max_output: self.max_output(),
             printer: self.printer,
             telemetry,
-            adapting,
+            adaptation,
             revisions: Vec::new(),
         })
     }
 
-    /// The most bytes that are shown of one value.
+    /// The largest number of bytes that is shown of one value.
     pub(super) fn max_output(&self) -> Option<u64> {
         limits::max_output(&self.arguments.guards, self.config)
     }

@@ -25,7 +25,7 @@ use crate::system::{environment, telemetry};
 use crate::view::live::Live;
 
 impl AskSession<'_> {
-    /// Has the plan written, and runs it meanwhile.
+    /// Asks the model for the plan, and runs it while it is being written.
     pub(crate) async fn stream(
         &self,
         requirements: &PlanRequirements<'_>,
@@ -35,7 +35,7 @@ impl AskSession<'_> {
         let store = self.store()?;
         let options = self.options(store.as_ref(), environment::all(self.config))?;
         let telemetry = telemetry::open(self.config)?;
-        let keeper = EarlyRunStore {
+        let run_store = EarlyRunStore {
             id: &id,
             source: SOURCE,
             store: store.as_ref(),
@@ -48,7 +48,7 @@ impl AskSession<'_> {
         };
         let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
         let streamed = self
-            .follow(requirements, &keeper, &live, &telemetry, signals)
+            .follow(requirements, &run_store, &live, &telemetry, signals)
             .await
             .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
@@ -65,7 +65,7 @@ impl AskSession<'_> {
         if let Some(error) = journal_error {
             live.finish();
             telemetry::close(telemetry).await;
-            return Err(keeper.problem(&error));
+            return Err(run_store.problem(&error));
         }
         let answer = AnswerV1::new(
             &self.arguments.question,
@@ -75,23 +75,23 @@ impl AskSession<'_> {
         let (Some(summary), Some(plan)) = (summary, &created.plan) else {
             live.finish();
             telemetry::close(telemetry).await;
-            progress::tell(&created, self.model.name(), self.printer);
-            progress::usage(created.usage, self.printer);
+            progress::report_response(&created, self.model.name(), self.printer);
+            progress::print_usage(created.usage, self.printer);
             if let Some(plan) = &created.plan {
                 self.is_to_run(plan);
             }
-            keeper.left(false, self.printer);
+            run_store.left(false, self.printer);
             self.print_document(&answer)?;
             return Ok(AskOutcome::Nothing(create::exit(&created)));
         };
-        progress::end(&created, self.model.name(), self.printer);
+        progress::report_missing_plan(&created, self.model.name(), self.printer);
         let loaded = Self::loaded(&plan.text);
-        keeper.learn(&summary, self.printer);
+        run_store.learn(&summary, self.printer);
         let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
-        if let Some(adapting) = &mut session.adapting {
-            adapting.memory = keeper.memory.clone();
+        if let Some(adaptation) = &mut session.adaptation {
+            adaptation.memory = run_store.memory.clone();
         }
-        let journal = keeper.journal();
+        let journal = run_store.journal();
         let ended = session
             .adapt(Some(summary), live, (options.clone(), journal), signals)
             .await?;
@@ -188,7 +188,7 @@ impl AskSession<'_> {
 struct EarlyRunState {
     /// The handle that cancels the run.
     canceller: Option<Canceller>,
-    /// True if the plan is there.
+    /// True if the plan is complete.
     is_planned: bool,
     has_called: bool,
 }
@@ -201,7 +201,7 @@ fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
 struct AskStreamListener<'a> {
     watch: RunOutputs,
     observers: Vec<EventObserver>,
-    /// Makes the observers of another run.
+    /// Creates the observers of another run.
     observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The model's answers so far.
     attempts: Vec<PlanAttempt>,
@@ -219,8 +219,8 @@ impl AskStreamListener<'_> {
             StreamEvent::PlanGrew(plan) => live.grow(&plan.checked),
             StreamEvent::Planned(plan) => {
                 live.grow(&plan.checked);
-                live.is_written();
-                live.suspend(|| progress::attempts(&self.attempts, printer));
+                live.mark_written();
+                live.suspend(|| progress::report_attempts(&self.attempts, printer));
                 lock(self.state).is_planned = true;
             }
             StreamEvent::Run(event) => {
@@ -233,7 +233,7 @@ impl AskStreamListener<'_> {
                 self.watch.event(event);
             }
             StreamEvent::Abandoned(summary) => {
-                live.begin_again();
+                live.restart();
                 if let Some(line) = in_vain(summary) {
                     live.suspend(|| printer.quote(&line));
                 }

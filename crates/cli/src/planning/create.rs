@@ -48,7 +48,7 @@ pub(crate) async fn command(
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let known = Known::read(&arguments.planning, &config)?;
-    // A missing model is reported before servers start. To show the prompt, none is asked.
+    // A missing model is reported before servers start. To show the prompt, no model is needed.
     let model = if arguments.show_prompt {
         None
     } else {
@@ -79,7 +79,7 @@ pub(crate) async fn command(
             CreateSettings::default().memory_tokens,
             requirements.dialect,
         );
-        printer.foreign(&format!("{}\n{}", prompt.system, prompt.text));
+        printer.untrusted_data(&format!("{}\n{}", prompt.system, prompt.text));
         return Ok(Exit::Success);
     };
     let earlier = if arguments.cache {
@@ -95,8 +95,8 @@ pub(crate) async fn command(
         }
         None => {
             let created = requirements.ask(model.as_ref(), &arguments.planning).await;
-            super::progress::tell(&created, model.name(), printer);
-            super::progress::usage(created.usage, printer);
+            super::progress::report_response(&created, model.name(), printer);
+            super::progress::print_usage(created.usage, printer);
             let report = document::created(&created, model.name());
             let exit = exit(&created);
             let text = created.plan.map(|plan| plan.text);
@@ -112,11 +112,11 @@ pub(crate) async fn command(
         Some(text) => deliver(text, arguments, printer),
         None => Ok(()),
     };
-    // A plan that cannot be stored is shown all the same: it was paid for.
+    // A plan that cannot be stored is shown nevertheless, because it was paid for.
     let is_shown = arguments.output.is_none() || delivered.is_err();
     match (arguments.format, &text) {
         (Format::Json, _) => output::json(&report, RunFormat::Json, printer)?,
-        (Format::Text, Some(text)) if is_shown => printer.foreign(text),
+        (Format::Text, Some(text)) if is_shown => printer.untrusted_data(text),
         (Format::Text, _) => {}
     }
     delivered.map(|()| exit)
@@ -150,7 +150,7 @@ pub(crate) fn durations(
     toolbox: &Toolbox,
 ) -> Result<Durations, CommandError> {
     let mut known = toolbox.durations.clone();
-    if !no_store && let Some(store) = store::open_if_there(arguments)? {
+    if !no_store && let Some(store) = store::open_existing(arguments)? {
         let learned = store.durations().map_err(store::explain)?;
         for (server, tool, learned) in learned.tools() {
             known.insert(server, tool, learned);
@@ -168,7 +168,7 @@ pub(crate) fn exit(created: &PlanResponse) -> Exit {
     }
 }
 
-/// Returns the cached plan, if it is still sound.
+/// Returns the cached plan; `None` if there is none, or if it has errors now.
 fn cached(
     requirements: &PlanRequirements<'_>,
     model: &str,
@@ -239,7 +239,7 @@ impl<'a> PlanRequirements<'a> {
         }
     }
 
-    /// The same for a goal in other words, with the day and the phrases of time of the first one.
+    /// Returns the same requirements for another wording of the goal. The day and the phrases of time stay those of the first one.
     pub(crate) fn with_goal<'b>(&self, goal: &'b str) -> PlanRequirements<'b>
     where
         'a: 'b,
@@ -345,7 +345,7 @@ impl<'a> PlanRequirements<'a> {
     /// Returns the cache key of a plan: a digest of the whole prompt.
     fn key(&self, model: &str) -> String {
         let budget = usize::MAX;
-        let goal = same_question(self.goal);
+        let goal = normalize_goal(self.goal);
         let task = PlanTask {
             goal: &goal,
             ..self.task()
@@ -364,9 +364,9 @@ impl<'a> PlanRequirements<'a> {
     }
 }
 
-/// Returns `goal` without the parts that change no question: further spaces, the mark at its end, and a capital at its beginning. Other capitals may be
-/// those of a name or an id.
-fn same_question(goal: &str) -> String {
+/// Returns `goal` without differences that do not change its meaning: repeated spaces, the mark at its end, and a capital at its
+/// beginning. Other capitals may belong to a name or an id.
+fn normalize_goal(goal: &str) -> String {
     let words: Vec<&str> = goal.split_whitespace().collect();
     let words = words.join(" ");
     let words = words.trim_end_matches(['?', '.', '!', ' ']);

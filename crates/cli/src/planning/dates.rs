@@ -1,4 +1,4 @@
-//! The facts besides a question: its moment, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
+//! The facts that accompany a question: its time, its phrases of time, the memory and the state to fill; and `planwright dates PHRASE`.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ pub(crate) fn dates(arguments: &DatesArguments, printer: Printer) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// The moment that phrases of time start from.
+/// The time to which phrases of time refer.
 pub(crate) fn now(arguments: &MomentArguments, config: &Config) -> Result<Now, CommandError> {
     let zone = zone(arguments)?;
     let now = match &arguments.now {
@@ -92,7 +92,7 @@ fn refused(error: TimeError) -> CommandError {
     CommandError::new(error.to_string())
 }
 
-/// The facts besides the goal.
+/// The facts that accompany a goal.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(super) now: Now,
@@ -102,7 +102,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The JSON Schema of the state that is to be filled.
+    /// The JSON Schema of the state to fill.
     pub(crate) fn state(&self) -> Option<&Value> {
         self.state.as_ref()
     }

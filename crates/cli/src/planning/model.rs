@@ -68,7 +68,7 @@ fn script(name: &str, path: &Path) -> Result<ScriptedModel, CommandError> {
     })
 }
 
-/// Returns the settings of a provider. The configured address, key and prices belong to the configured model alone.
+/// Returns the settings of a provider. The configured address, key and prices apply to the configured model only.
 fn provider(
     name: &str,
     arguments: &ModelArguments,
@@ -116,7 +116,7 @@ fn refused(error: ModelError) -> CommandError {
     }
 }
 
-/// A script in a file, which only its owner can read. Each new one takes the place of the one before in one go.
+/// A file for a script, which only its owner can read. Each write replaces the previous script atomically.
 #[derive(Debug)]
 struct ScriptFile {
     path: PathBuf,

@@ -25,7 +25,7 @@ impl Waiting {
         Self { bar }
     }
 
-    /// Takes the line away while `print` has the terminal.
+    /// Hides the line while `print` uses the terminal.
     pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
@@ -37,20 +37,20 @@ impl Waiting {
 }
 
 /// Reports the result: repairs, problems, the reason why there is no plan.
-pub(crate) fn tell(created: &PlanResponse, model: &str, printer: Printer) {
-    attempts(&created.attempts, printer);
-    end(created, model, printer);
+pub(crate) fn report_response(created: &PlanResponse, model: &str, printer: Printer) {
+    report_attempts(&created.attempts, printer);
+    report_missing_plan(created, model, printer);
 }
 
 /// Reports the repairs and the problems of the answers so far.
-pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
+pub(crate) fn report_attempts(attempts: &[PlanAttempt], printer: Printer) {
     let last = attempts.len();
     for (index, attempt) in attempts.iter().enumerate() {
         let is_last = index + 1 == last;
         let number = index + 1;
         if attempt.diagnostics.has_errors() {
             printer.status(&format!("reply {number} of {last} has errors:"));
-            diagnostics(attempt, printer);
+            print_diagnostics(attempt, printer);
             if !attempt.contains_plan {
                 quote_reply(attempt.words(), printer);
             }
@@ -58,21 +58,21 @@ pub(crate) fn attempts(attempts: &[PlanAttempt], printer: Printer) {
             if number > 1 && !(attempt.repairs.is_empty() && attempt.diagnostics.is_empty()) {
                 printer.status(&format!("reply {number} of {last} has no errors:"));
             }
-            diagnostics(attempt, printer);
+            print_diagnostics(attempt, printer);
         }
         for repair in &attempt.repairs {
-            printer.quote(&fixed(repair));
+            printer.quote(&repair_line(repair));
         }
     }
 }
 
-/// Reports why there is no plan.
-pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
+/// Reports why there is no plan; nothing if there is one.
+pub(crate) fn report_missing_plan(created: &PlanResponse, model: &str, printer: Printer) {
     if let Some(error) = &created.failure {
         let last = created.attempts.last();
         let is_reported =
             last.is_some_and(|last| !last.contains_plan && last.words() == &*error.reply);
-        failure("error", error, !is_reported, printer);
+        report_model_error("error", error, !is_reported, printer);
     } else if let Some(declined) = &created.declined {
         printer.quote(&format!("{model} {declined}"));
     } else if created.plan.is_none() {
@@ -82,8 +82,13 @@ pub(crate) fn end(created: &PlanResponse, model: &str, printer: Printer) {
     }
 }
 
-/// Reports why a model did not reply, with its partial reply unless that was printed already.
-pub(crate) fn failure(what: &str, error: &ModelError, with_words: bool, printer: Printer) {
+/// Reports why a model did not reply. `with_words` adds its partial reply, unless that was printed already.
+pub(crate) fn report_model_error(
+    what: &str,
+    error: &ModelError,
+    with_words: bool,
+    printer: Printer,
+) {
     printer.quote(&format!("{what}: {error}"));
     if with_words {
         quote_reply(&error.reply, printer);
@@ -100,27 +105,27 @@ fn quote_reply(words: &str, printer: Printer) {
 }
 
 /// Prints the tokens and the cost of answers, if they are known.
-pub(crate) fn usage(usage: Usage, printer: Printer) {
-    if let Some(cost) = cost(usage) {
-        printer.status(&cost);
+pub(crate) fn print_usage(usage: Usage, printer: Printer) {
+    if let Some(text) = usage_text(usage) {
+        printer.status(&text);
     }
 }
 
-fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
+fn print_diagnostics(attempt: &PlanAttempt, printer: Printer) {
     for diagnostic in &attempt.diagnostics {
         printer.quote(&format!("  {diagnostic}"));
     }
 }
 
-fn fixed(repair: &PlanRepair) -> String {
+fn repair_line(repair: &PlanRepair) -> String {
     format!(
         "  fixed at {}: `{}` is now `{}`",
         repair.pointer, repair.before, repair.after
     )
 }
 
-/// Returns the tokens and the cost of answers, if they are known.
-fn cost(usage: Usage) -> Option<String> {
+/// Returns the tokens and the cost of answers as text; `None` if the provider did not state them.
+fn usage_text(usage: Usage) -> Option<String> {
     if usage.input_tokens + usage.output_tokens == 0 {
         return None;
     }

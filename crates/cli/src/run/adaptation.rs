@@ -21,7 +21,9 @@ use planwright::planner::model::{Model, ModelError, Usage};
 use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, EarlierConsents, StoredRun, StoredRunError};
 
-use super::session::{AdaptationSettings, ConsentOutcome, RunSegment, RunSession, approved};
+use super::session::{
+    AdaptationSettings, ConsentOutcome, RunSegment, RunSession, request_plan_approval,
+};
 use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::CommandError;
 use crate::planning::dates::{self, PlanningDay};
@@ -174,7 +176,7 @@ impl Adaptation<'_> {
             report_pinned_call(pinned, "no revised plan was requested", session);
             return Ok(None);
         }
-        // The model has read the failure and the results of the steps before it.
+        // The model has read the failure and the results of the previous steps.
         let config = adapting.config.clone().with_exposed_planner();
         let policy = config.restrict(Policy::new());
         let before_this = self.forgotten.clone();
@@ -229,11 +231,11 @@ impl Adaptation<'_> {
             .iter()
             .map(|step| step.as_str().to_owned())
             .collect();
-        let own = consents.next(&process, &plan, options);
-        process.plan_consent = Some(own.clone());
-        let approved = approved(
+        let digest = consents.next(&process, &plan, options);
+        process.plan_consent = Some(digest.clone());
+        let approved = request_plan_approval(
             session.consent,
-            (&plan, own),
+            (&plan, digest),
             session.store,
             session.printer,
         )?;
@@ -274,7 +276,7 @@ impl Adaptation<'_> {
         Ok(Some((revised, segment)))
     }
 
-    /// A plan with corrected arguments of the first step that was not looked at yet.
+    /// Returns a plan with corrected arguments of the first step that was not examined yet; `None` if the model corrects nothing.
     async fn corrected<'t>(
         &mut self,
         revision: &ReplanRequest<'t>,
@@ -322,7 +324,7 @@ impl Adaptation<'_> {
         None
     }
 
-    /// A plan with other next steps.
+    /// Returns a plan with other next steps; `None` if the model writes none.
     async fn replanned<'t>(
         &mut self,
         revision: &ReplanRequest<'t>,
@@ -389,7 +391,7 @@ fn report_pinned_call(pinned: &CalledStep, therefore: &str, session: &RunSession
 }
 
 fn report_model_error(error: &ModelError, session: &RunSession<'_>) {
-    progress::failure("the plan was not revised", error, true, session.printer);
+    progress::report_model_error("the plan was not revised", error, true, session.printer);
 }
 
 fn report_diagnostics(diagnostics: &Diagnostics, session: &RunSession<'_>) {

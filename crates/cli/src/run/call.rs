@@ -1,4 +1,4 @@
-//! `planwright call SERVER.TOOL KEY=VALUE`: one call, as a plan of one step. It is checked, asked about and stored as any other run.
+//! `planwright call SERVER.TOOL KEY=VALUE`: one call, as a plan of one step. It is checked, approved and stored like any other run.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn loaded(text: &str) -> LoadedPlan {
     LoadedPlan::new("call".to_owned(), parse(text.as_bytes(), &options))
 }
 
-/// Returns the arguments of the call: those of `--args`, and over them the single values.
+/// Returns the arguments of the call: those of `--args`, overridden by single values.
 fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value, CommandError> {
     let mut values = match &arguments.args {
         None => Object::default(),
@@ -81,7 +81,7 @@ fn values(arguments: &SingleCallArguments, tool: Option<&Tool>) -> Result<Value,
     Ok(values.into())
 }
 
-/// Returns a value as the tool takes it: text for a parameter that is text, else JSON if it parses.
+/// Parses a value for the tool: as text if the parameter is a text, else as JSON, else as text.
 fn value(name: &str, text: &str, tool: Option<&Tool>) -> Value {
     let schema = tool
         .and_then(|tool| {

@@ -19,7 +19,7 @@ use planwright::telemetry::Telemetry;
 use planwright_store::Store;
 
 use super::plan_file;
-use super::session::{ConsentOutcome, RunSession, approved};
+use super::session::{ConsentOutcome, RunSession, request_plan_approval};
 use crate::args::{RunArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
@@ -82,7 +82,7 @@ impl<'a> PlanCommand<'a> {
         })
     }
 
-    /// Opens the tools that `needed` names, and runs the plan that is made of their catalog.
+    /// Opens the tools that `needed` names, and runs the plan that `load` makes from their catalog.
     pub(super) async fn run(
         &self,
         needed: &BTreeSet<String>,
@@ -115,7 +115,7 @@ impl<'a> PlanCommand<'a> {
         }
     }
 
-    /// Checks the plan against the tools, and asks for the consent to it. Shows it instead for a dry run.
+    /// Checks the plan against the tools, and asks for consent to it. A dry run is shown instead.
     fn prepare(
         &self,
         loaded: LoadedPlan,
@@ -130,7 +130,7 @@ impl<'a> PlanCommand<'a> {
         }
         toolbox.open_extraction(&arguments.adapt.model, &self.config);
         toolbox.apply_config(&self.config, store.as_ref(), printer)?;
-        limits::known(&options.limits, toolbox)?;
+        limits::reject_unknown_names(&options.limits, toolbox)?;
         let (checked, loaded) =
             loaded.check(&toolbox.catalog, &self.config.restrict(Policy::new()));
         let Some(plan) = checked else {
@@ -152,11 +152,12 @@ impl<'a> PlanCommand<'a> {
         }
         output::diagnostics(&loaded, arguments.output.format, printer);
         let consent = &arguments.consent;
-        let own = stored::plan_consent(&plan, &options);
-        let approved = match approved(consent, (&plan, own), store.as_ref(), printer)? {
-            ConsentOutcome::Run(approved) => approved,
-            ConsentOutcome::Refused(exit) => return Ok(Preparation::Ended(exit)),
-        };
+        let digest = stored::plan_consent(&plan, &options);
+        let approved =
+            match request_plan_approval(consent, (&plan, digest), store.as_ref(), printer)? {
+                ConsentOutcome::Run(approved) => approved,
+                ConsentOutcome::Refused(exit) => return Ok(Preparation::Ended(exit)),
+            };
         Ok(Preparation::Ready(Box::new(PreparedRun {
             plan,
             loaded,
@@ -166,7 +167,7 @@ impl<'a> PlanCommand<'a> {
         })))
     }
 
-    /// Adds to the options what is known once the plan is checked.
+    /// Completes the options of a run whose plan is checked.
     fn complete(
         &self,
         options: RunOptions,
@@ -176,7 +177,7 @@ impl<'a> PlanCommand<'a> {
         is_dry: bool,
     ) -> Result<RunOptions, CommandError> {
         let durations = match (&self.arguments.durations, store) {
-            (Some(path), _) => store::load(path)?,
+            (Some(path), _) => store::load_durations(path)?,
             (None, Some(store)) => store.durations().map_err(store::explain)?,
             (None, None) => options.durations,
         };
@@ -216,7 +217,7 @@ impl<'a> PlanCommand<'a> {
             max_output: limits::max_output(&arguments.guards, &self.config),
             printer: self.printer,
             telemetry: self.telemetry.clone(),
-            adapting: arguments.adapt.open(&self.config)?,
+            adaptation: arguments.adapt.open(&self.config)?,
             revisions: Vec::new(),
         };
         let segment = session.first_segment(

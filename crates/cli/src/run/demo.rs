@@ -24,7 +24,7 @@ use crate::view::printer::Printer;
 
 const PLAN: &str = include_str!("demo.plan.json");
 
-/// Bytes of JSON that make about one token.
+/// The approximate number of bytes of JSON in a token.
 const BYTES_A_TOKEN: u64 = 4;
 
 /// `planwright demo`

@@ -81,7 +81,7 @@ impl EarlyRunStore<'_> {
         if state.is_unfinished {
             self.unfinished(printer);
         } else if state.journal.is_some() {
-            store::left(self.id, self.store.is_some(), printer);
+            store::print_resume_hint(self.id, self.store.is_some(), printer);
         } else if has_called {
             printer.status(
                 "the plan was incomplete: only read-only calls were made, and nothing was stored",
@@ -92,7 +92,7 @@ impl EarlyRunStore<'_> {
     /// Reports the options for a run whose plan was never complete.
     pub(crate) fn unfinished(&self, printer: Printer) {
         if self.store.is_some() {
-            let id = store::short(self.id);
+            let id = store::short_id(self.id);
             printer.quote(&format!(
                 "`planwright show {id}` shows what was called; the run cannot be resumed, since its plan was never complete"
             ));

@@ -45,7 +45,12 @@ fn parse(arguments: &TextArguments) -> Result<ParsedPlanText, CommandError> {
 
 fn parse_stored(arguments: &TextArguments, plan: StoredPlan) -> ParsedPlanText {
     let dialect = plan.dialect.as_deref();
-    parse_text(arguments, called(&plan), plan.text.as_bytes(), dialect)
+    parse_text(
+        arguments,
+        version_name(&plan),
+        plan.text.as_bytes(),
+        dialect,
+    )
 }
 
 /// Parses a text. The dialect of the arguments comes before `dialect`.
@@ -78,7 +83,7 @@ pub(crate) fn read(arguments: &PlanArguments) -> Result<LoadedPlan, CommandError
     load(arguments, parse(&text)?)
 }
 
-/// The arguments for the plan of the folder `--library` that has the name of the plan, unless there is a file of that name.
+/// Returns the arguments for a plan in the folder `--library`; `None` if a file has the name of the plan, or the folder has no such plan.
 fn in_library(arguments: &PlanArguments) -> Option<TextArguments> {
     let folder = arguments.library.as_ref()?;
     let name = arguments.text.plan.to_str().filter(|name| *name != "-")?;
@@ -152,7 +157,7 @@ pub(crate) fn read_file(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
     text_file::read_limited(std::fs::File::open(path)?, limit as u64)
 }
 
-/// Returns the inputs of the plan: the file first, then the single values over it.
+/// Returns the inputs of the plan: those of the file, overridden by single values.
 fn inputs(arguments: &PlanArguments) -> Result<Object, CommandError> {
     let mut inputs = Object::default();
     if let Some(path) = &arguments.vars_file {
@@ -196,8 +201,9 @@ pub(crate) fn add_vars(inputs: &mut Object, vars: &[String]) -> Result<(), Comma
     Ok(())
 }
 
-/// Finds the problems of a plan that do not depend on tools and inputs: references to missing steps, cycles, names that
-/// are used twice or out of scope.
+/// Finds the problems of a plan that do not depend on tools and inputs: references to missing steps, cycles, and names that are used
+/// twice or
+/// out of scope.
 fn problems(plan: &Plan) -> Diagnostics {
     let tools = Catalog::new();
     let (_, found) = check(plan.clone(), &CheckContext::new(&tools));
@@ -225,7 +231,7 @@ pub(crate) fn find_stored(arguments: &TextArguments) -> Result<Option<StoredPlan
         return Ok(None);
     };
     let (name, version) = selector(text);
-    let Some(store) = store::open_if_there(&arguments.store)? else {
+    let Some(store) = store::open_existing(&arguments.store)? else {
         return Ok(None);
     };
     match store.plan(name, version) {
@@ -244,6 +250,6 @@ pub(crate) fn selector(text: &str) -> (&str, Option<u32>) {
 }
 
 /// Returns the name of a version of a plan.
-pub(crate) fn called(plan: &StoredPlan) -> String {
+pub(crate) fn version_name(plan: &StoredPlan) -> String {
     format!("{}@{}", plan.name, plan.version)
 }

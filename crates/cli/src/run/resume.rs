@@ -1,5 +1,5 @@
-//! `planwright resume RUN`: resumes a stored run. `planwright replay RUN`: replays a run from its journal, and verifies that it decides the
-//! same.
+//! `planwright resume RUN`: resumes a stored run. `planwright replay RUN`: replays a run from its journal, and verifies that all decisions
+//! are the same.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ use crate::args::{
 };
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::run::session::{ConsentOutcome, RunSegment, RunSession, approved};
+use crate::run::session::{ConsentOutcome, RunSegment, RunSession, request_plan_approval};
 use crate::runs::selector::find_run;
 use crate::runs::store;
 use crate::setup::settings::{self, Settings};
@@ -42,10 +42,10 @@ use crate::view::output::{self, FinishedRun};
 use crate::view::printer::Printer;
 use crate::view::printer::{BAD, GOOD, counted, styled};
 
-/// The time that the servers of a killed process may take to end before they are reported.
+/// The time after which servers of a killed process that still run are reported.
 const ORPHANS_END: Duration = Duration::from_secs(1);
 
-/// The further time that they may take before a call is made again.
+/// The additional time for them to end before a call is repeated.
 const ORPHANS_END_BEFORE_RETRY: Duration = Duration::from_secs(5);
 
 /// `planwright resume RUN`
@@ -133,9 +133,9 @@ pub(crate) async fn resume(
             word = store::shell_word(step)
         ));
     }
-    let own = prepared.plan_consent(&plan, &options);
-    let shown = (&plan, own.clone());
-    let approved = match approved(&arguments.consent, shown, Some(&store), printer)? {
+    let digest = prepared.plan_consent(&plan, &options);
+    let shown = (&plan, digest.clone());
+    let approved = match request_plan_approval(&arguments.consent, shown, Some(&store), printer)? {
         ConsentOutcome::Run(approved) => approved,
         ConsentOutcome::Refused(exit) => {
             toolbox.close().await;
@@ -145,7 +145,7 @@ pub(crate) async fn resume(
     // Consent to the plan is valid as long as no resumption changes anything.
     let approved = approved.or_else(|| {
         let before = stored.process.as_ref()?.approved_plan.clone();
-        before.filter(|digest| *digest == own)
+        before.filter(|earlier| *earlier == digest)
     });
     prepared.process.approved_plan.clone_from(&approved);
     let segment = RunSegment {
@@ -173,14 +173,15 @@ pub(crate) async fn resume(
         max_output,
         printer,
         telemetry,
-        adapting: arguments.adapt.open(&config)?,
+        adaptation: arguments.adapt.open(&config)?,
         revisions: stored.revisions(),
     };
     session.run_and_report(segment, signals).await
 }
 
-/// Returns the sources of the run's tools: the named ones, else those of its start. An imported run began with sources
-/// of another machine: programs to start, folders to read.
+/// Returns the sources of the run's tools: those of the arguments, else those of its start. An imported run began with programs and
+/// folders of
+/// another machine, so its tools must be named.
 fn sources(
     id: &RunId,
     stored: &StoredRun,
@@ -192,7 +193,7 @@ fn sources(
     if stored.imported.is_none() {
         return Ok(store::tool_arguments(&stored.run.tools));
     }
-    let run = store::short(id);
+    let run = store::short_id(id);
     Err(CommandError::new(format!(
         "the run {run} was imported, so its recorded tool sources are not used"
     ))
@@ -222,7 +223,7 @@ async fn settle_orphans(leased: &LeasedRun, arguments: &ResumeArguments, printer
             process.server, process.pid
         ));
     }
-    // Only a call that is made again depends on it.
+    // Only a repeated call depends on their end.
     if arguments.retries() {
         orphans.wait(leased, ORPHANS_END_BEFORE_RETRY).await;
     }
@@ -241,7 +242,7 @@ fn show_once_more(
         ))
         .hint(format!(
             "`planwright logs {}` lists its calls",
-            store::short(id)
+            store::short_id(id)
         ))
     })?;
     let loaded = LoadedPlan::from_stored(&stored.plan, stored.vars.clone());
@@ -381,7 +382,7 @@ fn text(
     replay: &ReplayV1,
     result: &Result<ReplayReport, ReplayError<StoredRunError>>,
 ) -> String {
-    let run = store::short(id);
+    let run = store::short_id(id);
     let error = match result {
         Ok(replayed) => {
             return format!(

@@ -38,25 +38,25 @@ use crate::view::printer::Printer;
 
 /// The decision about a whole plan.
 pub(crate) enum ConsentOutcome {
-    /// Lets the plan run. The digest is there if a person has approved it as a whole.
+    /// The plan may run; with its digest if a person approved the whole plan.
     Run(Option<PlanConsent>),
-    /// Ends the command with this exit status.
+    /// The plan may not run: the command ends with this exit status.
     Refused(Exit),
 }
 
-/// Asks for approval of the whole plan, if required. `own` is the digest that approves it.
-pub(crate) fn approved(
+/// Asks for approval of the whole plan, if `--approve` requires it. `digest` is the digest of the plan.
+pub(crate) fn request_plan_approval(
     consent: &ConsentArguments,
-    (plan, own): (&CheckedPlan, PlanConsent),
+    (plan, digest): (&CheckedPlan, PlanConsent),
     store: Option<&Store>,
     printer: Printer,
 ) -> Result<ConsentOutcome, CommandError> {
-    let Approve::Plan(digest) = &consent.approve else {
+    let Approve::Plan(expected) = &consent.approve else {
         return Ok(ConsentOutcome::Run(None));
     };
     let passphrase = PassphraseCheck::open(store)?;
-    let exit = match approver::to_plan(plan, &own, digest.as_deref(), &passphrase, printer)? {
-        PlanAnswer::Run => return Ok(ConsentOutcome::Run(Some(own))),
+    let exit = match approver::to_plan(plan, &digest, expected.as_deref(), &passphrase, printer)? {
+        PlanAnswer::Run => return Ok(ConsentOutcome::Run(Some(digest))),
         PlanAnswer::Refuse => Exit::Rejected,
         PlanAnswer::Interrupted => Exit::Interrupted,
     };
@@ -68,12 +68,12 @@ pub(crate) fn approved(
 pub(crate) struct AdaptationSettings<'a> {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) config: &'a Config,
-    /// The moment of the run, in the time zone of the phrases of time in its goal.
+    /// The time of the run. Phrases of time in its goal refer to it.
     pub(crate) now: Now,
     pub(crate) zone: Zone,
-    /// The number of times that it may write the next steps.
+    /// The number of times that the model may write the next steps.
     pub(crate) replans: u32,
-    /// True if it may correct arguments that a tool refused.
+    /// True if the model may correct arguments that a tool refused.
     pub(crate) repairs: bool,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
@@ -88,19 +88,19 @@ pub(crate) struct RunSession<'a> {
     pub(crate) service: Planwright,
     /// The store, unless nothing is stored.
     pub(crate) store: Option<&'a Store>,
-    /// The file of durations that takes the place of the store's.
+    /// The file of durations that overrides those of the store.
     pub(crate) durations: Option<&'a Path>,
     pub(crate) consent: &'a ConsentArguments,
     pub(crate) format: RunFormat,
     pub(crate) progress: Progress,
-    /// The time that calls in flight have to end after the first signal.
+    /// The time in which calls in flight may end after the first signal.
     pub(crate) drain: Duration,
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
     pub(crate) telemetry: Telemetry,
     /// The model that may write another plan if this one fails.
-    pub(crate) adapting: Option<AdaptationSettings<'a>>,
+    pub(crate) adaptation: Option<AdaptationSettings<'a>>,
     /// The revisions of the plan in earlier processes.
     pub(crate) revisions: Vec<RevisionV1>,
 }
@@ -146,8 +146,8 @@ impl RunSession<'_> {
         self.adapt(summary, live, (options, journal), signals).await
     }
 
-    /// Continues with revised plans after the first one, as long as that may help; `None` if the run was abandoned. `journal` is the journal of
-    /// the first plan, which holds the lease of a stored run.
+    /// Continues with revised plans while the run fails in a way that a revision may fix; `None` if the run was abandoned. `journal` is the
+    /// journal of the first plan, which holds the lease of a stored run.
     pub(crate) async fn adapt(
         &self,
         mut summary: Option<RunSummary>,
@@ -158,14 +158,14 @@ impl RunSession<'_> {
         let mut revisions = self.revisions.clone();
         let mut revised: Option<RevisedPlan> = None;
         let mut usage = Usage::default();
-        if let Some(mut adapting) = self.adapting.as_ref().map(AdaptationSettings::begin) {
+        if let Some(mut adaptation) = self.adaptation.as_ref().map(AdaptationSettings::begin) {
             // A person who has interrupted the run wants no other plan.
             while !signals.has_received()
                 && let Some(failed) = summary.as_ref().filter(|summary| is_adaptable(summary))
             {
                 let plan = revised.as_ref().map_or(self.plan, |revised| &revised.plan);
                 let next = tokio::select! {
-                    next = adapting.next(self, plan, failed, (&options, journal.as_ref())) => next?,
+                    next = adaptation.next(self, plan, failed, (&options, journal.as_ref())) => next?,
                     _ = signals.next() => None,
                 };
                 let Some((next, segment)) = next else {
@@ -176,16 +176,16 @@ impl RunSession<'_> {
                 (summary, journal) = self.run_segment(segment, &live, signals).await?;
                 revised = Some(next);
             }
-            usage = adapting.usage;
+            usage = adaptation.usage;
         }
         usage += self.toolbox.take_extraction_usage();
         telemetry::close(self.telemetry.clone()).await;
         let Some(summary) = summary else {
-            store::left(self.id, self.store.is_some(), self.printer);
+            store::print_resume_hint(self.id, self.store.is_some(), self.printer);
             return Ok(None);
         };
         if let Some(path) = self.durations {
-            store::save(path, &summary.durations)?;
+            store::save_durations(path, &summary.durations)?;
         }
         Ok(Some(FinishedRun {
             summary,
@@ -197,8 +197,8 @@ impl RunSession<'_> {
         }))
     }
 
-    /// Returns the first segment of a new run: stored, or recorded in memory if a model may revise its plan. `approved` is the digest of the plan if a
-    /// person approved it as a whole.
+    /// Returns the first segment of a new run. The run is stored, or recorded in memory if a model may revise its plan. `approved` is the
+    /// digest of the plan if a person approved the whole plan.
     pub(crate) fn first_segment(
         &self,
         tools: &ToolArguments,
@@ -206,7 +206,7 @@ impl RunSession<'_> {
         approved: Option<PlanConsent>,
     ) -> Result<RunSegment, CommandError> {
         let is_approved = approved.is_some();
-        let storage = match (self.store, &self.adapting) {
+        let storage = match (self.store, &self.adaptation) {
             (Some(store), _) => RunStorage::New {
                 store: store.clone(),
                 holder: store::this_process(),
@@ -215,8 +215,8 @@ impl RunSession<'_> {
                     ..NewStoredRun::of(self.loaded, store::sources(tools)?, store::now())
                 }),
             },
-            (None, Some(adapting)) => RunStorage::Journal {
-                journal: Arc::new(adapting.memory.clone()),
+            (None, Some(adaptation)) => RunStorage::Journal {
+                journal: Arc::new(adaptation.memory.clone()),
                 header: stored::process(self.plan, &options, store::now()).to_value(),
                 history: None,
                 store: None,
@@ -231,7 +231,8 @@ impl RunSession<'_> {
         })
     }
 
-    /// Runs one plan to its end. Besides the summary it gives the journal, which holds the lease until it is dropped.
+    /// Runs one plan to its end. Returns the summary, unless the run was abandoned, and the journal, which holds the lease until it is
+    /// dropped.
     pub(super) async fn run_segment(
         &self,
         segment: RunSegment,
@@ -265,7 +266,7 @@ impl RunSession<'_> {
         Ok((follow(run, signals, outputs).await, journal))
     }
 
-    /// The expected time of a segment, from the durations that its run decides by.
+    /// The expected time of a segment, by the durations that its run uses; `None` if they say nothing about it.
     fn time_left(&self, segment: &RunSegment) -> Option<TimeLeft> {
         let options = &segment.options;
         let stored = self.store.filter(|_| options.durations.is_empty());
@@ -284,7 +285,7 @@ impl RunSession<'_> {
             self.printer,
         )?;
         let is_stored = self.store.is_some();
-        Ok(store::end(
+        Ok(store::report_end(
             &ended.summary,
             is_stored,
             self.format,
@@ -293,7 +294,7 @@ impl RunSession<'_> {
     }
 }
 
-/// Returns true if another plan may help.
+/// Returns true if another plan may succeed.
 fn is_adaptable(summary: &RunSummary) -> bool {
     summary.status == RunStatus::Failed && summary.journal_error.is_none()
 }
@@ -305,7 +306,7 @@ pub(crate) struct RunOutputs {
     /// The largest number of bytes that is shown of one value.
     pub(crate) max_output: Option<u64>,
     pub(crate) printer: Printer,
-    /// The time that calls in flight have to end after the first signal.
+    /// The time in which calls in flight may end after the first signal.
     pub(crate) drain: Duration,
 }
 
@@ -323,8 +324,8 @@ impl RunOutputs {
     }
 }
 
-/// Shows a run until it ends. The first signal drains it, the second one cancels it, and the third one abandons it: there is no summary
-/// then.
+/// Shows a run until it ends. The first signal drains it, the second one cancels it. The third one abandons it, so that there is no
+/// summary.
 pub(crate) async fn follow(
     mut run: Run,
     signals: &mut Signals,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::system::signals::SignalKind;
 
-/// The time that calls in flight have to end after a SIGTERM: its sender kills the process soon after it.
+/// The time in which calls in flight may end after a SIGTERM, whose sender often kills the process soon afterwards.
 const TERMINATION_LIMIT: Duration = Duration::from_secs(5);
 
 /// The message at the signal that cancels the calls in flight.
@@ -37,8 +37,9 @@ enum Stage {
 }
 
 impl Stopping {
-    /// Creates the state before the first signal. `limit` is the time that calls in flight have to end; without any, the first signal
-    /// cancels them.
+    /// Creates the state before the first signal. `limit` is the time in which calls in flight may end. If it is zero, the first signal
+    /// cancels
+    /// them.
     pub(crate) fn new(limit: Duration) -> Self {
         let next = if limit.is_zero() {
             Stage::Cancel

@@ -13,7 +13,7 @@ pub(crate) fn cancel(arguments: &CancelArguments, printer: Printer) -> Result<Ex
     let store = store::open(&arguments.store, printer)?;
     let run = find_run(&store, Some(&arguments.run))?.id;
     let by = environment::variable("USER");
-    let short = store::short(&run);
+    let short = store::short_id(&run);
     let asked = store.request_cancel(run.as_str(), by, store::now());
     let holder = asked.map_err(|error| match error {
         StoreError::Idle { .. } => {

@@ -9,7 +9,7 @@ use planwright::stored::compare_runs;
 use planwright::terminal_text;
 use planwright_store::Store;
 
-use super::list::{span, status_style};
+use super::list::{milliseconds_to_duration, status_style};
 use super::plan_diff;
 use super::selector::{NEWEST, find_run};
 use super::store;
@@ -49,9 +49,9 @@ fn compared(store: &Store, before: &str, after: &str) -> Result<DiffV1, CommandE
     Ok(compare_runs(store, &before, &after)?)
 }
 
-/// The most places that are shown of one value.
+/// The maximum number of differing places that are shown of one value.
 const MAX_PLACES: usize = 10;
-/// The least room for a value.
+/// The minimum width of a value, in columns.
 const MIN_ROOM: usize = 16;
 /// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
@@ -61,8 +61,8 @@ pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
     let (before, after) = (&diff.before, &diff.after);
     let mut text = format!(
         "{} → {}\n",
-        styled(BOLD, store::short(&before.id)),
-        styled(BOLD, store::short(&after.id))
+        styled(BOLD, store::short_id(&before.id)),
+        styled(BOLD, store::short_id(&after.id))
     );
     plan(diff, &mut text);
     change_lines("inputs", &diff.inputs, 0, width, &mut text);
@@ -91,7 +91,7 @@ pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
                 text.push('\n');
             }
             printed += 1;
-            one(
+            write_step(
                 step,
                 has_reported_parts(step, &diff.steps),
                 width,
@@ -135,7 +135,7 @@ fn plan(diff: &DiffV1, text: &mut String) {
     }
 }
 
-fn one(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
+fn write_step(step: &StepDiffV1, has_parts: bool, width: usize, text: &mut String) {
     let address = styled(BOLD, terminal_text::one_line(&step.address));
     let mut notes = Vec::new();
     match (&step.before, &step.after) {
@@ -226,7 +226,10 @@ fn shown(value: Option<&Value>, room: usize) -> String {
 }
 
 fn times(before: Option<f64>, after: Option<f64>, ratio: Option<f64>) -> Option<String> {
-    let (before, after) = (time(span(before?)), time(span(after?)));
+    let (before, after) = (
+        time(milliseconds_to_duration(before?)),
+        time(milliseconds_to_duration(after?)),
+    );
     let ratio = ratio.map_or_else(String::new, |ratio| format!(" (× {ratio:.2})"));
     Some(format!("{before} → {after}{ratio}"))
 }

@@ -21,7 +21,7 @@ use crate::args::{
     RunFormat, SaveArguments,
 };
 use crate::error::{CommandError, Exit};
-use crate::run::plan_file::{self, ParsedPlanText, called, selector};
+use crate::run::plan_file::{self, ParsedPlanText, selector, version_name};
 use crate::system::text_file::{self, may_write, write};
 use crate::view::printer::{Printer, counted};
 use crate::view::{diagnostics, output};
@@ -32,7 +32,7 @@ const DEFAULT_DAYS: u64 = 30;
 /// The maximum size of an imported run, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The number of bytes that are read to see whether a file may be an exported run.
+/// The number of bytes by which a file is recognised as an exported run.
 const HEAD: u64 = 4096;
 
 /// The hint for a file that holds no run.
@@ -66,9 +66,9 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
             explained
         }
     })?;
-    let run = store::short(&imported.id);
+    let run = store::short_id(&imported.id);
     if imported.is_new {
-        printer.status(&left_behind(&store, &imported)?);
+        printer.status(&unused_parts(&store, &imported)?);
         printer.status(&format!(
             "look at it with `planwright show {run}` or `planwright logs {run}`"
         ));
@@ -80,7 +80,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: Printer) -> Result<Ex
 }
 
 /// Describes the parts of an imported run that are not used on this machine.
-fn left_behind(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
+fn unused_parts(store: &Store, imported: &ImportOutcome) -> Result<String, CommandError> {
     let entries = store
         .entries(imported.id.as_str())
         .and_then(Iterator::collect::<Result<Vec<Entry>, _>>)
@@ -119,7 +119,7 @@ fn read(file: &Path) -> Result<String, CommandError> {
     read_run(opened, file)
 }
 
-/// Reads the text of a run, unless it does not start with `{`: a device such as `/dev/zero` never ends.
+/// Reads the text of a run. Text that does not start with `{` is rejected at once, because a device such as `/dev/zero` never ends.
 fn read_run(mut from: impl Read, name: &Path) -> Result<String, CommandError> {
     let unreadable = |error: std::io::Error| CommandError::unreadable(name, &error);
     let head = text_file::read_limited(&mut from, HEAD).map_err(unreadable)?;
@@ -160,7 +160,7 @@ pub(crate) fn prune(arguments: &PruneArguments, printer: Printer) -> Result<Exit
         printer.data_line(run.as_str());
     }
     for run in &pruned.in_use {
-        let run = store::short(run);
+        let run = store::short_id(run);
         printer.status(&format!(
             "the run {run} was not deleted: a process is using it"
         ));
@@ -275,9 +275,9 @@ pub(crate) fn list(arguments: &ListArguments, printer: Printer) -> Result<Exit, 
             output::json(&listing, RunFormat::Json, printer)?;
         }
         Format::Text => {
-            let width = plans.iter().map(|plan| called(plan).len()).max();
+            let width = plans.iter().map(|plan| version_name(plan).len()).max();
             for plan in &plans {
-                let called = format!("{:width$}", called(plan), width = width.unwrap_or(0));
+                let called = format!("{:width$}", version_name(plan), width = width.unwrap_or(0));
                 let line = format!("{called}  {}  {}", short(&plan.id), inputs(plan));
                 printer.data_line(terminal_text::one_line(&line).trim_end());
             }
@@ -322,7 +322,7 @@ pub(crate) fn delete(arguments: &DeleteArguments, printer: Printer) -> Result<Ex
         .delete_plan(name, version)
         .map_err(store::explain)?;
     for plan in &deleted {
-        printer.quote(&format!("`{}` is deleted", called(plan)));
+        printer.quote(&format!("`{}` is deleted", version_name(plan)));
     }
     Ok(Exit::Success)
 }

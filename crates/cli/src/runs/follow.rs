@@ -1,5 +1,4 @@
-//! Stored runs in progress, followed through their journals, whichever process drives them: `planwright attach` and `planwright logs
-//! --follow`.
+//! Stored runs in progress of any process, followed through their journals: `planwright attach` and `planwright logs --follow`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,7 @@ use crate::view::live::Live;
 use crate::view::output;
 use crate::view::printer::{Printer, counted, styled};
 
-/// The interval at which a followed run is checked for a process: one that dies leaves no entry in the journal.
+/// The interval at which the process of a followed run is checked, because a process that dies writes no entry to the journal.
 const CHECK: Duration = Duration::from_millis(250);
 
 /// A stored run that is followed until no process drives it.
@@ -51,7 +50,7 @@ impl<'a> FollowedRun<'a> {
         })
     }
 
-    /// Waits for the next entries; `None` once no process drives the run and all entries were read. Dropping the future loses none.
+    /// Waits for the next entries; `None` once no process drives the run and all entries were read. Dropping the future loses no entry.
     async fn next(&mut self) -> Result<Option<Vec<Entry>>, CommandError> {
         loop {
             tokio::select! {
@@ -79,7 +78,7 @@ impl<'a> FollowedRun<'a> {
 fn resume_hint(run: &RunId) -> String {
     format!(
         "its process died; resume with `planwright resume {}`",
-        store::short(run)
+        store::short_id(run)
     )
 }
 
@@ -96,13 +95,13 @@ pub(crate) async fn attach(
         exit = watched.show() => exit,
         _ = signals.next() => {
             watched.live.finish();
-            printer.status(&format!("the run {} continues", store::short(&info.id)));
+            printer.status(&format!("the run {} continues", store::short_id(&info.id)));
             Ok(Exit::Interrupted)
         }
     }
 }
 
-/// A run of another process on this screen.
+/// The view of a run of another process.
 struct WatchedRun<'a> {
     store: &'a Store,
     info: &'a RunInfo,
@@ -147,7 +146,7 @@ impl<'a> WatchedRun<'a> {
             if is_past {
                 self.begin(&followed);
             } else {
-                self.asked(&entries);
+                self.print_questions(&entries);
             }
             is_past = false;
         }
@@ -156,7 +155,7 @@ impl<'a> WatchedRun<'a> {
         let status = styled(list::status_style(run.status), run.status);
         self.printer.status(&format!(
             "run {}: {status}, {} of {} done",
-            store::short(id),
+            store::short_id(id),
             run.done,
             counted(run.steps, "step")
         ));
@@ -166,7 +165,7 @@ impl<'a> WatchedRun<'a> {
         Ok(followed.exit())
     }
 
-    /// Prints what is shown, and the calls that wait.
+    /// Prints which run is shown, and the calls that wait for a decision.
     fn begin(&self, followed: &FollowedRun<'_>) {
         if self.info.holder.is_none() {
             return;
@@ -177,26 +176,26 @@ impl<'a> WatchedRun<'a> {
         self.live.suspend(|| {
             self.printer.message(&format!(
                 "run {}{plan}, in another process: {} of {} done; Ctrl-C leaves it running",
-                store::short(&self.info.id),
+                store::short_id(&self.info.id),
                 view.ended,
                 counted(view.steps, "step")
             ));
         });
         for step in view.questions.keys() {
-            self.waits(step);
+            self.print_waiting_call(step);
         }
     }
 
-    /// Prints the commands to decide about each call that asks.
-    fn asked(&self, entries: &[Entry]) {
+    /// Prints the commands to decide about each call that newly waits for a decision.
+    fn print_questions(&self, entries: &[Entry]) {
         for entry in entries {
             if let Record::Asked { at, .. } = &entry.record {
-                self.waits(&at.to_string());
+                self.print_waiting_call(&at.to_string());
             }
         }
     }
 
-    fn waits(&self, step: &str) {
+    fn print_waiting_call(&self, step: &str) {
         let line = store::waiting_line(&self.info.id, step);
         self.live.suspend(|| self.printer.message(&line));
     }

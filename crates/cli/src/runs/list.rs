@@ -27,14 +27,14 @@ use crate::view::output;
 use crate::view::printer::Printer;
 use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 
-/// The longest name of a plan that is shown whole, in columns.
+/// The maximum width of the name of a plan, in columns.
 const MAX_NAME_WIDTH: usize = 32;
 
 /// `planwright runs`
 pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let filter = filter(arguments);
-    // A list of nothing makes no store.
-    let Some(store) = store::open_if_there(&arguments.store)? else {
+    // Listing no runs must not create a store.
+    let Some(store) = store::open_existing(&arguments.store)? else {
         match arguments.format {
             Format::Json => output::json(&document(Vec::new()), RunFormat::Json, printer)?,
             Format::Text => printer.status("no runs are stored yet"),
@@ -64,7 +64,7 @@ pub(crate) fn runs(arguments: &RunsArguments, printer: Printer) -> Result<Exit, 
             }
         }
     }
-    changed_tools::mention(&store, printer)?;
+    changed_tools::report_pending(&store, printer)?;
     Ok(Exit::Success)
 }
 
@@ -133,11 +133,11 @@ const BEGAN: usize = 1;
 const PLAN: usize = 3;
 const CALLS: usize = 5;
 
-/// The least width of the names of plans, in columns, to which a narrow terminal shortens them.
+/// The minimum width of the names of plans on a narrow terminal, in columns.
 const MIN_NAME_WIDTH: usize = 12;
 
-/// Returns a table with one line a run, below a heading. `plans` are the names of their plans. On a terminal that is too narrow, the names
-/// of plans are shortened, then the times, and then the number of calls is left out.
+/// Returns a table with a heading and one line for each run. `plans` are the names of their plans. On a narrow terminal, the names of plans
+/// are shortened first, then the times; then the number of calls is left out.
 fn table(runs: &[RunListingV1], plans: &[String], room: usize) -> String {
     let here = environment::host();
     let titles = ["run", "began", "status", "plan", "steps", "calls", "time"];
@@ -211,13 +211,13 @@ fn row(run: &RunListingV1, plan: &str, here: &str) -> [String; COLUMNS] {
         status
     };
     [
-        store::short(&run.id).to_owned(),
+        store::short_id(&run.id).to_owned(),
         moment(&run.created),
         status,
         terminal_text::shortened(&terminal_text::one_line(plan), MAX_NAME_WIDTH, "…").into_owned(),
         format!("{}/{}", run.done, run.steps),
         run.calls.to_string(),
-        time(span(run.duration_ms)),
+        time(milliseconds_to_duration(run.duration_ms)),
     ]
 }
 
@@ -231,8 +231,8 @@ pub(crate) fn moment_in_zone(timestamp: &str) -> String {
     environment::local_time(timestamp, "%Y-%m-%d %H:%M:%S %Z")
 }
 
-/// A stretch of time from its milliseconds.
-pub(crate) fn span(milliseconds: f64) -> Duration {
+/// Converts milliseconds to a duration.
+pub(crate) fn milliseconds_to_duration(milliseconds: f64) -> Duration {
     Duration::try_from_secs_f64(milliseconds / 1000.0).unwrap_or_default()
 }
 
@@ -252,7 +252,7 @@ pub(crate) fn find(arguments: &ShowArguments) -> Result<Option<(Store, RunId)>, 
     let Some(name) = path.to_str().filter(|_| !path.exists()) else {
         return Ok(None);
     };
-    let Some(store) = store::open_if_there(&text.store)? else {
+    let Some(store) = store::open_existing(&text.store)? else {
         return Ok(None);
     };
     if selector::position(name).is_some() {
@@ -276,7 +276,7 @@ pub(crate) fn show(
     let stored = revision(StoredRun::read(store, id.as_str())?, arguments)?;
     let run = listing(&store.run(id.as_str()).map_err(store::explain)?);
     if arguments.picture() == Picture::Source {
-        printer.foreign(&stored.plan.text);
+        printer.untrusted_data(&stored.plan.text);
         return Ok(Exit::Success);
     }
     let plan = stored.latest_plan()?;
@@ -297,7 +297,7 @@ pub(crate) fn show(
     }
     if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
         printer.data_line(&headline(&run));
-        for line in revised(&stored) {
+        for line in revision_lines(&stored) {
             printer.data_line(&terminal_text::lines(&line));
         }
         for retained in stored.retained.iter() {
@@ -328,7 +328,7 @@ pub(crate) fn show(
     Ok(Exit::Success)
 }
 
-/// The run as it stood with the plan that the arguments name.
+/// Returns the state of the run with the plan whose number the arguments name.
 fn revision(stored: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, CommandError> {
     let Some(number) = arguments.revision else {
         return Ok(stored);
@@ -341,7 +341,7 @@ fn revision(stored: StoredRun, arguments: &ShowArguments) -> Result<StoredRun, C
 }
 
 /// Returns the lines about revised plans of the run.
-fn revised(stored: &StoredRun) -> Vec<String> {
+fn revision_lines(stored: &StoredRun) -> Vec<String> {
     let changes = stored.changes();
     let count = changes.len() + 1;
     let line = |(index, change): (usize, &PlanChange)| {
@@ -362,7 +362,7 @@ fn revised(stored: &StoredRun) -> Vec<String> {
     changes.iter().enumerate().map(line).collect()
 }
 
-/// Draws the run by its `steps`, or by its history if it cannot be replayed: then it has no steps.
+/// Draws the run by its `steps`. A run that cannot be replayed has none, so it is drawn by its history.
 fn drawing(
     plan: &CheckedPlan,
     steps: &[StepSummary],
@@ -398,9 +398,9 @@ fn headline(run: &RunListingV1) -> String {
     let imported = if run.imported { ", imported" } else { "" };
     format!(
         "run {}: {}{imported} after {}, {} of {} done, {}",
-        styled(BOLD, store::short(&run.id)),
+        styled(BOLD, store::short_id(&run.id)),
         styled(status_style(run.status), run.status),
-        time(span(run.duration_ms)),
+        time(milliseconds_to_duration(run.duration_ms)),
         run.done,
         counted(run.steps, "step"),
         counted(run.calls, "call")
@@ -421,10 +421,10 @@ pub(crate) fn draw(
             symbols: Symbols::Ascii,
             ..printer.style()
         })),
-        Picture::Mermaid => printer.foreign(&drawing.mermaid()),
-        Picture::Dot => printer.foreign(&drawing.dot()),
-        Picture::Svg => printer.foreign(&drawing.svg()),
-        Picture::Html => printer.foreign(&drawing.html(run)),
+        Picture::Mermaid => printer.untrusted_data(&drawing.mermaid()),
+        Picture::Dot => printer.untrusted_data(&drawing.dot()),
+        Picture::Svg => printer.untrusted_data(&drawing.svg()),
+        Picture::Html => printer.untrusted_data(&drawing.html(run)),
         Picture::Json => {
             let graph = GraphV1 {
                 run: run.map(|record| record.run.clone()),

@@ -11,7 +11,7 @@ use planwright::stored::{StoredRun, listing};
 use planwright::{call_view, terminal_text};
 use planwright_store::RunInfo;
 
-use super::list::{moment_in_zone, span, status_style};
+use super::list::{milliseconds_to_duration, moment_in_zone, status_style};
 use super::selector::find_run;
 use super::{follow, store};
 use crate::approval::decide::ambiguous;
@@ -67,7 +67,7 @@ pub(super) fn whole_text(log: &LogV1) -> String {
     text(log, WHOLE_VALUE_WIDTH)
 }
 
-/// The columns of a line with a value that is shown whole.
+/// The width of a line with a whole value, in columns.
 const WHOLE_VALUE_WIDTH: usize = 64 * 1024;
 
 /// The address of the step, item or round that `step` names, as the entries show it.
@@ -104,9 +104,9 @@ pub(super) fn address(
 
 /// The indent of values below the times.
 const MARGIN: &str = "             ";
-/// The least room for a value.
+/// The minimum width of a value, in columns.
 const MIN_VALUE_WIDTH: usize = 40;
-/// The most lines of one failure's message.
+/// The maximum number of lines of one failure's message.
 const MAX_LINES: usize = 8;
 
 /// Formats a log, each line ended, no wider than `width` if possible.
@@ -115,13 +115,13 @@ fn text(log: &LogV1, width: usize) -> String {
     let plan = run.plan.as_deref().unwrap_or("a plan without a name");
     let mut text = format!(
         "run {} of {}: {}, {} of {} done, {} in {}\n",
-        styled(BOLD, store::short(&run.id)),
+        styled(BOLD, store::short_id(&run.id)),
         terminal_text::one_line(plan),
         styled(status_style(run.status), run.status),
         run.done,
         counted(run.steps, "step"),
         counted(run.calls, "call"),
-        time(span(run.duration_ms))
+        time(milliseconds_to_duration(run.duration_ms))
     );
     for line in &log.lines {
         text += &line_text(line, width);
@@ -134,7 +134,7 @@ pub(super) fn line_text(line: &LogLineV1, width: usize) -> String {
     let mut text = String::new();
     if line.what != "began" {
         let room = width.saturating_sub(MARGIN.len() + 5).max(MIN_VALUE_WIDTH);
-        one(line, room, &mut text);
+        write_event(line, room, &mut text);
         return text;
     }
     let version = line.version.as_deref().unwrap_or("of unknown version");
@@ -161,7 +161,7 @@ pub(super) fn line_text(line: &LogLineV1, width: usize) -> String {
     text
 }
 
-fn one(line: &LogLineV1, room: usize, text: &mut String) {
+fn write_event(line: &LogLineV1, room: usize, text: &mut String) {
     let at = format!("{:>8.3}s", line.at_ms / 1000.0);
     let _ = writeln!(text, "{}  {}", styled(DIM, at), headline(line));
     match (&line.args, line.what) {
@@ -225,7 +225,7 @@ fn headline(line: &LogLineV1) -> String {
                 _ => {}
             }
             if let Some(took) = line.took_ms {
-                notes.push(time(span(took)));
+                notes.push(time(milliseconds_to_duration(took)));
             }
             let notes = styled(DIM, notes.join(", "));
             format!("{mark} {address}  {tool}  {notes}")
@@ -284,7 +284,7 @@ fn value(word: &str, value: &Value, room: usize, text: &mut String) {
     let _ = writeln!(text, "{MARGIN}{} {json}", styled(DIM, word));
 }
 
-/// The JSON of a value, or of a text its first characters: as much of it as can be seen.
+/// Returns the visible beginning of a value: of its JSON, or of a text without quotes.
 fn beginning(value: &Value, room: usize) -> String {
     match value {
         Value::Text(text) => {
@@ -296,14 +296,14 @@ fn beginning(value: &Value, room: usize) -> String {
                 json: Vec::new(),
                 room: room.saturating_mul(CHARACTER_BYTES),
             };
-            // Writing fails once the limit is reached; the text so far is all that is needed.
+            // Writing fails once the limit is reached. The text so far suffices.
             let _ = serde_json::to_writer(&mut some, other);
             String::from_utf8_lossy(&some.json).into_owned()
         }
     }
 }
 
-/// The bytes that a character of a line may take, with those that have no width beside it.
+/// The maximum number of bytes of a column, including characters without a width.
 const CHARACTER_BYTES: usize = 16;
 
 /// A writer that accepts the first bytes only.

@@ -26,7 +26,7 @@ pub(crate) fn find_run(store: &Store, selector: Option<&str>) -> Result<RunInfo,
     }
 }
 
-/// The position among the newest runs, from 1, that a text names.
+/// Parses a position among the newest runs, from 1; `None` if the text is not one.
 pub(crate) fn position(text: &str) -> Option<usize> {
     if text == "last" {
         return Some(1);
@@ -35,14 +35,14 @@ pub(crate) fn position(text: &str) -> Option<usize> {
     (0 < position).then_some(position)
 }
 
-/// The run at a position among the newest of the project. Runs that were imported or begun elsewhere do not count: a short name must not
-/// lead to a run of other files.
+/// Returns the run at a position among the newest of the project. Runs that were imported or begun elsewhere do not count, because a short
+/// name must not select a run about other files.
 fn newest(store: &Store, position: usize) -> Result<RunInfo, CommandError> {
     let project = project_folder()?;
     let mut count = 0;
     for run in store.runs(&RunFilter::default()).map_err(explain)? {
         let header = store.header(run.id.as_str()).map_err(explain)?;
-        // One of another version of the program can be named by its id.
+        // A run of another version of the program can still be named by its id.
         let Ok(header) = RunV1::from_value(&header) else {
             continue;
         };

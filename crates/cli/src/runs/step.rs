@@ -13,7 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// Shows a step of a run: what the plan says about it, and its calls.
+/// Shows a step of a run: its definition in the plan, and its calls.
 pub(super) fn show(
     info: &RunInfo,
     stored: &StoredRun,
@@ -22,7 +22,7 @@ pub(super) fn show(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let log = logs::of_step(stored, info, step)?;
-    // An item or a round has no place of its own in the plan.
+    // The plan does not define an item or a round by itself.
     let planned = step.split(['[', '#', '@']).next().unwrap_or(step);
     match format {
         Format::Text => {

@@ -1,5 +1,4 @@
-//! The program's store of runs and plans, and what the commands about runs share: identifiers, times, durations, the stored state of a
-//! command.
+//! The program's store of runs and plans; reports about stored runs to the terminal; the file of durations.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,14 +41,14 @@ pub(crate) fn open(arguments: &StoreArguments, printer: Printer) -> Result<Store
     Ok(store)
 }
 
-/// The key that consent to calls with secrets is sealed with; `None` without a store.
+/// Returns the key that seals consent to calls with secrets; `None` without a store.
 pub(crate) fn seal_key(store: Option<&Store>) -> Result<Option<SealKey>, CommandError> {
     let key = store.map(Store::seal_key).transpose();
     key.map_err(explain)
 }
 
-/// Opens the store that the arguments name, else the user's own, unless it does not exist yet.
-pub(crate) fn open_if_there(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
+/// Opens the store that the arguments name, else the user's own; `None` if it does not exist yet.
+pub(crate) fn open_existing(arguments: &StoreArguments) -> Result<Option<Store>, CommandError> {
     let path = arguments.store.clone().or_else(|| default_path().ok());
     match path.filter(|path| path.exists() || server_address(path).is_some()) {
         Some(path) => open_at(&path).map(Some).map_err(explain),
@@ -103,7 +102,7 @@ pub(crate) fn this_process() -> LeaseHolder {
     LeaseHolder::this_process(environment::host(), SystemTime::now())
 }
 
-/// An error of the store, with the way out.
+/// Converts an error of the store, with a hint how to recover.
 pub(crate) fn explain(error: StoreError) -> CommandError {
     let hint = match &error {
         StoreError::Missing { what: "run", .. } => Some("`planwright runs` lists them"),
@@ -117,7 +116,7 @@ pub(crate) fn explain(error: StoreError) -> CommandError {
             }
             FileProblem::Busy => Some("try again"),
             FileProblem::Linked => Some(
-                "use the name that it is used by, remove its other names, or make a copy of it while nothing uses it",
+                "open it by its first name, remove its other hard links, or copy it while no process uses it",
             ),
             FileProblem::Foreign
             | FileProblem::Damaged(_)
@@ -234,8 +233,8 @@ fn absolute(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-/// Reports how a run ended that has not succeeded, and the commands to continue it.
-pub(crate) fn end(
+/// Reports how a run ended that has not succeeded, with the commands to continue it. Returns the exit status of any run.
+pub(crate) fn report_end(
     summary: &RunSummary,
     is_stored: bool,
     format: RunFormat,
@@ -246,8 +245,8 @@ pub(crate) fn end(
             "error: the run was ended, since it cannot be stored: {error}"
         ));
         printer.hint(format!(
-            "see to that, then `planwright resume {}`",
-            short(&summary.run)
+            "fix that, then run `planwright resume {}`",
+            short_id(&summary.run)
         ));
         return Exit::Failed;
     }
@@ -269,12 +268,12 @@ pub(crate) fn end(
         }
         match unknown.first() {
             // Without a choice about it, a resumed run stops at the same place.
-            Some(step) => undecided(&summary.run, &step.at, printer),
+            Some(step) => print_unknown_hint(&summary.run, &step.at, printer),
             None if needs_other_plan(summary) => printer.message(&format!(
                 "resume with a corrected plan: `planwright resume {} --plan FILE`",
-                short(&summary.run)
+                short_id(&summary.run)
             )),
-            None => left(&summary.run, true, printer),
+            None => print_resume_hint(&summary.run, true, printer),
         }
     }
     exit
@@ -291,10 +290,10 @@ fn needs_other_plan(summary: &RunSummary) -> bool {
     !failures.is_empty() && failures.iter().all(is_of_plan)
 }
 
-/// Reports how to resume a run with calls whose outcome is unknown, one of them that of `at`.
-fn undecided(run: &RunId, at: &Address, printer: Printer) {
-    let (run, at) = (short(run), shell_word(at));
-    printer.hint(format!("find out; what did happen is `--set {at}=VALUE` or `--skip {at}`, what did not is `--retry {at}`"
+/// Prints how to resume a run with calls whose outcome is unknown; `at` is the address of one of them.
+fn print_unknown_hint(run: &RunId, at: &Address, printer: Printer) {
+    let (run, at) = (short_id(run), shell_word(at));
+    printer.hint(format!("check whether the call happened: if so, add `--set {at}=VALUE` or `--skip {at}`; if not, `--retry {at}`"
     ));
     printer.message(&format!(
         "if none of these calls happened, resume with\n`planwright resume {run} --retry-unknown`"
@@ -303,7 +302,7 @@ fn undecided(run: &RunId, at: &Address, printer: Printer) {
 
 /// The commands that decide about the call of `step`.
 fn decision_commands(run: &RunId, step: &str) -> String {
-    let (run, word) = (short(run), shell_word(&step));
+    let (run, word) = (short_id(run), shell_word(&step));
     format!("`planwright approve {run} {word}`, or `planwright reject {run} {word}`")
 }
 
@@ -312,8 +311,8 @@ pub(crate) fn waiting_line(run: &RunId, step: &str) -> String {
     format!("`{step}` waits: {}", decision_commands(run, step))
 }
 
-/// Reports the calls that wait for a decision, with all their arguments, and the commands to decide.
-pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
+/// Prints the calls that wait for a decision, with all their arguments, and the commands to decide.
+pub(crate) fn print_waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     for step in find_steps(&summary.steps, &|step| step.status == StepStatus::Waiting) {
         let at = step.at.to_string();
         let tool = step.tool.as_deref().unwrap_or_default();
@@ -331,25 +330,25 @@ pub(crate) fn waiting(summary: &RunSummary, is_stored: bool, printer: Printer) {
     }
 }
 
-/// The steps, items and rounds without parts that `is_meant` accepts.
+/// Returns the steps, items and rounds without parts that `is_wanted` accepts.
 fn find_steps<'a>(
     steps: &'a [StepSummary],
-    is_meant: &impl Fn(&StepSummary) -> bool,
+    is_wanted: &impl Fn(&StepSummary) -> bool,
 ) -> Vec<&'a StepSummary> {
     let mut found = Vec::new();
     for step in steps {
-        if step.parts.is_empty() && is_meant(step) {
+        if step.parts.is_empty() && is_wanted(step) {
             found.push(step);
         }
-        found.extend(find_steps(&step.parts, is_meant));
+        found.extend(find_steps(&step.parts, is_wanted));
     }
     found
 }
 
-/// Reports how to resume an interrupted run.
-pub(crate) fn left(id: &RunId, is_stored: bool, printer: Printer) {
+/// Prints how to resume an interrupted run. A run that is not stored cannot be resumed, so that nothing is printed.
+pub(crate) fn print_resume_hint(id: &RunId, is_stored: bool, printer: Printer) {
     if is_stored {
-        printer.quote(&format!("resume with `planwright resume {}`", short(id)));
+        printer.quote(&format!("resume with `planwright resume {}`", short_id(id)));
     }
 }
 
@@ -368,14 +367,13 @@ pub(crate) fn shell_word(name: &impl ToString) -> String {
     }
 }
 
-/// As much of a plan's digest as a person is shown.
-pub(crate) fn digest(digest: &str) -> &str {
+/// Returns the first 16 characters of a plan's digest.
+pub(crate) fn short_digest(digest: &str) -> &str {
     digest.get(..16).unwrap_or(digest)
 }
 
-/// Shortens a run's id for typing. The prefix is nearly always unique; if it is
-/// not, the program reports it.
-pub(crate) fn short(id: &(impl AsRef<str> + ?Sized)) -> &str {
+/// Returns the first 8 characters of a run's id, for typing. They are nearly always unique; if not, the program reports it.
+pub(crate) fn short_id(id: &(impl AsRef<str> + ?Sized)) -> &str {
     let id = id.as_ref();
     id.get(..8).unwrap_or(id)
 }
@@ -404,15 +402,15 @@ pub(crate) fn now() -> SystemTime {
     SystemTime::now()
 }
 
-/// Reads the recorded durations; none if there is no file yet.
-pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
+/// Reads the recorded durations; none if the file does not exist yet.
+pub(crate) fn load_durations(path: &Path) -> Result<Durations, CommandError> {
     let text = match text_file::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Durations::new()),
         Err(error) => return Err(CommandError::unreadable(path, &error)),
     };
-    let refused = |what: String| {
-        CommandError::new(format!("`{}` {what}", path.display()))
+    let refused = |problem: String| {
+        CommandError::new(format!("`{}` {problem}", path.display()))
             .hint("name another file, or delete it to learn anew")
     };
     let version = serde_json::from_str::<serde_json::Value>(&text)
@@ -428,7 +426,7 @@ pub(crate) fn load(path: &Path) -> Result<Durations, CommandError> {
 }
 
 /// Writes the durations. The new file replaces the old one atomically, and only its owner can read it.
-pub(crate) fn save(path: &Path, durations: &Durations) -> Result<(), CommandError> {
+pub(crate) fn save_durations(path: &Path, durations: &Durations) -> Result<(), CommandError> {
     let text = serde_json::to_string_pretty(&DurationsV1::from(durations))
         .map_err(|error| CommandError::new(format!("the durations cannot be written: {error}")))?;
     text_file::write(&format!("{text}\n"), path, true)

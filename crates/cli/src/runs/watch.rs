@@ -1,4 +1,4 @@
-//! `planwright runs --watch`: the list of runs, again whenever it changes.
+//! `planwright runs --watch`: prints the list of runs whenever it changes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::system::signals::Signals;
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// The time between two looks at runs in progress: their times go on, and a process that is killed stores nothing.
+/// The interval of polling for runs in progress. Polling is needed because elapsed times grow, and a killed process stores nothing.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// `planwright runs --watch`. Lists the runs until a signal arrives: all of them in a terminal and as JSON, else the changed ones.
@@ -23,7 +23,7 @@ pub(crate) async fn watch(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    let mut signal = Signals::new()?.insist();
+    let mut signal = Signals::new()?.exit_after_first();
     let mut changes = store.watch_changes().map_err(store::explain)?;
     let mut is_live = false;
     let mut shown = None;
@@ -66,7 +66,7 @@ pub(crate) async fn watch(
                     continue;
                 }
                 let text = list::text(&store, &changed)?;
-                // The heading comes once, above the first runs.
+                // The heading is printed once, above the first runs.
                 let rows = text.split_once('\n').map_or("", |(_, rows)| rows);
                 printer.data(if before.is_empty() { &text } else { rows });
             }

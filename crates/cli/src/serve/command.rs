@@ -52,23 +52,23 @@ pub(crate) async fn serve(
     if telemetry.is_on() {
         settings.observers.push(Arc::new(telemetry.clone()));
     }
-    let keeper = settings
+    let retention_task = settings
         .store
         .clone()
         .and_then(|store| RetentionTask::new(store, &config, settings.recall_for, printer));
-    let retention = keeper.map(|keeper| tokio::spawn(keeper.run()));
+    let retention = retention_task.map(|task| tokio::spawn(task.run()));
     let store = settings.store.clone().filter(|_| arguments.ui);
     match arguments.listen {
         None => {
             let stop_page = CancellationToken::new();
             let page = match &store {
                 Some(store) => {
-                    let (server, of_page) =
+                    let (server, page_settings) =
                         ui::page(0, &arguments.tools, store, &config, &telemetry, printer).await?;
                     printer.status(&format!("the page of runs: {}", server.url()));
                     settings.page_address = Some(server.origin());
                     let end = stop_page.clone().cancelled_owned();
-                    Some(tokio::spawn(server.serve(of_page, GRACE, end)))
+                    Some(tokio::spawn(server.serve(page_settings, GRACE, end)))
                 }
                 None => None,
             };
@@ -80,7 +80,7 @@ pub(crate) async fn serve(
             let served = over_stdio(settings, &upstreams, signals).await;
             stop_page.cancel();
             if let Some(page) = page {
-                ended_page(page.await);
+                report_page_end(page.await);
             }
             served?;
         }
@@ -110,8 +110,8 @@ pub(crate) async fn serve(
     Ok(Exit::Success)
 }
 
-/// Reports a page that has not ended as it should. The gateway itself is not affected.
-fn ended_page(page: Result<std::io::Result<()>, JoinError>) {
+/// Logs an error with which the page ended. The gateway itself is not affected.
+fn report_page_end(page: Result<std::io::Result<()>, JoinError>) {
     let error = match page {
         Ok(Ok(())) => return,
         Ok(Err(error)) => error.to_string(),
@@ -128,7 +128,7 @@ fn gateway_settings(
 ) -> Result<GatewaySettings, CommandError> {
     let mut settings = GatewaySettings::new(config.clone(), store::this_process(), store::now);
     settings.mode = arguments.mode();
-    settings.compat = arguments.face();
+    settings.compat = arguments.compat_profile();
     settings.options.secrets = toolbox.secrets();
     if let Some(timeout) = arguments.timeout {
         settings.options.attempt_timeout = Some(timeout);
@@ -138,7 +138,7 @@ fn gateway_settings(
     settings.sources = store::sources(&arguments.tools)?;
     if !arguments.no_store {
         let store = store::open(&arguments.store, printer)?;
-        // Read now, since requests must not wait for it; it never changes.
+        // Read now, because requests must not wait for the key, which never changes.
         store.seal_key().map_err(store::explain)?;
         settings.has_replicas = arguments.listen.is_some() && store.is_shared();
         if settings.has_replicas && !config.stages().is_empty() {
@@ -152,9 +152,9 @@ fn gateway_settings(
         }
         settings.store = Some(store);
     }
-    let governed = config.clone();
+    let config_of_values = config.clone();
     settings.external_values = Arc::new(move |plan| {
-        environment::get(plan, &governed).map_err(|error| {
+        environment::get(plan, &config_of_values).map_err(|error| {
             let hints = error.hints().join("; ");
             format!("{error}: {hints}")
         })
@@ -218,7 +218,9 @@ async fn over_http(
 ) -> Result<(), CommandError> {
     let limit = settings.config.serve().max_body.as_ref();
     let limit = limit.map_or(Serve::MAX_BODY, |bound| bound.limit);
-    settings.observers.push(Arc::new(Counted(server.metrics())));
+    settings
+        .observers
+        .push(Arc::new(MetricsObserver(server.metrics())));
     let address = server.address()?;
     settings.page_address = page
         .as_ref()
@@ -235,7 +237,7 @@ async fn over_http(
         signals.leave_on_next();
     };
     let ending = Arc::clone(&host);
-    let put_away = async {
+    let shutdown = async {
         let page = async {
             if let Some(page) = &page {
                 page.page.close();
@@ -251,8 +253,8 @@ async fn over_http(
         async move { served.end_client(&client).await }
     });
     let (host, clients) = (Arc::clone(&host), server.clients());
-    // In a task of its own: the checks of its plans must not delay connections. Without tokens, all processes of this machine are one client,
-    // whose runs a person resumes.
+    // In a task of its own, so that the checks of its plans do not delay connections. Without tokens there is one client, the local user,
+    // who resumes runs by hand, so that nothing is taken over.
     let taking_over = clients.map(|clients| {
         let task = host.take_over(move |client| clients.has(client));
         tokio::spawn(task)
@@ -267,7 +269,7 @@ async fn over_http(
         server = server.with_page(page.routes());
     }
     tokio::select! {
-        () = server.serve(service, end, put_away) => {}
+        () = server.serve(service, end, shutdown) => {}
         never = revocations => match never {},
         never = watching => match never {},
     }
@@ -277,10 +279,10 @@ async fn over_http(
     Ok(())
 }
 
-/// A counter of events in runs.
-struct Counted(Metrics);
+/// An observer that counts the events of runs.
+struct MetricsObserver(Metrics);
 
-impl RunObserver for Counted {
+impl RunObserver for MetricsObserver {
     fn begin(&self, _: &ObservedRun) -> EventObserver {
         let mut count = self.0.run();
         Box::new(move |event| count.event(event))
@@ -296,18 +298,18 @@ pub(crate) struct RetentionTask {
     store: Store,
     max_age: Option<Duration>,
     limit: Option<u64>,
-    /// The time for which later plans may refer to results.
-    recalled: Duration,
+    /// The age below which a run is never deleted for the size of the store, because later plans may refer to its results.
+    min_age: Duration,
     printer: Printer,
 }
 
 impl RetentionTask {
-    /// Returns the retention that `config` sets for `store`, whose results later plans may refer to for as long as `recalled`; `None` if it limits
-    /// neither their age nor the size of the store. Runs are deleted only if a person has configured it.
+    /// Returns the task, or `None` if `config` sets no limit: runs are deleted only if a person has configured it. `min_age` is the time
+    /// for which later plans may refer to results.
     pub(crate) fn new(
         store: Store,
         config: &Config,
-        recalled: Duration,
+        min_age: Duration,
         printer: Printer,
     ) -> Option<Self> {
         let Retention { keep, max_bytes } = config.retention();
@@ -318,7 +320,7 @@ impl RetentionTask {
             store,
             max_age: keep.as_ref().map(|bound| bound.limit),
             limit: max_bytes.as_ref().map(|bound| bound.limit),
-            recalled,
+            min_age,
             printer,
         })
     }
@@ -328,9 +330,9 @@ impl RetentionTask {
         let mut period = tokio::time::interval(PERIOD);
         loop {
             period.tick().await;
-            let keeper = self.clone();
-            let forgetting = tokio::task::spawn_blocking(move || keeper.forget());
-            match forgetting.await {
+            let task = self.clone();
+            let pruning = tokio::task::spawn_blocking(move || task.prune());
+            match pruning.await {
                 Ok(Ok(pruned)) if !pruned.runs.is_empty() => {
                     let runs = counted(pruned.runs.len(), "stored run");
                     self.printer.status(&format!(
@@ -344,7 +346,7 @@ impl RetentionTask {
         }
     }
 
-    fn forget(&self) -> Result<PruneReport, StoreError> {
+    fn prune(&self) -> Result<PruneReport, StoreError> {
         let now = store::now();
         let before = |age| Prune {
             before: now.checked_sub(age).unwrap_or(UNIX_EPOCH),
@@ -358,9 +360,7 @@ impl RetentionTask {
             None => PruneReport::default(),
         };
         if let Some(limit) = self.limit {
-            let large = self
-                .store
-                .prune_to(limit, &before(self.recalled), &holder)?;
+            let large = self.store.prune_to(limit, &before(self.min_age), &holder)?;
             pruned.runs.extend(large.runs);
         }
         Ok(pruned)

@@ -1,4 +1,4 @@
-//! The page of runs on the port of the gateway: for its clients, each with its token, or for the user of a gateway of this machine alone.
+//! The page of runs on the port of the gateway. Each client logs in with its token; without tokens, the page is for the local user only.
 
 use std::sync::Arc;
 
@@ -20,8 +20,9 @@ pub(crate) struct ServedPage {
 }
 
 impl ServedPage {
-    /// The page over `store`, and a message with its address. `tools` are those of the user, which clients with tokens do not get: they run plans
-    /// through the gateway.
+    /// Creates the page over `store`, and prints its address. `tools` are the tools of the user. Clients with tokens do not get them,
+    /// because they
+    /// run plans through the gateway.
     pub(crate) fn new(
         server: &HttpServer,
         store: &Store,

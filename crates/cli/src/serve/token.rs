@@ -1,4 +1,4 @@
-//! `planwright token`: the clients that may reach `serve` over HTTP. `planwright login SERVER`: the consent of a person in the browser.
+//! `planwright token`: the clients that may connect to `serve` over HTTP. `planwright login SERVER`: the login of a person in the browser.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(crate) fn user_file() -> Result<TokenFile, CommandError> {
     Ok(TokenFile::at(folder.join("tokens.json")))
 }
 
-/// A client, as `token list` tells of it.
+/// A client in the output of `token list`.
 #[derive(Debug, Serialize)]
 struct TokenListing<'a> {
     name: &'a str,
@@ -45,7 +45,7 @@ pub(crate) fn token(arguments: &TokenArguments, printer: Printer) -> Result<Exit
         TokenCommand::Create { name } => {
             let token = file.create(name)?;
             printer.quote(&format!(
-                "`{name}` has a token; it is shown this once, only its hash is stored"
+                "`{name}` has a token; it cannot be shown again, since only its hash is stored"
             ));
             printer.data_line(&token);
         }
@@ -98,7 +98,7 @@ pub(crate) async fn login(
     let ServerTransport::Http(http) = &server.reach else {
         return Err(
             CommandError::new(format!("`{name}` is a program, which needs no login"))
-                .hint("give it its keys with `env`"),
+                .hint("pass its keys with `env`"),
         );
     };
     if arguments.remove {
@@ -108,7 +108,7 @@ pub(crate) async fn login(
     let browser = Arc::new(browser);
     server.start_timeout = Some(TIMEOUT);
     let options = ConnectOptions {
-        tokens: environment::of_user(),
+        tokens: environment::user_tokens(),
         consent: Some(Arc::clone(&browser) as _),
         ..ConnectOptions::default()
     };
@@ -166,12 +166,14 @@ fn find(arguments: &LoginArguments, printer: Printer) -> Result<ServerConfig, Co
 }
 
 fn forget(name: &str, http: &HttpConfig, printer: Printer) -> Result<Exit, CommandError> {
-    let was_there = environment::of_user().forget(&http.url).map_err(|error| {
-        CommandError::new(format!(
-            "the file of tokens cannot be changed: {}",
-            reason(&error)
-        ))
-    })?;
+    let was_there = environment::user_tokens()
+        .forget(&http.url)
+        .map_err(|error| {
+            CommandError::new(format!(
+                "the file of tokens cannot be changed: {}",
+                reason(&error)
+            ))
+        })?;
     let outcome = if was_there {
         format!("the stored tokens of `{name}` are deleted")
     } else {
@@ -181,10 +183,10 @@ fn forget(name: &str, http: &HttpConfig, printer: Printer) -> Result<Exit, Comma
     Ok(Exit::Success)
 }
 
-/// The path that browsers are sent back to.
+/// The path of the OAuth redirect.
 const PATH: &str = "/callback";
 
-/// The longest request that is read of a browser, and how long it may take: some open connections in store.
+/// The maximum size and duration of a browser's request. Some browsers open connections in advance and send nothing.
 const REQUEST_LIMIT: usize = 16 << 10;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -198,7 +200,7 @@ struct Browser {
 }
 
 impl Browser {
-    /// Waits at `port` of this machine, or at any that is free.
+    /// Listens on `port` of this machine, or on any free one.
     async fn open(port: Option<u16>, printer: Printer) -> Result<Self, CommandError> {
         let failure = |error| {
             CommandError::new(format!(
@@ -223,7 +225,7 @@ impl Browser {
         self.was_asked.load(Ordering::Relaxed)
     }
 
-    /// The query with which the browser comes back.
+    /// Waits for the redirect, and returns its query.
     async fn answer(&self) -> Result<String, String> {
         loop {
             let accepted = self.listener.accept().await;
@@ -288,7 +290,7 @@ async fn say(stream: &mut TcpStream, status: &str, text: &str) {
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"
     );
-    // A browser that is gone needs no answer.
+    // The browser may have closed the connection.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
 }

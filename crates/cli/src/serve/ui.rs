@@ -59,10 +59,10 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     } else {
         open_browser(&url)
             .map_err(|error| {
-                // The error of a program that does not exist does not say which one it is.
+                // The system's error for a missing program does not name the program.
                 let cause = match error.kind() {
                     io::ErrorKind::NotFound => {
-                        "no program to open a browser with is installed".to_owned()
+                        "no program that opens a browser is installed".to_owned()
                     }
                     _ => format!("no browser could be opened: {}", reason(&error)),
                 };
@@ -84,7 +84,7 @@ pub(crate) async fn ui(arguments: &UiArguments, printer: Printer) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// The page with the tools of `arguments`, on its port of loopback.
+/// Binds the page to `port` of the loopback address; any free port if it is 0. It has the tools of `arguments`.
 pub(crate) async fn page(
     port: u16,
     arguments: &ToolArguments,
@@ -119,8 +119,8 @@ pub(crate) fn tools(
     })
 }
 
-/// Opens the browser. It gets the address from a file that only this user can read, since all users can read the arguments of programs, and
-/// the address has the token. The file exists until the result is dropped.
+/// Opens the browser. All users can read the arguments of programs, and the address contains the token, so the browser reads the address
+/// from a file that only this user can read. The file exists until the result is dropped.
 fn open_browser(url: &str) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new()
         .prefix("planwright-")
@@ -135,7 +135,7 @@ fn open_browser(url: &str) -> io::Result<NamedTempFile> {
     Ok(file)
 }
 
-/// The subject of a page over `store`.
+/// The settings of a page over `store`.
 pub(crate) fn page_settings(
     store: &Store,
     config: &Config,
@@ -179,7 +179,7 @@ struct CommandTools {
     store: Store,
     telemetry: Telemetry,
     printer: Printer,
-    /// The folder of the scripts of simulated runs. It exists as long as this process, which can resume them.
+    /// The folder of the scripts of simulated runs. It exists as long as this process, which alone can resume these runs.
     scripts: Mutex<Option<TempDir>>,
 }
 
@@ -195,7 +195,7 @@ impl CommandTools {
         self.opened(toolbox, config, &self.arguments)
     }
 
-    /// Simulated tools whose script is a file of this process, so that no later process resumes the run with other tools.
+    /// Opens simulated tools. Their script is a file of this process, so that no later process resumes the run with other tools.
     async fn simulated(&self, script: &Value) -> Result<OpenTools, CommandError> {
         let path = self.write_script(&script.to_json()).map_err(|error| {
             CommandError::new(format!(
@@ -231,8 +231,8 @@ impl CommandTools {
         Ok(path)
     }
 
-    /// The sources of the tools with which a stored run continues: those that it began with. The tools of this program count for imported
-    /// runs alone, whose paths are those of another machine.
+    /// Returns the sources of the tools with which a stored run continues: those that it began with. An imported run has paths of another
+    /// machine, so it gets the tools of this program.
     fn sources_of(&self, stored: &StoredRun) -> Result<(ToolArguments, PathBuf), CommandError> {
         let tools = &stored.run.tools;
         if stored.imported.is_some() {
@@ -323,7 +323,7 @@ impl PageTools for CommandTools {
         async move {
             let opened = self.open_for(None, server_use).await;
             let opened = opened.map_err(|error| refused(&error))?;
-            // Plans are only checked with them.
+            // These tools are not called: plans are only checked with them.
             opened.guard.close().await;
             Ok(opened)
         }

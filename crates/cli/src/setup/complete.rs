@@ -1,7 +1,6 @@
 //! Completion of a command line in a shell: commands, flags, and what is stored: plans, runs, their steps, tools.
-//!
-//! The script of `planwright completions SHELL` runs the program itself at each completion. It reads files and the store, and
-//! starts no server. What cannot be read is not completed: a person at a prompt needs no error.
+//! The script of `planwright completions SHELL` runs the program itself at each completion. The program reads files and the store, and
+//! starts no server. It ignores what it cannot read, because an error would disturb the prompt.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -33,7 +32,7 @@ const VARIABLE: &str = "COMPLETE";
 /// The program, as shells know it.
 const PROGRAM: &str = "planwright";
 
-/// The newest runs that are offered.
+/// The maximum number of runs that are offered.
 const MAX_RUNS: usize = 50;
 
 /// Completes the command line that a shell passes on, if one does. Returns true if it did.
@@ -67,7 +66,7 @@ fn command() -> Command {
     with_values(Arguments::command(), is_flag)
 }
 
-/// Adds the values. Flags are hidden unless one is begun: then they are offered only where nothing else is.
+/// Adds the values. Flags are hidden unless the word begins with `-`, so that they are offered only where nothing else is.
 fn with_values(command: Command, shows_flags: bool) -> Command {
     let shows_runs = command.get_name() == "show";
     let command = command.mut_args(|argument| {
@@ -98,7 +97,7 @@ fn kind(argument: &Arg) -> Option<&str> {
     argument.get_value_names()?.first().map(|name| &**name)
 }
 
-/// A value, and what it is.
+/// A value and its description.
 type Known = (String, Option<String>);
 
 /// The values of `known` that begin with `current`.
@@ -135,7 +134,7 @@ fn stored() -> Option<Store> {
     let arguments = StoreArguments {
         store: option("--store").map(Into::into),
     };
-    store::open_if_there(&arguments).ok().flatten()
+    store::open_existing(&arguments).ok().flatten()
 }
 
 fn plans() -> Vec<Known> {
@@ -156,7 +155,7 @@ fn runs() -> Vec<Known> {
     };
     let runs = stored().and_then(|store| store.runs(&filter).ok());
     let runs = runs.unwrap_or_default().into_iter();
-    runs.map(|run| (store::short(run.id.as_str()).to_owned(), run.plan))
+    runs.map(|run| (store::short_id(run.id.as_str()).to_owned(), run.plan))
         .collect()
 }
 
@@ -219,7 +218,7 @@ fn words() -> Vec<String> {
         .collect()
 }
 
-/// The word that is completed: the last one, unless the shell names another.
+/// The word to complete: the last one, unless the shell names another.
 fn current_word() -> Option<String> {
     let words = words();
     let index = environment::variable("_CLAP_COMPLETE_INDEX");

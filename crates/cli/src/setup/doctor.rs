@@ -1,4 +1,4 @@
-//! `planwright doctor`: what commands here depend on, each with its state: configuration, store, servers, model.
+//! `planwright doctor`: the state of each part that commands depend on: configuration, store, servers, model.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use crate::view::printer::{BAD, BOLD, DIM, GOOD, Printer, counted, styled};
 enum PartState {
     /// The part works.
     Good(String),
-    /// The part is not there, which only some commands need.
+    /// The part is missing, but only some commands need it.
     Absent(String),
     /// The part does not work.
     Bad(CommandError),
@@ -49,7 +49,7 @@ pub(crate) async fn doctor(
         .all(|(_, state)| !matches!(state, PartState::Bad(_)));
     match arguments.listing.format {
         Format::Json => {
-            let checks = parts.iter().map(|(part, state)| described(part, state));
+            let checks = parts.iter().map(|(part, state)| describe_part(part, state));
             let report = DoctorV1::new(checks.collect());
             output::json(&report, RunFormat::Json, printer)?;
         }
@@ -62,7 +62,7 @@ pub(crate) async fn doctor(
     Ok(if is_well { Exit::Success } else { Exit::Failed })
 }
 
-fn described(part: &'static str, state: &PartState) -> DoctorCheckV1 {
+fn describe_part(part: &'static str, state: &PartState) -> DoctorCheckV1 {
     let (status, message, hints) = match state {
         PartState::Good(message) => ("good", message.clone(), Vec::new()),
         PartState::Absent(message) => ("absent", message.clone(), Vec::new()),
@@ -102,7 +102,7 @@ fn program() -> PartState {
     ))
 }
 
-/// The files of the configuration, and the configuration, which is that without files if they cannot be used.
+/// Returns the state of the files of the configuration, and the configuration. If the files cannot be used, it is the default one.
 fn configuration() -> (PartState, Config) {
     match settings::load(Path::new(".")) {
         Ok(Settings { files, config }) if files.is_empty() => (
@@ -121,7 +121,7 @@ fn configuration() -> (PartState, Config) {
 }
 
 fn stored_runs(arguments: &DoctorArguments) -> PartState {
-    match store::open_if_there(&arguments.store) {
+    match store::open_existing(&arguments.store) {
         Ok(None) => PartState::Absent("no run is stored yet".to_owned()),
         Ok(Some(store)) => {
             let path = store.path().display().to_string();

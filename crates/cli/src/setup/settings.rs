@@ -1,4 +1,4 @@
-//! The configuration files of a command, and `planwright config`; and `planwright init`, which writes files to begin with.
+//! The configuration files of a command; `planwright config`; and `planwright init`, which writes the first files.
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
@@ -63,15 +63,15 @@ pub(crate) fn own() -> Result<Config, CommandError> {
     Ok(Config::of(source.flatten().iter()))
 }
 
-/// The nearest file from a folder upwards, no further than the folder of a repository.
+/// The nearest file from a folder upwards. The search ends at the folder of a repository.
 fn project_file(from: &Path) -> Result<Option<PathBuf>, CommandError> {
     let folders = project_folders(from)?;
     let files = folders.into_iter().map(|folder| folder.join(NAME));
     Ok(files.into_iter().find(|path| path.is_file()))
 }
 
-/// The folders that a project's files may be in: a folder and those above it, up to that of a repository. The first one is empty if it is
-/// the working folder: the short names of its files are those that people know.
+/// The folders that a project's files may be in: a folder and those above it, up to that of a repository. The first one is an empty path if
+/// it is the working folder, so that messages have short paths.
 pub(crate) fn project_folders(from: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let from = if from.as_os_str().is_empty() {
         Path::new(".")
@@ -227,7 +227,7 @@ pub(crate) fn init(arguments: &InitArguments, printer: Printer) -> Result<Exit, 
         Some(name) => existing.push(shown(name)),
         None => {
             write(SERVERS, &at("mcp.json"), false)?;
-            // The person who writes it knows that it starts nothing.
+            // The new file starts nothing, so the person who writes it may trust it.
             trust::remember(&at("mcp.json"), SERVERS)?;
             written.push(shown("mcp.json"));
         }

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// True while they are hidden.
 static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
 
-/// Hides control characters that a person types, such as `^C`, until it is dropped: their echo would move the cursor within lines that are
-/// drawn again and again.
+/// A guard that hides control characters that a person types, such as `^C`. Their echo would move the cursor within lines that are redrawn.
 #[derive(Debug)]
 pub(crate) struct HiddenControls(());
 
 impl HiddenControls {
-    /// Hides them on the terminal of standard error. `None` if there is none, or if it hides them already.
+    /// Hides control characters on the terminal of standard error. Returns `None` if there is no terminal, or if it hides them already.
     pub(crate) fn new() -> Option<Self> {
         let is_hidden = show_controls(false);
         if is_hidden {
@@ -21,7 +20,7 @@ impl HiddenControls {
     }
 }
 
-/// Shows them again, if they are hidden: the process is about to end.
+/// Shows control characters again, if they are hidden, before the process ends.
 pub(crate) fn restore() {
     if IS_HIDDEN.swap(false, Ordering::Relaxed) {
         show_controls(true);

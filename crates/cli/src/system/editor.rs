@@ -31,23 +31,24 @@ pub(super) struct OpenEditor {
 }
 
 impl OpenEditor {
-    /// Opens a text, which `kind` names, in the editor of the person.
+    /// Opens `text` in the configured editor. `kind` is the prefix of the file's name.
     ///
     /// # Errors
-    ///
-    /// One clause, if the editor cannot be run.
+    /// A message of one clause, if the temporary file cannot be written or the editor cannot be started.
     pub(super) fn open(text: &str, kind: &str, terminal: &File) -> Result<Self, String> {
         let name = configured().unwrap_or_else(|| "vi".to_owned());
         let mut words = name.split_whitespace();
         let program = words.next().unwrap_or("vi");
         let failed = |error: io::Error| format!("`{name}` cannot be run: {}", reason(&error));
+        let unwritable =
+            |error: io::Error| format!("the temporary file cannot be written: {}", reason(&error));
         let mut file = tempfile::Builder::new()
             .prefix(&format!("{kind}-"))
             .suffix(".json")
             .tempfile()
-            .map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.flush().map_err(failed)?;
+            .map_err(unwritable)?;
+        file.write_all(text.as_bytes()).map_err(unwritable)?;
+        file.flush().map_err(unwritable)?;
         let on_terminal = || terminal.try_clone().map(Stdio::from).map_err(failed);
         let child = Command::new(program)
             .args(words)
@@ -60,12 +61,12 @@ impl OpenEditor {
         Ok(Self { name, child, file })
     }
 
-    /// Polls the end of the editor.
+    /// Polls for the end of the editor.
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ExitStatus>> {
         pin!(self.child.wait()).poll(context)
     }
 
-    /// Ends the editor, which can leave the terminal as it was, and removes its file: the text is no longer wanted.
+    /// Terminates the editor by a signal that lets it restore the terminal, and removes its file.
     pub(super) fn end(&mut self) {
         #[cfg(unix)]
         if let Some(id) = self.child.id().and_then(|id| i32::try_from(id).ok()) {
@@ -76,15 +77,14 @@ impl OpenEditor {
         }
         #[cfg(not(unix))]
         let _ = self.child.start_kill();
-        // A file that cannot be removed is one of the temporary files of the system.
+        // A file that cannot be removed stays in the folder of temporary files.
         let _ = std::fs::remove_file(self.file.path());
     }
 
-    /// The text that the person wrote, after the editor has ended.
+    /// Returns the edited text, after the editor has ended.
     ///
     /// # Errors
-    ///
-    /// One clause, if the editor failed.
+    /// A message of one clause, if the editor failed or the file cannot be read.
     pub(super) fn text(&self, ended: io::Result<ExitStatus>) -> Result<String, String> {
         let name = &self.name;
         let failed = |error: io::Error| format!("`{name}` cannot be run: {}", reason(&error));
@@ -92,6 +92,22 @@ impl OpenEditor {
         if !status.success() {
             return Err(format!("`{name}` ended with {status}"));
         }
-        std::fs::read_to_string(self.file.path()).map_err(failed)
+        std::fs::read_to_string(self.file.path())
+            .map_err(|error| format!("the edited text cannot be read: {}", reason(&error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_no_error_of_the_editor() {
+        let terminal = tempfile::tempfile().unwrap();
+        let error = OpenEditor::open("{}", "missing/arguments", &terminal).unwrap_err();
+        assert!(
+            error.starts_with("the temporary file cannot be written: "),
+            "{error}"
+        );
     }
 }

@@ -73,15 +73,15 @@ pub(crate) fn local_time(timestamp: &str, format: &str) -> String {
     }
 }
 
-/// The user's file of tokens. Without a folder for it, they are forgotten at the end.
-pub(crate) fn of_user() -> Tokens {
+/// Opens the user's file of tokens. Without a folder for it, tokens are lost when the process ends.
+pub(crate) fn user_tokens() -> Tokens {
     match data_folder() {
         Some(folder) => Tokens::in_file(folder.join("server-tokens.json")),
         None => Tokens::in_memory(),
     }
 }
 
-/// Reads all external values of the plan. Reports all that are missing at once, before anything is called.
+/// Reads all external values of the plan. All missing ones are reported at once, before anything is called.
 pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, CommandError> {
     let mut found = SecretValues::new();
     let mut problems = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) fn get(plan: &CheckedPlan, config: &Config) -> Result<SecretValues, C
     Err(problems.into_iter().fold(error, CommandError::hint))
 }
 
-/// Reads the external values that plans may use, as far as they exist, for a plan that is not written yet.
+/// Reads the external values that exist, for a plan that is not written yet.
 pub(crate) fn all(config: &Config) -> SecretValues {
     let mut found = SecretValues::new();
     for (what, name) in config.released_values() {

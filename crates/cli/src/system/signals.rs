@@ -12,7 +12,7 @@ use crate::view::pager;
 /// meanwhile.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A receiver of all signals since its creation, also those that arrive while no one waits.
+/// A receiver of all signals since its creation. Signals that arrive while no future waits are not lost.
 pub(crate) struct Signals {
     #[cfg(unix)]
     kinds: [tokio::signal::unix::Signal; 3],
@@ -92,8 +92,9 @@ pub(crate) fn survive_file_size_limit() {
 }
 
 impl Signals {
-    /// Completes at the first signal. The second one, or a timeout after the first, ends the process: no run is in progress.
-    pub(crate) fn insist(mut self) -> oneshot::Receiver<()> {
+    /// Returns a receiver that completes at the first signal. The second signal, or a timeout after the first, ends the process. Not for
+    /// commands with a run in progress.
+    pub(crate) fn exit_after_first(mut self) -> oneshot::Receiver<()> {
         let (sender, receiver) = oneshot::channel();
         tokio::spawn(async move {
             self.next().await;

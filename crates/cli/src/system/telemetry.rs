@@ -35,7 +35,7 @@ pub(crate) fn open(config: &Config) -> Result<Telemetry, CommandError> {
     })
 }
 
-/// The trace that the caller of the program began, as runs carry it: an object with `traceparent` and `tracestate`, or `null`.
+/// The trace of the caller of the program, as runs store it: an object with `traceparent` and `tracestate`, or `null` if there is none.
 pub(crate) fn parent() -> Value {
     let header = |name: &'static str, variable: &str| {
         let value = environment::variable(variable)?;
@@ -75,7 +75,7 @@ pub(crate) fn start(wanted: Option<&str>, default: Option<&str>) -> Result<(), C
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(true);
-    // A program that embeds this as a library may have set a logger already.
+    // A program that embeds this one as a library may have set a logger already.
     let _ = tracing_subscriber::registry()
         .with(lines)
         .with(targets)

@@ -193,7 +193,7 @@ impl TerminalInput {
     /// # Errors
     ///
     /// The terminal cannot be written to.
-    pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
+    pub(crate) fn print_line(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.terminal, "{line}")
     }
 

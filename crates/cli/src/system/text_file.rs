@@ -29,7 +29,7 @@ pub(crate) fn text(from: impl Read, limit: u64) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads up to one byte more than `limit`, so that the caller can refuse longer input.
+/// Reads up to one byte more than `limit`, so that the caller can reject longer input.
 pub(crate) fn read_limited(from: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -55,12 +55,12 @@ pub(crate) fn may_write(file: &Path, force: bool) -> Result<(), CommandError> {
         )));
     }
     if !force && file.symlink_metadata().is_ok() {
-        return Err(there_already(file));
+        return Err(already_exists(file));
     }
     Ok(())
 }
 
-fn there_already(file: &Path) -> CommandError {
+fn already_exists(file: &Path) -> CommandError {
     CommandError::new(format!("`{}` already exists", file.display()))
         .hint("name another file, or replace it with --force")
 }
@@ -81,7 +81,7 @@ pub(crate) fn write(text: &str, file: &Path, force: bool) -> Result<(), CommandE
     match fresh.persist_noclobber(file) {
         Ok(_) => Ok(()),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(there_already(file))
+            Err(already_exists(file))
         }
         Err(error) => Err(failed(error.error)),
     }
@@ -92,7 +92,7 @@ fn unwritable(file: &Path, error: &Error) -> CommandError {
     CommandError::new(message)
 }
 
-/// Replaces the content of a file, or writes a new one, in one go. A link stays, and so do the permissions.
+/// Replaces the content of a file, or writes a new file, atomically. Links and permissions stay.
 pub(crate) fn replace(text: &str, file: &Path) -> Result<(), CommandError> {
     if file.symlink_metadata().is_err() {
         return write(text, file, false);

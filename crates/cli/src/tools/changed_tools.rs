@@ -1,5 +1,6 @@
-//! `planwright tools --changed` and `--accept`: how tools changed since they were pinned, as people and programs read it, and a person who
-//! accepts it. `planwright trust` pins the tools of a file.
+//! `planwright tools --changed` and `--accept`: the changes of tools since they were pinned, and their acceptance by a person.
+//! `planwright trust`
+//! pins the tools of a file.
 
 use std::path::Path;
 
@@ -36,8 +37,8 @@ pub(crate) async fn command(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
-    // The current tools of the servers count, if servers are configured.
-    if let Err(error) = look(&arguments.tools, &store, printer).await {
+    // If servers are configured, their current tools are compared.
+    if let Err(error) = pin_listed_tools(&arguments.tools, &store, printer).await {
         if arguments.tools.are_named() {
             return Err(error);
         }
@@ -49,14 +50,14 @@ pub(crate) async fn command(
     }
 }
 
-/// Starts the servers of a file that has become trusted, so that their tools are pinned, and lets a person accept what changed.
+/// Starts the servers of a file that has become trusted, pins their tools, and lets a person accept the changes.
 async fn pin(file: &Path, stored: &StoreArguments, printer: Printer) -> Result<(), CommandError> {
     let store = store::open(stored, printer)?;
     let tools = ToolArguments {
         servers: Some(file.to_owned()),
         ..ToolArguments::default()
     };
-    let servers = look(&tools, &store, printer).await?;
+    let servers = pin_listed_tools(&tools, &store, printer).await?;
     let mut changed = pending(&store)?;
     changed.retain(|server| servers.contains(&server.identity.server));
     if changed.is_empty() {
@@ -72,7 +73,7 @@ async fn pin(file: &Path, stored: &StoreArguments, printer: Printer) -> Result<(
 }
 
 /// Reports the tools that wait for a person, if any.
-pub(crate) fn mention(store: &Store, printer: Printer) -> Result<(), CommandError> {
+pub(crate) fn report_pending(store: &Store, printer: Printer) -> Result<(), CommandError> {
     let (changed, new) = store.count_changed_tools().map_err(store::explain)?;
     let tools = |count: u64| if count == 1 { "tool" } else { "tools" };
     let what = match (changed, new) {
@@ -90,7 +91,7 @@ pub(crate) fn mention(store: &Store, printer: Printer) -> Result<(), CommandErro
 }
 
 /// Starts the servers and pins their tools. Returns the names of the servers.
-async fn look(
+async fn pin_listed_tools(
     tools: &ToolArguments,
     store: &Store,
     printer: Printer,
@@ -120,7 +121,7 @@ fn show(store: &Store, format: Format, printer: Printer) -> Result<Exit, Command
             let changes = ToolChangesV1 {
                 schema: SCHEMA,
                 digest: selection_digest(&changed),
-                servers: changed.iter().map(described).collect(),
+                servers: changed.iter().map(describe_server).collect(),
             };
             output::json(&changes, RunFormat::Json, printer)?;
         }
@@ -133,7 +134,7 @@ fn show(store: &Store, format: Format, printer: Printer) -> Result<Exit, Command
             }
             printer.data_line(&format!(
                 "accept all of it with `planwright tools --accept --digest {}`",
-                store::digest(&selection_digest(&changed))
+                store::short_digest(&selection_digest(&changed))
             ));
         }
     }
@@ -216,7 +217,7 @@ fn selected(changed: &[Pending], names: &[String]) -> Result<Vec<Pending>, Comma
     Ok(selected)
 }
 
-/// Shows a selection on the terminal and asks; whether it was accepted.
+/// Shows a selection on the terminal and asks. Returns true if it was accepted.
 fn ask(store: &Store, selection: &[Pending], printer: Printer) -> Result<bool, CommandError> {
     for line in lines(selection) {
         printer.status(&line);
@@ -285,9 +286,9 @@ pub(crate) async fn trust(
 #[derive(Serialize)]
 pub(crate) struct ServerV1<'a> {
     server: &'a str,
-    /// The way in which it is reached.
+    /// The command or address of the server.
     origin: &'a str,
-    /// The accepted ways to reach a server of this name, if this one is not accepted.
+    /// The accepted commands or addresses of a server of this name, if this one is not accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     accepted_origins: Option<&'a [String]>,
     tools: Vec<ToolV1<'a>>,
@@ -297,25 +298,25 @@ pub(crate) struct ServerV1<'a> {
 #[derive(Serialize)]
 struct ToolV1<'a> {
     tool: &'a str,
-    /// The digest that accepts it alone; absent for a tool of a server that is accepted as a whole.
+    /// The digest that accepts this tool alone; absent if its server must be accepted as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     /// The changes: `description`, `input schema`, `output schema`, `title`, or an annotation.
     changed: Vec<&'static str>,
     is_new: bool,
-    /// True if its calls ask under `pin = "ask"`.
+    /// True if calls of the tool need approval under `pin = "ask"`.
     asks: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Definition>,
     now: &'a Definition,
 }
 
-/// A server as programs read it.
-pub(crate) fn described(server: &Pending) -> ServerV1<'_> {
+/// Describes a server for programs.
+pub(crate) fn describe_server(server: &Pending) -> ServerV1<'_> {
     let is_accepted = server.accepted_origins.is_none();
     let tools = server.tools.iter().map(|tool| ToolV1 {
         tool: &tool.name,
-        digest: is_accepted.then(|| selection_digest(&[alone(server, tool)])),
+        digest: is_accepted.then(|| selection_digest(&[selection_of_one(server, tool)])),
         changed: tool.changes.names(),
         is_new: tool.before.is_none(),
         asks: !is_accepted || tool.changes.asks(),
@@ -344,7 +345,7 @@ pub(crate) fn lines(selection: &[Pending]) -> Vec<String> {
     text.0
 }
 
-fn alone(server: &Pending, tool: &PendingTool) -> Pending {
+fn selection_of_one(server: &Pending, tool: &PendingTool) -> Pending {
     let mut alone = server.clone();
     alone.tools.retain(|other| other.name == tool.name);
     alone
@@ -374,8 +375,8 @@ impl Text {
             self.line(&format!("{qualified}  {what}"));
             self.tool(tool);
             if server.accepted_origins.is_none() {
-                let digest = selection_digest(&[alone(server, tool)]);
-                self.line(&format!("  digest {}", store::digest(&digest)));
+                let digest = selection_digest(&[selection_of_one(server, tool)]);
+                self.line(&format!("  digest {}", store::short_digest(&digest)));
             }
         }
     }

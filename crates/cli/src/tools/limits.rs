@@ -1,4 +1,4 @@
-//! Budgets and limits of concurrent calls, as written in options.
+//! Budgets and limits of concurrent calls, as options state them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -45,7 +45,10 @@ pub(crate) fn parse<N: for<'a> From<&'a str> + Eq + Hash>(
 }
 
 /// Rejects limits that name an unknown server or tool, since they would have no effect.
-pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(), CommandError> {
+pub(crate) fn reject_unknown_names(
+    limits: &ConcurrencyLimits,
+    toolbox: &Toolbox,
+) -> Result<(), CommandError> {
     let tools: BTreeSet<String> = toolbox
         .catalog
         .tools()
@@ -78,7 +81,7 @@ pub(crate) fn known(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(),
                 None if what == "tool" && !name.contains('.') => {
                     error.hint("write `SERVER.TOOL=N`, or `N` for each tool")
                 }
-                // Tools of a server that was not started may exist.
+                // A tool of a server that was not started may exist.
                 None if !toolbox.is_complete() => continue,
                 None => error.hint("`planwright tools` lists them"),
             });

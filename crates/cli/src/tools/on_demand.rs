@@ -1,5 +1,6 @@
-//! A server that starts when the first call for it comes. Its plan is checked against the tools that the server listed
-//! last, so each call is compared with what the running server lists.
+//! A server that starts at its first call. Plans are checked against its stored list of tools, so each call is compared with the list
+//! that the
+//! running server sends.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +44,7 @@ struct StartedServer {
 }
 
 impl OnDemandServer {
-    /// The server `name` of `config`, whose plans are checked against `tools`.
+    /// Creates the server `name` of `config`. Plans are checked against `tools`.
     pub(super) fn new(
         name: ServerName,
         config: Arc<ServersConfig>,
@@ -74,8 +75,9 @@ impl OnDemandServer {
         }
     }
 
-    /// Returns the running server, which `call` waits for if it is not started yet. Calls that wait for the same start share its outcome;
-    /// a later call tries again after a failure.
+    /// Returns the running server; starts it first if necessary. Calls that wait for the same start share its outcome. After a failure, a
+    /// later
+    /// call tries again.
     async fn start(&self, call: &ToolCall) -> Result<&StartedServer, ToolError> {
         if let Some(started) = self.started.get() {
             return Ok(started);
@@ -120,7 +122,7 @@ impl OnDemandServer {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the server has failed to start as often as it may.
+    /// Returns true if the number of failed starts has reached the limit.
     fn exceeds_restart_limit(&self, failed: &FailedStart) -> bool {
         failed.count > self.options.restart_limit
     }
@@ -141,7 +143,7 @@ impl OnDemandServer {
         }
     }
 
-    /// Returns the reason why the running server must not receive `call`.
+    /// Returns the reason why the running server must not receive `call`; `None` if it may.
     fn refusal(&self, started: &StartedServer, call: &ToolCall) -> Option<ToolError> {
         let name = &call.tool.name;
         if started.listed.get(name) == self.expected.get(name) {

@@ -1,5 +1,5 @@
-//! The servers of a command: those that its plan names are started, unless the tools that they listed last suffice. Where a
-//! model has yet to write the plan, a server starts when its first call comes.
+//! The servers of a command. Servers that its plan names are started, unless their stored lists of tools suffice. If a model has yet to
+//! write the plan, a server starts at its first call.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -25,13 +25,14 @@ use crate::view::printer::{Printer, time};
 pub(crate) enum ServerUse {
     /// Lists of tools, which may be stored ones.
     Lists,
-    /// Lists of tools as they are now.
+    /// Lists of tools that the servers send now.
     FreshLists,
     /// Lists of tools for a command that repeats itself: a list that was sent after this instant is current.
     RepeatedLists(Instant),
     /// Calls. The plan is checked against the lists that the running servers send.
     Calls,
-    /// Lists of tools for a model that has yet to write a plan. They may be stored ones; a server with such a list starts when its first call comes.
+    /// Lists of tools for a model that has yet to write a plan. They may be stored ones; a server with a stored list starts at its first
+    /// call.
     OnDemand,
 }
 
@@ -44,7 +45,7 @@ pub(crate) struct OpenServers {
     started: Vec<Connections>,
     /// The servers that their first call starts.
     on_demand: Vec<Arc<OnDemandServer>>,
-    /// The servers that did not start in an earlier process, and are not tried again yet.
+    /// The servers that failed to start in an earlier process, and are not tried again yet.
     failed_before: Vec<ServerName>,
     /// The servers whose stored lists are used, with the ages of the lists.
     listed: Vec<(ServerName, Duration)>,
@@ -52,11 +53,11 @@ pub(crate) struct OpenServers {
     has_idle: bool,
 }
 
-/// Returns the options for starting servers: supervised and recorded, so that none outlives this process unnoticed.
+/// Returns the options for starting servers: they are supervised and recorded, so that no server outlives this process unnoticed.
 pub(crate) fn connect_options() -> ConnectOptions {
     let search_path = environment::variable("PATH").map(OsString::from);
     ConnectOptions {
-        tokens: environment::of_user(),
+        tokens: environment::user_tokens(),
         supervisor: Supervisor::this_program()
             .map(|program| program.search_path(search_path.clone())),
         processes: Some(Arc::new(RecordProcesses)),
@@ -155,7 +156,7 @@ impl OpenServers {
                 printer.message(&format!(
                     "warning: the server `{name}` did not start {} ago, and is not tried again yet ({})",
                     time(list.age),
-                    shows_why(name)
+                    start_failure_hint(name)
                 ));
             }
             return;
@@ -194,7 +195,7 @@ impl OpenServers {
         !self.has_idle && self.missing().next().is_none()
     }
 
-    /// Says whose tools are stored ones, and how old they are.
+    /// Returns a text that names the servers with stored lists, and the age of the lists; `None` if there are none.
     pub(super) fn listed_before(&self) -> Option<String> {
         let oldest = self.listed.iter().map(|(_, age)| *age).max()?;
         let names: Vec<String> = self
@@ -242,7 +243,7 @@ impl ServerChoice<'_> {
         self.config.names().cloned()
     }
 
-    /// Returns true if a needed tool is of `server` by its name, or if the command is about all tools.
+    /// Returns true if the name of a needed tool begins with `server`, or if the command needs all tools.
     fn is_needed(&self, server: &ServerName) -> bool {
         if self.names.is_none() {
             return match self.server_use {
@@ -254,8 +255,9 @@ impl ServerChoice<'_> {
         names.any(|name| self.own.servers().claimants(name).any(|it| it == server))
     }
 
-    /// Returns the servers that the needed tools may be of: those that their names say; for other names, those that list
-    /// a tool of the name, and those whose lists are not known.
+    /// Returns the servers that may have the needed tools. A qualified name says its server. For other names, these are the servers that
+    /// list
+    /// a tool of the name, and the servers without a stored list.
     fn wanted(&self) -> BTreeSet<ServerName> {
         if self.names.is_none() {
             return self.all().collect();
@@ -337,7 +339,7 @@ impl ServerChoice<'_> {
             .collect()
     }
 
-    /// Returns the tools of the wanted servers: as they list them now if they are started, else as they did.
+    /// Returns the tools of the wanted servers: the current list of a server that is started, else its stored list.
     fn catalog(
         &self,
         wanted: &BTreeSet<ServerName>,
@@ -363,7 +365,7 @@ impl ServerChoice<'_> {
     }
 }
 
-/// Starts the servers `names`, and shows meanwhile that it does.
+/// Starts the servers `names`, with a progress line.
 async fn start(
     config: &ServersConfig,
     names: BTreeSet<ServerName>,
@@ -387,7 +389,7 @@ async fn start(
     connections
 }
 
-/// The most lines of a server's standard error that are shown.
+/// The maximum number of lines of a server's standard error that are shown.
 const MAX_STDERR_LINES: usize = 10;
 
 /// Reports why a server did not start, with the last lines that it wrote.
@@ -400,16 +402,16 @@ pub(crate) fn print_failure(failure: &ServerFailure, printer: Printer) {
     }
 }
 
-/// Reports in one line that a server did not start whose tools no plan needs.
+/// Reports in one line that a server did not start, if no plan needs its tools.
 fn print_failure_briefly(failure: &ServerFailure, printer: Printer) {
     printer.quote(&format!(
         "warning: {failure} ({})",
-        shows_why(&failure.server)
+        start_failure_hint(&failure.server)
     ));
 }
 
-/// The command that shows why `server` does not start.
-fn shows_why(server: &ServerName) -> String {
+/// A hint with the command that shows why `server` does not start.
+fn start_failure_hint(server: &ServerName) -> String {
     let name = store::shell_word(server);
     format!("`planwright servers test {name}` shows why")
 }

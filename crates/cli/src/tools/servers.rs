@@ -49,7 +49,7 @@ fn list(arguments: &ListServersArguments, printer: Printer) -> Result<Exit, Comm
             ServersV1::new(
                 Some(path.display().to_string()),
                 is_trusted,
-                described(&config),
+                describe_servers(&config),
             )
         }
     };
@@ -90,7 +90,7 @@ fn print(listing: &ServersV1, printer: Printer) {
     }
 }
 
-fn described(config: &ServersConfig) -> Vec<ListedServerV1> {
+fn describe_servers(config: &ServersConfig) -> Vec<ListedServerV1> {
     let usable = config.servers.iter().map(|server| ListedServerV1 {
         name: server.name.to_string(),
         kind: match &server.reach {
@@ -219,8 +219,7 @@ async fn test(
     })
 }
 
-/// Names the tools whose descriptions do not tell a model what they are for: those without a description, and those with
-/// parameters without one.
+/// Names the tools that a model cannot judge: those without a description, and those with parameters without one. `None` if there are none.
 fn poorly_described(tools: &[Tool]) -> Option<String> {
     let is_blank = |text: Option<&str>| text.is_none_or(|text| text.trim().is_empty());
     let bare = tools

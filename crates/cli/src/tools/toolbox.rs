@@ -50,9 +50,9 @@ pub(crate) struct Toolbox {
 /// The owner of the `mcp.json` of the servers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileOrigin {
-    /// True if it lies in the user's folder of settings.
+    /// True if the file is in the user's folder of settings.
     pub(crate) is_own: bool,
-    /// True if the user trusts the file, and so has seen the commands and addresses of its servers.
+    /// True if the user trusts the file, which means that they have seen the commands and addresses of its servers.
     pub(crate) is_trusted: bool,
 }
 
@@ -64,8 +64,9 @@ pub(crate) struct ServersFile {
 }
 
 impl Toolbox {
-    /// Gets the tools that `needed` names, or all if it names none. Servers without any of them are not started, nor those
-    /// whose stored lists suffice for `server_use`.
+    /// Opens the tools that `needed` names, or all tools if it is `None`. Starts only the servers that have needed tools and whose stored
+    /// lists
+    /// do not suffice for `server_use`.
     pub(crate) async fn open(
         arguments: &ToolArguments,
         needed: Option<&BTreeSet<String>>,
@@ -83,7 +84,7 @@ impl Toolbox {
         Ok(toolbox)
     }
 
-    /// Gets the tools that need no server, and the names of the configured servers.
+    /// Opens the tools that need no server. Returns the configured servers, too.
     pub(crate) fn without_servers(
         arguments: &ToolArguments,
         printer: Printer,
@@ -112,10 +113,10 @@ impl Toolbox {
         for warning in warnings {
             printer.quote(&format!("warning: {warning}"));
         }
-        // A server of the name of the built-in one would take the place of its tools.
-        let own = toolbox.catalog.servers();
+        // A server with the name of the built-in one would replace its tools.
+        let local_servers = toolbox.catalog.servers();
         config.servers.retain(|server| {
-            let is_own = own.contains(&server.name);
+            let is_own = local_servers.contains(&server.name);
             if is_own {
                 printer.quote(&format!(
                     "warning: {file}: the server `{}` is not started, since the built-in tools have its name; give it another one",
@@ -132,7 +133,7 @@ impl Toolbox {
         Ok((toolbox, Some(config)))
     }
 
-    /// Adds the model that reads the texts of steps with `extract`, unless a simulated tool takes its place.
+    /// Adds the model that reads the texts of steps with `extract`, unless a simulated tool replaces it.
     pub(crate) fn add_extraction(&mut self, model: Arc<dyn Model>) {
         if self.catalog.extraction().is_some() {
             return;
@@ -148,7 +149,7 @@ impl Toolbox {
         if !self.extracts || self.catalog.extraction().is_some() {
             return;
         }
-        // One file cannot record two conversations.
+        // A file can record only one conversation.
         let arguments = ModelArguments {
             record: None,
             ..arguments.clone()
@@ -191,7 +192,7 @@ impl Toolbox {
             None => Verdicts::default(),
             Some(store) => self.pin(config, store)?,
         };
-        mention(&verdicts, printer);
+        report_changed_tools(&verdicts, printer);
         self.mention_names(printer);
         self.catalog = verdicts.catalog(&self.catalog, |catalog| {
             config.catalog_asking(catalog, asks)
@@ -199,7 +200,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// The service that runs go through, over these tools as the configuration has them.
+    /// Returns the service that executes runs with these tools under the configuration.
     pub(crate) fn service(&self, config: &Config, telemetry: &Telemetry) -> Planwright {
         let service = Planwright::over(Tools {
             catalog: Arc::new(self.catalog.clone()),
@@ -246,7 +247,7 @@ impl Toolbox {
         Ok(())
     }
 
-    /// Returns true if it has tools that are to be pinned, or whose answers are recorded.
+    /// Returns true if tools are to be pinned, or answers of tools are to be recorded.
     pub(crate) fn needs_store(&self, config: &Config) -> bool {
         let mut tools = self.catalog.tools();
         (config.pin(self.file.is_own) != PinPolicy::Off || config.learns_outputs())
@@ -324,12 +325,12 @@ impl Toolbox {
         self.servers.are_complete()
     }
 
-    /// Says which tools are those that servers listed in an earlier process, and when.
+    /// Returns a text that names the servers with stored lists, and the age of the lists; `None` if there are none.
     pub(crate) fn listed_before(&self) -> Option<String> {
         self.servers.listed_before()
     }
 
-    /// Texts of the configuration that must not be shown, such as keys and tokens.
+    /// Returns the texts of the configuration that must not be shown, such as keys and tokens.
     pub(crate) fn secrets(&self) -> Vec<Arc<str>> {
         self.secrets.clone()
     }
@@ -375,7 +376,7 @@ impl Toolbox {
 }
 
 /// Reports notices about changed tools.
-fn mention(verdicts: &Verdicts, printer: Printer) {
+fn report_changed_tools(verdicts: &Verdicts, printer: Printer) {
     for notice in verdicts.notices() {
         match notice.kind {
             NoticeKind::New if notice.is_first => printer.quote(&format!("note: {notice}")),
@@ -388,7 +389,7 @@ fn mention(verdicts: &Verdicts, printer: Printer) {
     }
 }
 
-/// The `mcp.json` to use: the one that was named, else one that is found and trusted.
+/// Returns the `mcp.json` to use: the named one, else one that is found and trusted.
 pub(crate) fn servers_file(
     arguments: &ToolArguments,
     printer: Printer,
@@ -402,18 +403,18 @@ pub(crate) fn servers_file(
         let origin = FileOrigin { is_own, is_trusted };
         return Ok(Some(ServersFile { path, text, origin }));
     }
-    // A request for the built-in tools only asks no question about servers.
+    // A command with the built-in tools only asks no question about servers.
     let optional = arguments.workspace.is_some();
     let is_trusted = trust::allows(&path, &text, optional, printer)?;
     let origin = FileOrigin { is_own, is_trusted };
     Ok(is_trusted.then_some(ServersFile { path, text, origin }))
 }
 
-/// The names under which servers are looked for.
+/// The names of files with servers.
 pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
-/// The `mcp.json` that was named, else the nearest one from the folder of the command upwards, else that in the user's settings; and its
-/// text. Its servers may not be started unless it was named or is trusted.
+/// Returns the `mcp.json` and its text: the named one, else the nearest one from the folder of the command upwards, else that in the user's
+/// settings. Its servers may be started only if it was named or is trusted.
 pub(crate) fn find_servers_file(
     arguments: &ToolArguments,
 ) -> Result<Option<(PathBuf, String)>, CommandError> {
@@ -428,7 +429,7 @@ pub(crate) fn find_servers_file(
     Ok(None)
 }
 
-/// The file that was named, or all paths at which one is looked for, the nearest first.
+/// Returns the named file, or all paths that are searched, the nearest first.
 pub(crate) fn servers_file_candidates(
     arguments: &ToolArguments,
 ) -> Result<Vec<PathBuf>, CommandError> {

@@ -1,4 +1,4 @@
-//! Trust in `mcp.json` files that may start servers without being named: stored by content.
+//! Trust in `mcp.json` files, whose servers may be started although no argument names the file. Trust is stored by content.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::view::printer::{Printer, terminal};
 
 const SCHEMA: &str = "planwright.trust/1";
 
-/// The files that are trusted, as they were.
+/// The trusted files, with their content when they were trusted.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Trusted {
@@ -33,7 +33,7 @@ struct Trusted {
 struct TrustedFile {
     path: PathBuf,
     sha256: String,
-    /// The digest of each server, by name: a later change names the servers that it is about.
+    /// The digest of each server by name, so that a message can name the changed servers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     servers: BTreeMap<String, String>,
 }
@@ -45,14 +45,14 @@ impl Trusted {
         files.any(|file| file.path == entry.path && file.sha256 == entry.sha256)
     }
 
-    /// The file as it was when it was trusted, if it has changed since then.
+    /// Returns the trusted state of the file, if it has changed since then.
     fn before(&self, entry: &TrustedFile) -> Option<&TrustedFile> {
         self.files.iter().find(|file| file.path == entry.path)
     }
 }
 
-/// Returns true if a named file is trusted in its current state. The file is used either way, so if the list cannot be read, the file is
-/// just not trusted.
+/// Returns true if a named file is trusted in its current state. A list that cannot be read is no error, because the file is used either
+/// way.
 pub(crate) fn is_trusted(path: &Path, text: &str) -> bool {
     load().is_ok_and(|trusted| trusted.has(&entry(path, text)))
 }
@@ -97,7 +97,7 @@ pub(crate) fn allows(
     Err(distrust(path, text))
 }
 
-/// The error about a file that was found and is not trusted, or has changed since it was.
+/// The error about a file that was found but is not trusted, or has changed since it was trusted.
 pub(crate) fn distrust(path: &Path, text: &str) -> CommandError {
     let entry = entry(path, text);
     let trusted = load().ok();
@@ -191,8 +191,9 @@ fn ask(
     Ok(Some(matches!(answer.as_deref(), Some("y" | "yes"))))
 }
 
-/// Returns everything that a file would start or talk to, as it is written: for each server its command line with its folder and its
-/// environment, or its address with its headers. Values of variables and headers are masked if these are named as secrets.
+/// Returns all that a file would start or connect to, as it is written: for each server its command line with its folder and environment,
+/// or
+/// its address with its headers. A value is masked if the name of its variable or header says that it is a secret.
 pub(super) fn commands(text: &str, file: &str) -> Result<Vec<String>, CommandError> {
     let (config, _) = ServersConfig::parse_as_written(text, file).map_err(|error| {
         let help = error.help.clone();
@@ -231,8 +232,9 @@ fn command(server: &ServerConfig) -> Vec<String> {
         .collect()
 }
 
-/// Returns the value of a variable or header, or the mask if its name says that it is a secret. The author of the file chooses names and
-/// values, so a value is masked here alone: the same text stays visible in a command and under another name.
+/// Returns the value of a variable or header, or the mask if its name says that it is a secret. Only this occurrence is masked: the
+/// author of
+/// the file chooses names and values, so the same text must stay visible in a command and under another name.
 fn masked<'a>(name: &str, value: &'a str) -> &'a str {
     let is_secret = is_secret_name(name) || name.eq_ignore_ascii_case("cookie");
     if is_secret && !value.contains("${") {
@@ -242,7 +244,7 @@ fn masked<'a>(name: &str, value: &'a str) -> &'a str {
     }
 }
 
-/// Returns a word as a shell takes it. Nothing is left out of it: a person decides about what is shown.
+/// Quotes a word for a shell. Nothing is left out of it, because a person decides by what is shown.
 fn shell_quoted(word: impl AsRef<str>) -> String {
     let word = word.as_ref();
     match shlex::try_quote(word) {
@@ -331,14 +333,14 @@ fn change<T>(change: impl FnOnce(&mut Trusted) -> T) -> Result<T, CommandError> 
     let result = change(&mut trusted);
     let text = serde_json::to_string_pretty(&trusted)
         .map_err(|error| CommandError::new(format!("cannot write the trusted files: {error}")))?;
-    // A temporary file is readable by its owner alone, and takes the old one's place in one go.
+    // A temporary file is readable only by its owner, and replaces the old file atomically.
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
     file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(result)
 }
 
-/// Removes a file from the trusted ones; false if it was not among them.
+/// Removes a file from the trusted ones. Returns false if it was not trusted.
 pub(super) fn forget(path: &Path) -> Result<bool, CommandError> {
     change(|trusted| {
         let absolute = absolute(path);

@@ -30,7 +30,7 @@ pub(crate) fn diagnostics(loaded: &LoadedPlan, format: RunFormat, printer: Print
     }
 }
 
-/// Prints the results of a run that began with the plan of `reading`.
+/// Prints the results of a run that began with the plan `loaded`.
 pub(crate) fn report(
     ended: &FinishedRun,
     loaded: &LoadedPlan,
@@ -43,7 +43,7 @@ pub(crate) fn report(
     match format {
         RunFormat::Text => {
             ended.live.summary(summary, ended.is_stored);
-            progress::usage(ended.usage, printer);
+            progress::print_usage(ended.usage, printer);
             if Printer::shows_both() {
                 printer.status("");
             }
@@ -76,7 +76,7 @@ pub(crate) fn dry_run(
     if format == RunFormat::Text {
         printer.data(&drawing::text(plan, &printer.style()));
         printer.data(&text_report::dry_run(&steps));
-        let digest = store::digest(consent);
+        let digest = store::short_digest(consent);
         printer.data(&format!(
             "\nIts digest, for `--approve plan:DIGEST`: {digest}\n"
         ));
@@ -116,11 +116,11 @@ pub(crate) fn json(
 /// A run that has ended.
 pub(crate) struct FinishedRun {
     pub(crate) summary: RunSummary,
-    /// The reasons for other plans.
+    /// The revisions of the plan, with their reasons.
     pub(crate) revisions: Vec<RevisionV1>,
-    /// The last of these plans.
+    /// The last revised plan.
     pub(crate) revised: Option<LoadedPlan>,
-    /// The tokens and the cost of answers about other plans.
+    /// The tokens and the cost of revisions.
     pub(crate) usage: Usage,
     /// True if the run is in the store.
     pub(crate) is_stored: bool,

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::system::environment;
 
-/// True while a pager has the terminal.
+/// True while a pager uses the terminal.
 static SHOWS: AtomicBool = AtomicBool::new(false);
 
-/// Returns true while a pager has the terminal: Ctrl-C is for it then.
+/// Returns true while a pager uses the terminal. Ctrl-C is input for the pager then.
 pub(crate) fn is_shown() -> bool {
     SHOWS.load(Ordering::Relaxed)
 }
@@ -55,7 +55,7 @@ fn start() -> Option<Child> {
         shell
     };
     shell.arg(&command).stdin(Stdio::piped());
-    // Colours, and no pager for what fits, as git has it.
+    // Colours, and no pager for text that fits on the screen, as git does it.
     if environment::variable("LESS").is_none() {
         shell.env("LESS", "FRX");
     }

@@ -17,7 +17,7 @@ use crate::error::{CommandError, reason};
 
 pub(crate) use planwright::terminal_text::time;
 
-/// True if output was lost that a reader may wait for.
+/// True if output that a reader may wait for was lost.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Prints for a command.
@@ -72,8 +72,9 @@ impl Printer {
         }
     }
 
-    /// Prints a text of someone else, such as the source of a plan, like [`data`](Self::data). On a terminal it cannot colour anything either.
-    pub(crate) fn foreign(self, text: &str) {
+    /// Prints a text of unknown origin, such as the source of a plan, like [`data`](Self::data), but without control sequences on a
+    /// terminal.
+    pub(crate) fn untrusted_data(self, text: &str) {
         if Self::shows_data() {
             self.data(&terminal_text::lines(text));
         } else {
@@ -81,7 +82,7 @@ impl Printer {
         }
     }
 
-    /// Prints a line for a program. A closed pipe is an error, since the program has not read the whole result.
+    /// Prints a line for a program. A closed pipe is an error, because the program did not read the whole result.
     pub(crate) fn document(self, text: &str) {
         self.note_lost(self.write(&format!("{text}\n")));
     }
@@ -118,7 +119,7 @@ impl Printer {
         }
     }
 
-    /// Returns true if something that the command is for could not be printed, a full disk for example.
+    /// Returns true if a result of the command could not be printed, for example because the disk is full.
     pub(crate) fn has_lost_data() -> bool {
         LOST.load(Ordering::Relaxed)
     }
@@ -134,7 +135,7 @@ impl Printer {
         let _ = writeln!(stream, "{text}").and_then(|()| stream.flush());
     }
 
-    /// Clears the terminal of the status lines, and what it has scrolled away.
+    /// Clears the terminal of the status lines, including its scrollback.
     pub(crate) fn clear() {
         let mut stream = std::io::stderr().lock();
         let _ = write!(stream, "\x1b[H\x1b[2J\x1b[3J").and_then(|()| stream.flush());
@@ -156,7 +157,7 @@ impl Printer {
         }
     }
 
-    /// Prints a way out.
+    /// Prints a hint.
     pub(crate) fn hint(self, hint: impl std::fmt::Display) {
         self.message(&format!("  hint: {hint}"));
     }
@@ -179,7 +180,7 @@ impl Printer {
         std::io::stdout().is_terminal()
     }
 
-    /// Returns true if data and status lines both go to terminals, where a line between them helps.
+    /// Returns true if data and status lines both go to terminals, so that a blank line should separate them.
     pub(crate) fn shows_both() -> bool {
         std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
     }
@@ -262,7 +263,7 @@ pub(crate) fn write_line(value: &impl Serialize, to: impl Write) -> io::Result<(
     to.flush()
 }
 
-/// `value`, indented; `None` if that is too long to be read.
+/// Formats `value` with indentation; `None` if the result is too large.
 pub(crate) fn indented(value: &impl Serialize) -> Result<Option<String>, serde_json::Error> {
     let mut text = Limited(Vec::new());
     match serde_json::to_writer_pretty(&mut text, value) {
@@ -316,7 +317,7 @@ pub(crate) fn counted(count: impl TryInto<u64>, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// The code of a failure, if its origin gave one.
+/// The code of a failure, if its source states one.
 pub(crate) fn code(error: &ToolError) -> Option<String> {
     match error.data.get("code")? {
         Value::Null => None,

@@ -24,7 +24,7 @@ fn tokens_are_made_listed_and_taken_back() {
     assert!(text.starts_with("pwt_") && text.len() == 68, "{text}");
     assert_eq!(
         stderr(&made),
-        "`ada` has a token; it is shown this once, only its hash is stored\n"
+        "`ada` has a token; it cannot be shown again, since only its hash is stored\n"
     );
 
     let listed = stdout(&token(folder, &["list"]));

@@ -1,4 +1,4 @@
-//! Edits that write a plan as it is read, with its comments and its formatting.
+//! Edits that correct the text of a plan, and preserve its comments and its formatting.
 
 use planwright_core::{SourceText, Span, TextEdit, Value};
 

@@ -1,4 +1,4 @@
-//! The part of a text that is JSON, in a text with more than that: a Markdown fence, words, an assignment.
+//! The JSON part of a text that has more than JSON: a Markdown fence, words, an assignment.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ pub(crate) struct EnclosedPart {
 }
 
 impl EnclosedPart {
-    /// The edits that leave the value alone in `text`. There are none if that loses more than the marks of a fence: words around a plan
-    /// are for people.
+    /// Returns the edits that remove everything but the value from `text`. There are none if more than a fence would be lost, because words
+    /// around a plan are for people.
     pub(crate) fn edits(&self, text: &[u8]) -> Vec<TextEdit> {
         let outside = |range: Range<usize>| std::str::from_utf8(text.get(range)?).ok();
         let before = outside(0..self.range.start).unwrap_or_default().trim();

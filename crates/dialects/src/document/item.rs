@@ -197,7 +197,7 @@ impl Default for ReadLimits {
     }
 }
 
-/// The number of fields that most objects are read for.
+/// The number of known fields of most objects.
 const EXPECTED_FIELDS: usize = 32;
 
 /// The fields of one object. Each field that is read counts as known; [`Fields::finish`] reports all others.
@@ -343,7 +343,7 @@ impl<'a> Fields<'a> {
         let unknown = self.unknown();
         let guess = FieldGuess::new(&self);
         for entry in unknown {
-            // Guessing compares the key with all known fields; beyond the limit the result would not be shown.
+            // A guess compares the key with all known fields. It is skipped if the limit of diagnostics hides its result.
             if sink.is_error_limit_reached() {
                 continue;
             }

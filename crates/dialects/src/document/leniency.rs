@@ -1,4 +1,4 @@
-//! Notations of other languages that have one meaning only, so that they are read, with a note.
+//! Unambiguous notations of other languages, which are read with a note.
 
 use planwright_core::{Code, Diagnostic, Place, TextEdit};
 
@@ -49,13 +49,13 @@ impl Leniency {
     }
 }
 
-/// Maximum number of edits that one note has. When they are made, the next reading has the others.
+/// Maximum number of edits of one note. After these edits, the next reading returns the others.
 const MAX_EDITS: usize = 10_000;
 
 /// The notations that were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leniencies {
-    /// The byte at which each occurs first.
+    /// The first byte of each notation.
     first: [Option<usize>; Leniency::ALL.len()],
     /// The edits that write them as JSON.
     edits: Vec<TextEdit>,
@@ -94,8 +94,7 @@ impl Leniencies {
 }
 
 impl JsonReader<'_> {
-    /// Returns true if other notations are read: people write the outer text, whereas JSON inside of a text is made by
-    /// programs.
+    /// Returns true if other notations are read. They are read in the outer text only, because programs write JSON inside of a text.
     pub(super) fn is_lenient(&self) -> bool {
         self.offsets.is_none()
     }
@@ -105,7 +104,7 @@ impl JsonReader<'_> {
         self.is_lenient() && self.syntax == Syntax::Json
     }
 
-    /// Takes note of a notation from byte `start` to `end`, for which JSON has `written`.
+    /// Records a notation from byte `start` to `end`. Its form in JSON is `written`.
     pub(super) fn read_leniently(
         &mut self,
         leniency: Leniency,

@@ -119,7 +119,7 @@ impl JsonReader<'_> {
             return Err(Unrecoverable);
         }
         if mark != b'"' && self.is_lenient() {
-            // A text with problems may be meant otherwise than it is read.
+            // The text that is read may differ from the intended one if it has problems.
             let written = if problems.is_empty() {
                 json(&text)
             } else {
@@ -220,8 +220,7 @@ impl JsonReader<'_> {
         Ok(kind)
     }
 
-    /// Reports a word of a text in lines that is not a value, and reads it as what it probably stands for, so that no other
-    /// problem is reported for it.
+    /// Reports a word of a text in lines that is not a value. Its probable meaning is used, so that no other problem is reported for it.
     fn bare_word(&mut self, place: Place, start: usize, word: &str) -> ItemKind {
         let rest = &self.text[self.at..];
         let is_formatted = matches!(word, "f" | "F") && rest.starts_with(['"', '\'']);
@@ -273,7 +272,7 @@ impl JsonReader<'_> {
     }
 }
 
-/// Returns true if a key without quotes can only be its own name: `None` may be another one in Python.
+/// Returns true if a key without quotes is unambiguous. `None`, for example, is another key in Python.
 fn is_plain_key(key: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
     key.starts_with(|c: char| c.is_alphabetic() || c == '_')

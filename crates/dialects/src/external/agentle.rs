@@ -14,8 +14,8 @@
 //!   system passes such a marker on to the tool. A missing part gives `null`.
 //! - `output_steps`, if absent or empty, selects every step.
 //! - `$ref:` inside of longer text is an error; the original system passes it on to the tool.
-//! - Literal: `$$ref:` stands for `$ref:` anywhere in a text, and each further `$` before it for one less. The
-//!   original system has no escape.
+//! - Literal: `$$ref:` stands for `$ref:` anywhere in a text. With several `$` before it, one `$` is removed. The original system has no
+//!   escape.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -337,7 +337,7 @@ fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     if let Output::Steps(names) = &plan.output {
         // In this dialect, an empty list selects every step.
         if names.is_empty() {
-            losses.error(plan.place, "that the plan gives nothing back");
+            losses.error(plan.place, "a plan without an output");
         }
         let names = names.iter().map(|name| Value::Text(Arc::clone(&name.text)));
         root.field("output_steps", Value::list(names));
@@ -394,7 +394,7 @@ impl WriteReferences for AgentleWriter<'_> {
                 Segment::Each => return refuse("a path that maps over a list", losses),
             }
         }
-        // A reader takes the longest id that fits: `a.b` means the step of that name, if there is one.
+        // A reader takes the longest id that matches: `a.b` means the step of that name, if there is one.
         let (id, _) = split_id(written.trim_start_matches(MARK), &self.ids);
         if id != step.as_str() {
             let what = format!(

@@ -149,7 +149,7 @@ fn step(
     Some(step)
 }
 
-/// The step that is depended on. The checks report positions without a step.
+/// Reads the position of a step in `depends_on`. The checks report positions without a step.
 fn dependency(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
     let ItemKind::Number(number) = &item.kind else {
         sink.push_wrong_type(item, "depends_on", "the position of a step");
@@ -175,7 +175,7 @@ fn duration((milliseconds, place): (u64, Place), sink: &mut DiagnosticSink) -> O
         _ => format!("a `timeout` of {milliseconds} is too large"),
     };
     let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
-    let help = "leave it out for no limit, or give milliseconds";
+    let help = "omit it for no limit, or write milliseconds";
     sink.push(place, diagnostic.help(help));
     None
 }
@@ -256,7 +256,7 @@ fn read(inside: &str, place: Place) -> LowerResult<Reference> {
     Ok(Reference::read(read, written, place))
 }
 
-/// The id of the step at the position `written`, without leading zeros, as steps have it.
+/// Returns the id of the step at the position `written`, without leading zeros.
 fn canonical_position(written: &str) -> Option<StepId> {
     if written.is_empty() || !written.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -303,7 +303,7 @@ fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     for (position, (step, after)) in plan.steps.iter().zip(dependencies(plan)).enumerate() {
         report_ignored(step, &mut losses);
         if follows_without_reading(plan, position) {
-            let what = "that a step is skipped if the one that it comes after fails";
+            let what = "that a step is skipped if its predecessor fails";
             let difference = "clear-ai's executor runs it unless it reads the other's output";
             losses.difference(step.place, what, difference);
         }
@@ -367,7 +367,10 @@ fn step_positions(
         let written = name.parse::<usize>().ok();
         match positions.get(&**name).copied().or(written) {
             Some(position) => step_positions.push(position),
-            None => losses.error(step.place, &format!("after what {} is", quote(name))),
+            None => losses.error(
+                step.place,
+                &format!("a dependency on {}, which is not a step", quote(name)),
+            ),
         }
     }
     step_positions
@@ -426,12 +429,12 @@ impl WriteReferences for ClearAiWriter<'_> {
             return Value::Null;
         };
         let Some(position) = self.positions.get(step.as_str()) else {
-            let what = format!("what {} refers to", quote(&reference.text));
+            let what = format!("the reference {}", quote(&reference.text));
             return refuse(&what, losses);
         };
         if read.path.is_empty() {
             let what = "a reference to all of an output";
-            let help = "refer to a field: clear-ai hands a reference without one on as text";
+            let help = "refer to a field: clear-ai passes a reference without one on as text";
             losses.error_with_help(reference.place, what, help);
             return Value::Null;
         }
@@ -470,7 +473,7 @@ impl WriteReferences for ClearAiWriter<'_> {
 
     fn write_inside(&self, reference: &Reference, losses: &mut LossReport<'_>) -> String {
         let what = "a reference inside of a text";
-        let help = "let a step make the text: clear-ai drops what stands around a reference";
+        let help = "let a step compute the text: clear-ai drops the text around a reference";
         losses.error_with_help(reference.place, what, help);
         String::new()
     }

@@ -15,8 +15,9 @@
 //! - Steps run one after the other as they are listed, the first failure stops the run, and only parameters that the
 //!   tool marks as sharable take references. References lead to earlier steps only, which the checks enforce for every
 //!   plan in listed order.
-//! - Literal: the original system cannot pass an object with the key `output_by_reference` on as data. Here
-//!   `$output_by_reference` is that key, and each further `$` before it stands for one less.
+//! - Literal: the original system cannot pass an object with the key `output_by_reference` on as data. Here `$output_by_reference` stands
+//! for
+//!   that key. With several `$` before it, one `$` is removed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -157,7 +158,7 @@ fn args(item: &Item, sink: &mut DiagnosticSink) -> Node {
         let found = article(item.kind_word());
         let message = format!("expected an object in `args`, found {found}");
         let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-        let help = "leave `args` out where the tool takes no arguments";
+        let help = "omit `args` if the tool takes no arguments";
         sink.push(item.place, diagnostic.help(help));
         return Node::literal(Value::empty_object(), item.place);
     };
@@ -265,7 +266,7 @@ impl ReferenceObjects<'_> {
 
 const SUPPORTED: &[Feature] = &[Feature::ListedOrder, Feature::Stop, Feature::MarkedSharing];
 
-/// Writes `plan`. In listed order, independent steps lose nothing but time; that is a warning.
+/// Writes `plan`. Independent steps run in listed order, which only takes longer, so that is a warning.
 fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
     let mut losses = LossReport::new("concierge", plan);
     losses.report_foreign_references(plan, REFERENCE_FORM);

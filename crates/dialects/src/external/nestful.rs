@@ -17,8 +17,7 @@
 //! - A call of `var_result` calls nothing: its arguments are the plan's output. A plan has at most one.
 //! - A known label after a `$` without a closing one, an unknown label between two `$`, and a known one without its
 //!   first `$` are errors.
-//! - Literal: `$$` before a label stands for `$`, and each further `$` before it for one less. The original system has
-//!   no escape. Any other `$` is a dollar.
+//! - Literal: each pair of `$` before a label is one literal `$`. The original system has no escape. Any other `$` is a dollar.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@
 //!   steps run in parallel, whereas the original system runs them in order.
 //! - `#E1` followed by more of a word or a path, `#E` without a number, `#e1` if there is a step `E1`, and the number
 //!   of no step are errors; the original system passes them on.
-//! - Literal: `##E1` is `#E1`, and each further `#` before it stands for one less. Any other `#` is itself.
+//! - Literal: `##E1` stands for `#E1`: each pair of `#` before a reference is one literal `#`. Any other `#` is itself.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -312,7 +312,7 @@ fn seems_evidence(line: &str) -> bool {
 }
 
 const REFERENCE_FORM: &str =
-    "write `#E1` with nothing of a word behind it, and `##E1` for a literal `#E1`";
+    "write `#E1` without a word directly after it, and `##E1` for a literal `#E1`";
 
 /// The ids of a plan's steps.
 type EvidenceIds = HashSet<String>;

@@ -94,7 +94,7 @@ pub(super) fn read(text: &str) -> Option<Duration> {
     from_milliseconds(number.parse::<f64>().ok()? * (to_double(*nanoseconds) / 1e6))
 }
 
-/// The duration that `text` is meant as: `2 minutes`, `1h30m`, `PT1M30S`; `None` if it is none.
+/// Parses a duration in another notation, such as `2 minutes`, `1h30m` or `PT1M30S`; `None` if `text` is none.
 pub(super) fn guessed_duration(text: &str) -> Option<Duration> {
     let lower = text.trim().to_lowercase();
     let iso = lower.strip_prefix("pt");

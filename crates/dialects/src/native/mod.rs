@@ -1,4 +1,4 @@
-//! The native dialect: the one that is documented first, and that can express everything a plan can mean.
+//! The native dialect, which can express every plan.
 //!
 //! ```json
 //! {"name": "compare-weather",

@@ -258,7 +258,7 @@ impl NativeReader<'_> {
         (!plan.steps.is_empty() || items.is_empty()).then_some(plan)
     }
 
-    /// Warns about an output that is the id of a step and only text here.
+    /// Warns about an output that equals the id of a step, but is only a text.
     fn warn_about_name(&mut self, output: &Item, steps: &[Step]) {
         let Some(text) = output.as_text() else {
             return;
@@ -523,7 +523,7 @@ pub(super) fn time(
         );
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
         sink.push(item.place, diagnostic.help(help));
-        // It is read as what was meant.
+        // The probable meaning is used, so that no further problem is reported.
         return guessed;
     }
     found

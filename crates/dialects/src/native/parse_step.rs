@@ -373,7 +373,7 @@ impl NativeReader<'_> {
         })
     }
 
-    /// Reports a word that `on_error` does not have. Words of other systems are read as what they stand for.
+    /// Reports an invalid word in `on_error`. Words of other systems are read by their meaning.
     fn other_on_error(&mut self, item: &Item, word: &str) -> OnError {
         let (meant, read) = match on_error_word(word) {
             Some(meant @ "continue") => (meant, OnError::Continue),

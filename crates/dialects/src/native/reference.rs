@@ -170,7 +170,7 @@ impl WriteReferences for NativeWriter<'_> {
             return format!("${{{text}}}");
         }
         let what = format!(
-            "what {} refers to: it is too long, or nested too deeply",
+            "the reference {}: it is too long, or nested too deeply",
             quote(&reference.text)
         );
         losses.error_with_help(

@@ -33,9 +33,9 @@ pub(crate) enum Feature {
     SlotSchemas,
     /// The plan runs once for each of several instances.
     Instances,
-    /// The plan selects the steps whose outputs it gives back.
+    /// The plan selects the steps whose outputs it returns.
     SelectedOutput,
-    /// The plan computes what it gives back.
+    /// The plan computes its output.
     ComputedOutput,
     /// Steps run in listed order.
     ListedOrder,
@@ -55,7 +55,7 @@ pub(crate) enum Feature {
     StepTitle,
     /// A step has a note that explains it.
     Note,
-    /// A step gives arguments by position.
+    /// A step has arguments by position.
     Positional,
     /// A step comes after another without taking data from it.
     After,
@@ -65,7 +65,7 @@ pub(crate) enum Feature {
     ForEach,
     /// A step is repeated.
     Repeat,
-    /// A step writes its output to one variable, and nothing else does.
+    /// A step writes its output to one variable, which no other step writes.
     ResultVariable,
     /// A step writes slots in any other way.
     Writes,
@@ -109,7 +109,7 @@ impl Feature {
             Self::SlotSchemas => "the schemas of the slots",
             Self::Instances => "that the plan runs for several instances",
             Self::SelectedOutput => "the steps whose outputs the plan returns",
-            Self::ComputedOutput => "how the plan's output is made",
+            Self::ComputedOutput => "a computed output of the plan",
             Self::ListedOrder => "that steps run one after the other as listed",
             Self::DataflowOrder => "that independent steps run side by side",
             Self::Stop => "that the first failure stops the run",
@@ -126,7 +126,7 @@ impl Feature {
             Self::Repeat => "that a step is repeated",
             Self::ResultVariable | Self::Writes => "where a step writes its output",
             Self::ContinueOnError => "that a step may fail",
-            Self::ErrorOutput => "what stands for a failed step's output",
+            Self::ErrorOutput => "a replacement for a failed step's output",
             Self::Retry => "a step's retries",
             Self::RetryDelay => "the pause between attempts",
             Self::Timeout => "a step's time limit",
@@ -140,7 +140,7 @@ impl Feature {
         }
     }
 
-    /// The advice for a feature that would change the meaning of the plan if it was dropped.
+    /// The advice for a feature whose loss changes the meaning of the plan.
     fn help(self) -> Option<&'static str> {
         match self {
             Self::Positional => Some("name it, or convert with the tools, whose schemas name it"),
@@ -291,7 +291,7 @@ fn step_features(step: &Step, report: &mut dyn FnMut(Feature, Place)) {
     }
 }
 
-/// The variable, if `writes` does nothing but name the output of the step by it.
+/// Returns the variable if `writes` only names the output of the step by it, else `None`.
 pub(crate) fn result_variable(writes: &Writes) -> Option<&Arc<str>> {
     match (&writes.targets, writes.method) {
         (Targets::All(paths), Method::Set) => match paths.as_slice() {
@@ -435,7 +435,7 @@ fn sources_of(step: &Step) -> HashSet<&str> {
     };
     for node in value.into_iter().chain([&step.args]) {
         node.each_reference(&mut |reference| {
-            // Each of several alternatives may be missing, and a later one is not waited for.
+            // With several alternatives, each may be missing, so the failure of one does not skip the step.
             if matches!(&reference.form, Form::First(alternatives) if alternatives.len() > 1) {
                 return;
             }

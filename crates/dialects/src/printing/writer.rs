@@ -100,7 +100,7 @@ pub(crate) fn report_nested(args: &Node, losses: &mut LossReport<'_>) {
                 losses.error_with_help(
                     reference.place,
                     what,
-                    "let the whole argument be the reference",
+                    "make the reference the whole argument",
                 );
             });
         }
@@ -223,7 +223,7 @@ impl<'a> LossReport<'a> {
             return None;
         };
         let Source::Step(step) = &read.source else {
-            let what = format!("what {} refers to", quote(&reference.text));
+            let what = format!("the reference {}", quote(&reference.text));
             self.error(reference.place, &what);
             return None;
         };
@@ -252,7 +252,7 @@ impl<'a> LossReport<'a> {
     /// Reports that `time` at `place` is longer than any reader accepts.
     pub(crate) fn duration_too_long(&mut self, place: Place, time: Duration) {
         let what = format!("a time of {} s", time.as_secs());
-        self.error_with_help(place, &what, "leave a limit out where there is to be none");
+        self.error_with_help(place, &what, "omit the limit if there is to be none");
     }
 
     /// Reports `targets` at `place` if they are a choice among less than two slots.
@@ -316,11 +316,11 @@ impl<'a> LossReport<'a> {
     /// Reports `written`, a JSON text at `place`, if it exceeds what readers accept by default.
     pub(crate) fn report_oversize(&mut self, place: Place, written: &Value) {
         let extent = WrittenSize::of(written);
-        // Beyond this depth no setting lets a reader accept the text; everything less is only a warning, see
+        // Beyond this depth, no setting lets a reader accept the text. Anything less is only a warning, see
         // `docs/design/printing.md`.
         if extent.depth > ReadLimits::MAX_DEPTH {
             let what = format!("a plan that is nested {} levels deep", extent.depth);
-            let help = "let what lies deeper be an input of the run, or come from a step";
+            let help = "pass the deeper parts as an input of the run, or let a step compute them";
             self.error_with_help(place, &what, help);
             return;
         }
@@ -330,8 +330,7 @@ impl<'a> LossReport<'a> {
     }
 }
 
-const HELP: &str =
-    "allow more where it is read, or let what is large be an input of the run or come from a step";
+const HELP: &str = "raise the limit of the reader, pass large parts as an input of the run, or let a step compute them";
 
 /// The nesting of lists and objects, and the number of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -365,12 +364,15 @@ impl WrittenSize {
         let mut diagnostics = Vec::new();
         if depth > limits.effective_depth() {
             let max = limits.effective_depth();
-            let message = format!("what is written is nested {depth} levels deep, {max} are read");
+            let message =
+                format!("the written plan is nested {depth} levels deep, and readers accept {max}");
             diagnostics.push(Diagnostic::warning(Code::TooDeep, message).help(HELP));
         }
         if values > limits.values {
             let max = limits.values;
-            diagnostics.push(too_large(&format!("{values} values, {max} are read")));
+            diagnostics.push(too_large(&format!(
+                "{values} values, and readers accept {max}"
+            )));
         }
         diagnostics
     }
@@ -379,11 +381,11 @@ impl WrittenSize {
 /// A warning if `text` is longer than `limits` allow.
 fn text_oversize(text: &str, limits: &ReadLimits) -> Option<Diagnostic> {
     let (bytes, max) = (text.len(), limits.bytes);
-    (bytes > max).then(|| too_large(&format!("{bytes} bytes, {max} are read")))
+    (bytes > max).then(|| too_large(&format!("{bytes} bytes, and readers accept {max}")))
 }
 
 fn too_large(what: &str) -> Diagnostic {
-    let message = format!("what is written has {what}");
+    let message = format!("the written plan has {what}");
     Diagnostic::warning(Code::TooLarge, message).help(HELP)
 }
 
@@ -422,16 +424,16 @@ mod tests {
         check(r#"{"a": [{}]}"#, None);
         check(
             r#"{"a": [{"b": []}]}"#,
-            Some("what is written is nested 4 levels deep, 3 are read"),
+            Some("the written plan is nested 4 levels deep, and readers accept 3"),
         );
         check("[[[1, 2]]]", None);
         check(
             "[[[1, 2, 3]]]",
-            Some("what is written has 6 values, 5 are read"),
+            Some("the written plan has 6 values, and readers accept 5"),
         );
         check(
             r#""123456789012345678901234567 8""#.trim(),
-            Some("what is written has 31 bytes, 30 are read"),
+            Some("the written plan has 31 bytes, and readers accept 30"),
         );
         check(r#""12345678901234567890123456 8""#, None);
     }

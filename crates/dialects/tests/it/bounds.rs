@@ -64,10 +64,10 @@ fn nested(depth: usize, nest: fn(Value) -> Value) -> Plan {
 #[track_caller]
 fn check_depth(name: &str, around: usize) {
     let usual = ReadLimits::default().depth;
-    let help = "let what lies deeper be an input of the run, or come from a step";
+    let help = "pass the deeper parts as an input of the run, or let a step compute them";
     let count = |levels| {
         format!(
-            "PW0003: what is written is nested {levels} levels deep, {usual} are read (allow more where it is read, or let what is large be an input of the run or come from a step)"
+            "PW0003: the written plan is nested {levels} levels deep, and readers accept {usual} (raise the limit of the reader, pass large parts as an input of the run, or let a step compute them)"
         )
     };
     let never = format!(
@@ -129,7 +129,7 @@ fn times_are_no_longer_than_is_read() {
         assert_eq!(through(&plan(longest), name), Ok(()));
         for time in [longest + Duration::from_millis(1), Duration::MAX] {
             let expected = format!(
-                "PW0901: the {name} dialect cannot express a time of {} s (leave a limit out where there is to be none)",
+                "PW0901: the {name} dialect cannot express a time of {} s (omit the limit if there is to be none)",
                 time.as_secs()
             );
             assert_eq!(through(&plan(time), name), Err(expected));

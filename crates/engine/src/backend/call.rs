@@ -23,8 +23,7 @@ pub trait ToolBackend: Send + Sync + 'static {
     /// Calls a tool once. The arguments have been validated against the tool's schema.
     ///
     /// # Errors
-    ///
-    /// The tool's own error, or the reason why it could not be reached. [`ToolError::is_retryable`] tells them apart.
+    /// The tool's own error, or the reason why it could not be reached. [`ToolError::is_retryable`] distinguishes them.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
@@ -257,8 +256,8 @@ impl CallClock {
         ClockPause(self.clone())
     }
 
-    /// Completes once the call has been inactive for `limit`, a limit of the backend's own. The run's limit no longer
-    /// applies to the call then.
+    /// Completes once the call has been inactive for `limit`, which the backend sets itself. Afterwards, the run's limit does not apply to
+    /// the call.
     pub async fn exceeds(&self, limit: Duration) {
         self.state().is_limited_by_backend = true;
         loop {
@@ -284,8 +283,8 @@ impl CallClock {
         self.state().paused_at.is_some()
     }
 
-    /// The minimum time left until the run's `limit` can be exceeded, zero if it is exceeded; `None` if it cannot be before
-    /// the clock resumes, or not at all because the backend limits the call.
+    /// Returns the minimum time until the run's `limit` can be exceeded, zero if it is exceeded. Returns `None` while the clock is paused,
+    /// and if the backend limits the call.
     pub(crate) fn remaining(&self, limit: Duration) -> Option<Duration> {
         let state = self.state();
         state

@@ -23,7 +23,7 @@ use crate::journal::{JournalError, Record};
 use crate::run::{Effect, RunInput, RunMachine, RunStatus, RunSummary};
 use crate::schedule::{TaskId, Timer};
 
-/// The time that a run may compute before other tasks get their turn and new input is read.
+/// The time that a run may compute before it yields to other tasks and reads new input.
 const TIME_SLICE: Duration = Duration::from_millis(20);
 
 /// The minimum time between two reports of progress to the listeners of a run: a tool may report far more often.
@@ -36,7 +36,7 @@ pub(crate) struct Driver {
     journal: Option<JournalGate>,
     journal_error: Option<JournalError>,
     started: Instant,
-    /// The time that earlier processes drove the run for.
+    /// The total time for which earlier processes drove the run.
     earlier_time: Duration,
     approver: Arc<dyn Approver>,
     durations: SharedDurations,
@@ -111,7 +111,7 @@ impl Driver {
 
     /// Drives the run until it ends or only people can continue it. A run that `is_cancelled` starts nothing.
     pub(crate) async fn drive(mut self, is_cancelled: bool) -> RunSummary {
-        // No events are created for a caller that has dropped its receiver.
+        // If the caller has dropped its receiver, no events are created.
         self.events.retain(|listener| !listener.is_closed());
         self.run.set_no_listeners(self.events.is_empty());
         self.run.start(&mut self.effects);
@@ -134,7 +134,7 @@ impl Driver {
             if self.run.waits_for_people() && !self.questions.any_open() && !has_pending_questions {
                 break;
             }
-            // A checked plan never gets stuck. If a defect lets one, an error is better than waiting forever.
+            // A checked plan never gets stuck. If a defect causes it nevertheless, an error is better than waiting forever.
             if self.run.is_stuck() {
                 self.apply(Some(RunInput::EndAsStuck));
                 continue;
@@ -200,7 +200,7 @@ impl Driver {
         tokio::task::yield_now().await;
         let mut is_paused = false;
         while let Some(input) = self.next_input(false).await {
-            // A pause without input is not recorded: nothing follows from it.
+            // A pause without input is not recorded, because it has no consequence.
             if !is_paused {
                 self.run.pause(&mut self.effects);
                 is_paused = true;
@@ -215,8 +215,9 @@ impl Driver {
     /// Waits for the next input, then applies everything that is available, so that the best ready task starts next.
     async fn wait_for_input(&mut self) {
         self.computing_since = None;
-        // Completed calls go before expired timers. But calls that complete inline could keep coming, so after some
-        // have ended the timers are checked first.
+        // Completed calls are applied before expired timers. But calls that complete inline may follow each other without end, so after
+        // some of
+        // them the timers are checked first.
         if std::mem::take(&mut self.calls_ended)
             && let Some((task, timer)) = self.timers.try_next()
             && let Some(input) = self.on_timer_expired(task, timer)
@@ -227,7 +228,7 @@ impl Driver {
         let input = self.next_input(true).await;
         self.apply(input);
         if self.journal.is_some() {
-            // Each turn costs a commit: calls that are about to end can share it.
+            // Each turn costs a commit, which calls that are about to end can share.
             tokio::task::yield_now().await;
         }
         // If the results take too long to apply, the rest is read when the run pauses.
@@ -285,7 +286,7 @@ impl Driver {
 
     /// Sets the time at which the draining run is cancelled, unless an earlier one is set.
     fn drain(&mut self, limit: Duration) -> RunInput {
-        // A limit beyond the reach of the clock is none.
+        // A limit that the clock cannot represent is no limit.
         if let Some(end) = Instant::now().checked_add(limit) {
             self.drain_end = Some(self.drain_end.map_or(end, |earlier| earlier.min(end)));
         }
@@ -303,8 +304,8 @@ impl Driver {
         }
     }
 
-    /// The input for an expired timer; `None` if time is left, for which it is set again, or if an open question suspends
-    /// it.
+    /// Returns the input for an expired timer. Returns `None` if time is left, so that the timer is set again, or if an open question
+    /// suspends it.
     fn on_timer_expired(&mut self, task: TaskId, timer: Timer) -> Option<RunInput> {
         match self.remaining(task, timer) {
             Some(Duration::ZERO) => {
@@ -317,7 +318,7 @@ impl Driver {
         None
     }
 
-    /// Sets the suspended timers again that no open question concerns any more.
+    /// Sets those suspended timers again that are no longer affected by an open question.
     fn resume_timers(&mut self) {
         for (task, timer) in self.timers.take_suspended() {
             match self.remaining(task, timer) {
@@ -328,8 +329,8 @@ impl Driver {
         }
     }
 
-    /// The minimum time until a limit can be exceeded whose timer has expired, `None` while an open question keeps it from
-    /// that: progress of a tool restarts the limit of its call, and time in which a person is asked does not count.
+    /// Returns the minimum time until the limit of an expired timer can be exceeded; `None` while an open question suspends it. Progress of
+    /// a tool restarts the limit of its call, and the time of questions to people does not count.
     fn remaining(&self, task: TaskId, timer: Timer) -> Option<Duration> {
         match timer {
             Timer::Attempt(_) => {
@@ -341,8 +342,8 @@ impl Driver {
         }
     }
 
-    /// The minimum time until the limit of step `task` can be exceeded, `None` while a question about any part of the step
-    /// is open. The time of such questions does not count; overlapping ones are counted once.
+    /// Returns the minimum time until the limit of step `task` can be exceeded; `None` while a question about any part of the step is open.
+    /// The time of such questions does not count. Overlapping questions are subtracted once.
     fn remaining_step(&self, task: TaskId) -> Option<Duration> {
         let Some((begun, limit)) = self.step_limits.get(&task).copied() else {
             return Some(Duration::ZERO);

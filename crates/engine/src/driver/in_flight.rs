@@ -60,18 +60,16 @@ struct JoinedCall {
 }
 
 /// The calls of a run that are in flight.
-///
-/// Spawning a task for a call that does next to nothing costs many times the call itself, since another thread has to
-/// wake up. So a tool whose latest call completed at its first poll, and quickly, is polled inline in the driver; if
-/// it turns out to wait, the call becomes a task after all, and so does the next call of a tool that was slow.
+/// Spawning a task costs many times as much as a call that does next to nothing, because another thread has to wake up. So a tool whose
+/// latest call completed quickly at its first poll is polled inline in the driver. A call that turns out to wait becomes a task
+/// nevertheless. So does the next call of a tool that was slow.
 pub(crate) struct InFlightCalls {
     backend: Arc<dyn ToolBackend>,
     tasks: JoinSet<JoinedCall>,
     handles: HashMap<TaskId, (task::AbortHandle, CallClock), Hashing>,
-    /// The pauses of finished calls, in which people were asked: the task, the start and the end.
+    /// The pauses of finished calls for questions to people: the task, the start and the end.
     pauses: Vec<(TaskId, Instant, Instant)>,
-    /// The tools whose latest call was immediate, by address. The plan holds them for the whole run, so the addresses
-    /// stay unique.
+    /// The addresses of the tools whose latest call was immediate. They stay unique, because the plan owns the tools for the whole run.
     immediate_tools: HashSet<usize, Hashing>,
     completed: VecDeque<CompletedCall>,
     /// Notified when a question within a call ends.
@@ -120,7 +118,7 @@ impl InFlightCalls {
         if self.immediate_tools.contains(&tool) {
             let started = Instant::now();
             let completed = result.as_mut().now_or_never();
-            // A tool that waits or is slow is no longer polled inline until a later call proves quick again.
+            // A tool that waits or is slow is not polled inline until a later call is immediate again.
             if completed.is_none() || MAX_IMMEDIATE < started.elapsed() {
                 self.immediate_tools.remove(&tool);
             }
@@ -148,20 +146,21 @@ impl InFlightCalls {
         self.handles.insert(task, (handle, clock));
     }
 
-    /// The minimum time until the call of `task` can have been inactive for `limit`; `None` if it cannot be before its
-    /// clock resumes, or not at all because its backend limits it.
+    /// Returns the minimum time until the call of `task` can have been inactive for `limit`. Returns `None` while its clock is paused,
+    /// and if
+    /// the backend has a limit of its own.
     pub(crate) fn remaining(&self, task: TaskId, limit: Duration) -> Option<Duration> {
         let call = self.handles.get(&task);
         call.map_or(Some(Duration::ZERO), |(_, clock)| clock.remaining(limit))
     }
 
-    /// The progress that calls in flight have reported since this was last called.
+    /// Returns the progress that calls in flight have reported since the last call of this function.
     pub(crate) fn take_progress(&self) -> impl Iterator<Item = (TaskId, CallProgress)> {
         let calls = self.handles.iter();
         calls.filter_map(|(task, (_, clock))| Some((*task, clock.take_progress()?)))
     }
 
-    /// The calls in which a person is asked right now.
+    /// Returns the calls that currently ask a person.
     pub(crate) fn paused(&self) -> impl Iterator<Item = TaskId> {
         let calls = self.handles.iter();
         calls.filter_map(|(task, (_, clock))| clock.is_paused().then_some(*task))

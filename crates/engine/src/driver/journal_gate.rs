@@ -20,8 +20,8 @@ use crate::backend::ToolCall;
 use crate::journal::{Entry, Journal, JournalError, Record};
 use crate::schedule::TaskId;
 
-/// The maximum time that entries wait for others to share a commit with, if nothing waits for them. It is about as
-/// long as a commit takes, so a crash loses them not much more often than if they were written at once.
+/// The maximum time for which entries that nothing waits for are delayed, so that they share a commit with later ones. It is about the
+/// duration of a commit, so a crash loses them hardly more often than if they were written at once.
 const MAX_BATCH_DELAY: Duration = Duration::from_millis(2);
 
 /// The calls and questions that a stored batch releases.
@@ -54,18 +54,16 @@ struct BatchWaiters {
 type CommitResult = (BatchWaiters, Result<(), JournalError>);
 
 /// The journal of a run, with the calls that wait for it.
-///
-/// All records of one turn of the driver are appended as one batch, and the calls of the turn wait until that is
-/// stored. The batch holds their intents; the answers that led to them are in it or in an earlier one. So one commit
-/// serves both. If nothing waits for the records of a turn, they wait briefly, to be stored together with those of
-/// later turns.
+/// All records of one turn of the driver are appended as one batch, and the calls of the turn wait until the batch is stored. The batch
+/// holds the intents of these calls, and the answers that led to them are in this batch or in an earlier one. So one commit stores
+/// both. If nothing waits for the records of a turn, they are delayed briefly, and stored together with those of later turns.
 pub(crate) struct JournalGate {
     journal: Arc<dyn Journal>,
     turn: u64,
     /// True if the turn has records.
     has_records: bool,
     batch: Vec<Entry>,
-    /// The latest time for writing the batch, if it holds records of finished turns.
+    /// The time at which the batch is written at the latest, if it holds records of finished turns.
     flush_at: Option<Instant>,
     /// The calls and questions that wait for the batch.
     waiters: BatchWaiters,
@@ -185,7 +183,7 @@ impl JournalGate {
 
     fn release(&mut self, (waiters, result): CommitResult) -> Result<ReleasedWork, JournalError> {
         result?;
-        // The process may have been stopped since its intents were stored, for so long that another one has taken the run over.
+        // The process may have been suspended after its intents were stored, for so long that another process has taken the run over.
         if !waiters.calls.is_empty() && !self.journal.is_exclusive() {
             let confirmed = without_panic(|| self.journal.confirm_exclusive());
             self.commits

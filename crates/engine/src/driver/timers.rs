@@ -15,7 +15,7 @@ pub(super) struct Timers {
     /// The timers that run, the earliest first.
     queue: BTreeSet<(Instant, TaskId, Timer)>,
     deadlines: HashMap<(TaskId, Timer), Instant, Hashing>,
-    /// The sleep of an earlier wait. It is set anew only if it ends at another time than the earliest timer: registering it with the
+    /// The sleep of an earlier wait. It is reset only if it ends at another time than the earliest timer, because registering it with the
     /// runtime at each event of a run would cost more than the event.
     sleep: Option<Pin<Box<Sleep>>>,
     /// The timers that have expired during a question and are set again after it.
@@ -27,7 +27,7 @@ impl Timers {
         self.queue.is_empty()
     }
 
-    /// Sets a timer. It replaces an earlier one of the same task and kind. A time beyond the reach of the clock never comes.
+    /// Sets a timer, which replaces an earlier one of the same task and kind. A time that the clock cannot represent never comes.
     pub(super) fn set(&mut self, task: TaskId, timer: Timer, after: Duration) {
         self.clear(task, timer);
         if let Some(deadline) = Instant::now().checked_add(after) {

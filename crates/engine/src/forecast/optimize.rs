@@ -19,8 +19,9 @@ pub struct Bounds {
     pub path: u64,
     /// The total work, spread evenly over all slots.
     pub work: u64,
-    /// The best bound that can be proved: jobs that cannot begin early and have long paths after them share the slots
-    /// in the middle, and a job cannot be divided.
+    /// The best provable bound. Jobs that cannot begin early and have long paths after them share the slots in the middle, and a job
+    /// cannot be
+    /// divided.
     pub provable: u64,
 }
 
@@ -76,8 +77,8 @@ struct JobWindow {
     after: u64,
 }
 
-/// The best provable bound. No job that begins at `before` at the earliest and has at least `after` after it runs
-/// outside of the time between, so that time must hold the work of all such jobs.
+/// Computes the best provable bound. A job that begins at `before` at the earliest and has at least `after` after it runs within the time
+/// between, so that time must hold the work of all such jobs.
 fn provable(jobs: &Jobs, width: usize, samples: usize) -> u64 {
     let from_start = longest_paths(&jobs.reversed());
     let to_end = longest_paths(jobs);
@@ -258,7 +259,7 @@ impl OptimizedOrder {
         }
     }
 
-    /// The one that ends earlier; `self` on a tie.
+    /// Returns the order that ends earlier; `self` on a tie.
     fn better(self, other: Self) -> Self {
         if other.timeline.makespan < self.timeline.makespan {
             other
@@ -279,8 +280,7 @@ const MICROS_PER_JOB: u64 = 20;
 /// A gap to the bound below this fraction of the makespan is not worth a search: no durations are known that well.
 const MIN_GAP: u64 = 200;
 
-/// An order within this fraction of the best is also continued from: from the best alone, small steps may lead
-/// nowhere.
+/// The search also continues from an order within this fraction of the best, because small changes of the best order may not improve it.
 const ACCEPTED_LOSS: u64 = 1_000;
 
 /// The maximum number of swaps in one try.

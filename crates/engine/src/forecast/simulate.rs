@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use crate::schedule::{
-    AttemptEnd, CallTerms, ConcurrencyLimits, Event, LaneId, Prepared, Scheduler, SchedulerCommand,
-    TaskId,
+    AttemptEnd, CallTerms, ConcurrencyLimits, LaneId, Prepared, Scheduler, SchedulerCommand,
+    SchedulerEvent, TaskId,
 };
 use planwright_core::ServerName;
 use planwright_core::plan::RetryPolicy;
@@ -22,7 +22,7 @@ pub struct Job {
     /// The [lane](Jobs::lane) that it needs a slot of. A job without one needs none: it is a barrier for others.
     pub lane: Option<u32>,
     /// True if no other job may run at the same time.
-    pub alone: bool,
+    pub is_exclusive: bool,
 }
 
 /// Jobs that wait for each other.
@@ -112,8 +112,8 @@ impl Jobs {
         }
     }
 
-    /// The same jobs level by level: none starts before all jobs of the level above have ended. One barrier job for
-    /// each level is appended.
+    /// Returns the same jobs level by level: no job starts before all jobs of the previous level have ended. One barrier job is appended
+    /// for each level.
     pub fn with_barriers(&self) -> Self {
         // With equal weights, the longest path to a job is its level.
         let levels = crate::schedule::ranks(&vec![1; self.len()], &self.dependents());
@@ -250,7 +250,7 @@ impl<'a> Simulation<'a> {
         self.execute_commands();
         while let Some(Reverse((at, _))) = self.in_flight.peek().copied() {
             self.now = at;
-            // All jobs that end at this time release their slots before anything starts.
+            // All jobs that end at this time release their slots before any job starts.
             while let Some(Reverse((end, task))) = self.in_flight.peek().copied()
                 && end == at
             {
@@ -269,7 +269,7 @@ impl<'a> Simulation<'a> {
                 match command {
                     SchedulerCommand::Prepare(task) => self.prepare(task),
                     SchedulerCommand::Call { task, .. } => self.begin(task),
-                    SchedulerCommand::Close(task) => self.notify(Event::Closed(task)),
+                    SchedulerCommand::Close(task) => self.notify(SchedulerEvent::Closed(task)),
                     SchedulerCommand::Settled(task, _) => {
                         if let Some(end) = self.timeline.ends.get_mut(task.0 as usize) {
                             *end = self.now;
@@ -307,7 +307,7 @@ impl<'a> Simulation<'a> {
                 }
                 Prepared::Call(CallTerms {
                     lane,
-                    alone: job.alone,
+                    is_exclusive: job.is_exclusive,
                     approval: false,
                     retry: RetryPolicy::default(),
                     attempt_timeout: None,
@@ -326,7 +326,7 @@ impl<'a> Simulation<'a> {
                 Prepared::Group(None)
             }
         };
-        self.notify(Event::Prepared(task, prepared));
+        self.notify(SchedulerEvent::Prepared(task, prepared));
     }
 
     fn begin(&mut self, task: TaskId) {
@@ -347,18 +347,18 @@ impl<'a> Simulation<'a> {
         let has_lane = |job: &super::Job| job.lane.is_some();
         let event = if self.jobs.jobs().get(task.0 as usize).is_some_and(has_lane) {
             let end = AttemptEnd::Final;
-            Event::AttemptEnded {
+            SchedulerEvent::AttemptEnded {
                 task,
                 attempt: 1,
                 end,
             }
         } else {
-            Event::Sealed(task)
+            SchedulerEvent::Sealed(task)
         };
         self.notify(event);
     }
 
-    fn notify(&mut self, event: Event) {
+    fn notify(&mut self, event: SchedulerEvent) {
         self.scheduler.handle(event, &mut self.scratch);
         self.queue.extend(self.scratch.drain(..));
     }

@@ -15,7 +15,7 @@ fn jobs(times: &[u64], waits: &[&[JobId]]) -> Jobs {
         let job = Job {
             takes: *takes,
             lane: Some(lane),
-            alone: false,
+            is_exclusive: false,
         };
         jobs.add(
             job,
@@ -139,7 +139,7 @@ prop_compose! {
         let mut jobs = Jobs::new();
         for ((takes, tool), waits) in times.into_iter().zip(tools).zip(waits) {
             let lane = jobs.lane(&"s".into(), &Arc::from(tool.to_string()));
-            jobs.add(Job { takes, lane: Some(lane), alone: false }, waits);
+            jobs.add(Job { takes, lane: Some(lane), is_exclusive: false }, waits);
         }
         jobs
     }

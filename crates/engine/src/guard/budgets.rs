@@ -276,7 +276,7 @@ impl Guard {
     }
 
     fn close(&mut self, error: ToolError) {
-        // The first reason stands; later ones only follow from it.
+        // The first reason counts; later ones only follow from it.
         self.closed.get_or_insert(error);
     }
 }

@@ -51,7 +51,7 @@ impl RateLimiter {
     /// postponed before passes `has_waited`, and goes before new ones.
     pub(super) fn acquire(&mut self, now: Duration, has_waited: bool) -> Option<Duration> {
         let free_at = self.next_free_time(&self.sent);
-        // New calls must not overtake those that were postponed to a time.
+        // New calls must not overtake postponed ones.
         let start_at = if has_waited {
             free_at
         } else {

@@ -22,7 +22,7 @@ pub(crate) struct MemoryBudget {
     take_slow: Cell<bool>,
 }
 
-/// The number of bytes from which on computing them may take long.
+/// The number of bytes whose computation may take long.
 const SLOW_BYTES: usize = 4096;
 
 impl MemoryBudget {
@@ -87,8 +87,8 @@ fn container_bytes(items: usize, fields: usize) -> usize {
     items.saturating_add(fields.saturating_mul(FIELD_BYTES))
 }
 
-/// The size of the parts of `value` that nothing else references. A part belongs to it alone if as many references
-/// lead to it from `value` as exist in total; most parts have one.
+/// Returns the size of the parts that belong to `value` alone: all references to such a part come from `value`. Most parts have one
+/// reference.
 fn new_bytes(value: &Value) -> usize {
     // A fast path: most values are shared as a whole or have no parts.
     if sharing(value).is_none_or(|(sharing, _)| sharing > 1) {

@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 
 use planwright_core::Tool;
 
-use crate::schedule::{ConcurrencyLimits, Event, LaneId, Scheduler, SchedulerCommand, TaskId};
+use crate::schedule::{
+    ConcurrencyLimits, LaneId, Scheduler, SchedulerCommand, SchedulerEvent, TaskId,
+};
 
 /// The number of cheap commands between two checks of the clock.
 const SLICE_COMMANDS: u64 = 16;
@@ -74,7 +76,7 @@ impl CommandQueue {
     }
 
     /// Passes an event to the scheduler and queues its commands.
-    pub(super) fn notify(&mut self, event: Event) {
+    pub(super) fn notify(&mut self, event: SchedulerEvent) {
         self.scheduler.handle(event, &mut self.scratch);
         self.commands.extend(self.scratch.drain(..));
     }

@@ -26,7 +26,7 @@ use crate::event::{Address, RunEvent, StampedEvent};
 use crate::id::RunId;
 use crate::journal::Record;
 use crate::options::RunOptions;
-use crate::schedule::{Event, SchedulerCommand, TaskId, TaskState};
+use crate::schedule::{SchedulerCommand, SchedulerEvent, TaskId, TaskState};
 
 /// The maximum length of a message about progress, in bytes; the rest is cut.
 const MAX_PROGRESS_MESSAGE: usize = 300;
@@ -110,7 +110,7 @@ impl RunMachine {
     /// Applies an input that happened at `now`, counted from the start of the run. Call [`proceed`](Self::proceed)
     /// once all inputs of about the same time have been applied.
     pub fn handle(&mut self, input: RunInput, now: Duration, effects: &mut Vec<Effect>) {
-        // Decisions are stamped with this time, and a replay sees recorded inputs only.
+        // Decisions get this time, and a replay has recorded inputs only.
         if self.has_effect(&input) {
             self.now = now;
         }
@@ -146,17 +146,17 @@ impl RunMachine {
                     self.record(effects, || Some(Record::Draining));
                     self.emit(effects, || RunEvent::RunDraining);
                     self.lifecycle.drain();
-                    self.queue.notify(Event::Stop(None));
+                    self.queue.notify(SchedulerEvent::Stop(None));
                 }
             }
             RunInput::Cancel => {
                 self.record(effects, || Some(Record::Cancelled));
                 self.lifecycle.cancel();
-                self.queue.notify(Event::Cancel);
+                self.queue.notify(SchedulerEvent::Cancel);
             }
             RunInput::EndAsStuck => {
                 self.lifecycle.end_as_stuck();
-                self.queue.notify(Event::Cancel);
+                self.queue.notify(SchedulerEvent::Cancel);
             }
         }
         self.execute_commands(effects);
@@ -340,7 +340,7 @@ impl RunMachine {
             return;
         }
         let mut event = event();
-        // All events leave the run here, so none can carry a secret.
+        // All events leave the run here, so no event can contain a secret.
         self.redactor.event(&mut event);
         effects.push(Effect::Emit(StampedEvent {
             at: self.now,

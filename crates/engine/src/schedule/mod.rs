@@ -1,4 +1,4 @@
-//! The scheduler: a pure state machine, `(State, Event) -> Commands`.
+//! The scheduler: a pure state machine, `(State, SchedulerEvent) -> Commands`.
 //!
 //! It knows tasks that wait for each other, limits, attempts, approvals and timers, but neither the work of a task nor
 //! the time. Its driver (a loop, a replay, a test) passes events and executes the commands. A whole run takes
@@ -15,7 +15,8 @@ mod task_order;
 pub use ready::{ConcurrencyLimits, LaneId};
 pub use scheduler::Scheduler;
 pub use task::{
-    AttemptEnd, CallTerms, Event, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
+    AttemptEnd, CallTerms, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId,
+    TaskState, Timer,
 };
 pub use task_order::{UNIT, ranks};
 

@@ -112,7 +112,7 @@ impl ReadyQueue {
         }
     }
 
-    /// Keeps a queued task at its current priority although it is about to lose its place.
+    /// Moves a queued task that is about to lose its place to the other queue, at its current priority.
     pub(super) fn displace(&mut self, task: TaskId, order: &TaskOrder) {
         if let Some(place) = order.place(task) {
             self.placed.remove(place);

@@ -1,12 +1,11 @@
 //! The set of ready tasks, under limits for the whole run, each server and each tool.
-//!
-//! Tools without limits share a queue. Every other tool has a lane: a queue of its ready tasks. A server has a heap of
-//! its startable lanes by their best tasks, and the run has one of servers, so blocked tools and servers are never
-//! visited. Stale heap entries are dropped when they come up; so each operation takes amortized `O(log n)`.
-//!
-//! With a million tasks, the next one is seldom near the previous one in memory, so the processor waits for memory at
-//! each start. If many tasks are read in one batch, it waits for all of them together and finds them in its caches
-//! later. Prefetching a single task gains nothing.
+//! Tools without limits share a queue. Every other tool has a lane: a queue of its ready tasks. A server has a heap of its startable lanes,
+//! ordered by their best tasks. The run has a heap of servers. So blocked tools and servers are never visited. Stale heap entries are
+//! dropped when they reach the top, so each operation takes amortized `O(log n)`.
+//! With a million tasks, the next one is seldom near the previous one in memory, so the processor waits for memory at each start. If a
+//! batch
+//! of tasks is read at once, it waits for all of them together, and finds them in its caches later. Prefetching a single task gains
+//! nothing.
 //!
 //! Design: [Tasks are prefetched in batches](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#tasks-are-prefetched-in-batches).
 
@@ -102,7 +101,7 @@ pub(super) struct ReadySet {
     lane_ids: HashMap<(ServerName, Arc<str>), LaneId, Hashing>,
     server_ids: HashMap<ServerName, usize>,
     startable: RankedIndices,
-    alone: BinaryHeap<Reverse<PriorityKey>>,
+    exclusive: BinaryHeap<Reverse<PriorityKey>>,
     running: usize,
     running_alone: bool,
     queued: usize,
@@ -203,10 +202,10 @@ impl ReadySet {
         self.queued
     }
 
-    pub(super) fn push(&mut self, task: TaskId, lane: LaneId, alone: bool) {
+    pub(super) fn push(&mut self, task: TaskId, lane: LaneId, is_exclusive: bool) {
         self.queued += 1;
-        if alone {
-            return self.alone.push(Reverse(self.order.key(task)));
+        if is_exclusive {
+            return self.exclusive.push(Reverse(self.order.key(task)));
         }
         // When the first task is ready, most tasks of the run have been added.
         self.order.sort();
@@ -224,10 +223,10 @@ impl ReadySet {
     pub(super) fn pop(&mut self, is_live: &dyn Fn(TaskId) -> bool) -> Option<TaskId> {
         while !self.running_alone && self.running < self.limits.total.get() {
             // A stopped task must not block the others.
-            while let Some(Reverse(key)) = self.alone.peek()
+            while let Some(Reverse(key)) = self.exclusive.peek()
                 && !is_live(key.task())
             {
-                self.alone.pop();
+                self.exclusive.pop();
                 self.queued -= 1;
             }
             let task = match self.best()? {
@@ -235,7 +234,7 @@ impl ReadySet {
                 BestQueue::Alone if self.running > 0 => return None,
                 BestQueue::Alone => {
                     self.running_alone = true;
-                    self.alone.pop().map(|Reverse(key)| key.task())
+                    self.exclusive.pop().map(|Reverse(key)| key.task())
                 }
                 BestQueue::Free => self.free.pop(&self.order),
                 BestQueue::Limited(server) => self.take(server, is_live),
@@ -252,12 +251,12 @@ impl ReadySet {
 
     /// The queue with the best task.
     fn best(&mut self) -> Option<BestQueue> {
-        if self.alone.is_empty() && self.startable.is_empty() {
+        if self.exclusive.is_empty() && self.startable.is_empty() {
             // A fast path for the most common case: without limits, nothing has to be compared.
             return (!self.free.is_empty()).then_some(BestQueue::Free);
         }
-        let alone = self
-            .alone
+        let exclusive = self
+            .exclusive
             .peek()
             .map(|Reverse(key)| (*key, BestQueue::Alone));
         let free = self
@@ -267,7 +266,7 @@ impl ReadySet {
         let limited = self
             .best_server()
             .map(|(key, server)| (key, BestQueue::Limited(server)));
-        let all = [alone, free, limited].into_iter().flatten();
+        let all = [exclusive, free, limited].into_iter().flatten();
         all.min_by_key(|(key, _)| *key).map(|(_, best)| best)
     }
 
@@ -287,9 +286,9 @@ impl ReadySet {
     }
 
     /// Releases the slot of a task that ran.
-    pub(super) fn release(&mut self, lane: LaneId, alone: bool) {
+    pub(super) fn release(&mut self, lane: LaneId, is_exclusive: bool) {
         self.running = self.running.saturating_sub(1);
-        if alone {
+        if is_exclusive {
             self.running_alone = false;
             return;
         }
@@ -349,8 +348,8 @@ impl ReadySet {
 /// The number of tasks in one batch.
 const BATCH: usize = 128;
 
-/// The distance from the current task: far enough that few tasks start before they are prefetched, near enough that
-/// they are still in the caches when they start.
+/// The distance from the current task. It is large enough that few tasks start before they are prefetched, and small enough that tasks are
+/// still in the caches when they start.
 const DISTANCE: usize = 2 * BATCH;
 
 /// The minimum number of tasks. Fewer fit into the caches anyway.

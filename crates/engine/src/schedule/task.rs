@@ -12,7 +12,7 @@ pub struct TaskId(pub u32);
 
 /// An event for the scheduler.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum SchedulerEvent {
     /// The answer to [`SchedulerCommand::Prepare`].
     Prepared(TaskId, Prepared),
     /// An attempt has ended.
@@ -43,7 +43,7 @@ pub enum Event {
     Sealed(TaskId),
     /// The answer to [`SchedulerCommand::Close`]: the group has ended.
     Closed(TaskId),
-    /// The scope of this task is stopped, or the whole run if it is `None`: nothing new may start.
+    /// No new task may start below this task, or in the whole run if it is `None`.
     Stop(Option<TaskId>),
     /// The run is cancelled.
     Cancel,
@@ -52,7 +52,7 @@ pub enum Event {
 /// A command of the scheduler to its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SchedulerCommand {
-    /// All tasks that it waited for have settled: determine its action, answer with [`Event::Prepared`].
+    /// All tasks that it waited for have settled: determine its action, answer with [`SchedulerEvent::Prepared`].
     Prepare(TaskId),
     /// Ask a person to approve the call.
     Ask(TaskId),
@@ -79,7 +79,7 @@ pub enum SchedulerCommand {
         /// The pause.
         pause: Duration,
     },
-    /// Send [`Event::TimerFired`] after this time. A later command for the same task and timer replaces it.
+    /// Send [`SchedulerEvent::TimerFired`] after this time. A later command for the same task and timer replaces it.
     SetTimer {
         /// The task.
         task: TaskId,
@@ -97,13 +97,13 @@ pub enum SchedulerCommand {
         /// The child.
         child: TaskId,
     },
-    /// The group is sealed and its last child has settled: compute its outcome, then send [`Event::Closed`].
+    /// The group is sealed and its last child has settled: compute its outcome, then send [`SchedulerEvent::Closed`].
     Close(TaskId),
     /// The task has settled.
     Settled(TaskId, SettledBy),
 }
 
-/// The action of a task whose waits are over.
+/// The next action of a task that waits for no other task any more.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prepared {
     /// The task needs these tasks to settle first.
@@ -122,10 +122,10 @@ pub struct CallTerms {
     /// The lane whose limits it counts for.
     pub lane: LaneId,
     /// True if no other call may run at the same time.
-    pub alone: bool,
+    pub is_exclusive: bool,
     /// True if a person must agree first.
     pub approval: bool,
-    /// The retry policy; more than 67,108,863 attempts count as that many.
+    /// The retry policy. Its number of attempts is limited to `PackedState::LAST_ATTEMPT`.
     pub retry: RetryPolicy,
     /// The time limit of one attempt.
     pub attempt_timeout: Option<Duration>,
@@ -162,7 +162,7 @@ pub enum Timer {
 /// The reason why a task has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettledBy {
-    /// The preparation or the group of the task gave the outcome.
+    /// The task ended without a call of its own: by its preparation, or as a group.
     Itself,
     /// The last attempt has ended.
     Attempt,

@@ -15,7 +15,7 @@ pub const UNIT: u64 = 1_000_000;
 /// `weights` are the estimates of the tasks; `waits` lists the tasks that each one waits for. The graph must be
 /// acyclic (a task on a cycle counts as if nothing followed it). Linear in tasks and waits.
 pub fn ranks(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
-    // Most plans are in order, and need neither counts nor a list of finished tasks.
+    // Most plans are in order. Their ranks need neither counts nor a list of finished tasks.
     if is_in_order(waits) {
         return ranks_in_order(weights, waits);
     }
@@ -38,9 +38,9 @@ pub fn ranks(weights: &[u64], waits: &[Vec<u32>]) -> Vec<u64> {
         let behind = ranks.get(task).copied().unwrap_or(0);
         for &on in waits.get(task).into_iter().flatten() {
             let on = on as usize;
-            let own = weights.get(on).copied().unwrap_or(0);
+            let weight = weights.get(on).copied().unwrap_or(0);
             if let Some(rank) = ranks.get_mut(on) {
-                *rank = (*rank).max(own.saturating_add(behind));
+                *rank = (*rank).max(weight.saturating_add(behind));
             }
             if let Some(count) = open.get_mut(on) {
                 *count -= 1;

@@ -120,17 +120,17 @@ impl FailedRun {
             text.push('\n');
         }
         text += "Failed:\n";
-        for trouble in &self.failed {
-            let tool = trouble.tool.as_deref().unwrap_or("no tool");
+        for failed_call in &self.failed {
+            let tool = failed_call.tool.as_deref().unwrap_or("no tool");
             let _ = write!(
                 text,
                 "- `{}` ({tool}): {}: {}",
-                trouble.step,
-                trouble.kind,
+                failed_call.step,
+                failed_call.kind,
                 // The message may come from a server, and be of any length.
-                excerpt(&trouble.message, MAX_RESULT_TOKENS)
+                excerpt(&failed_call.message, MAX_RESULT_TOKENS)
             );
-            if let Some(args) = &trouble.args {
+            if let Some(args) = &failed_call.args {
                 let _ = write!(
                     text,
                     "; it was given {}",

@@ -363,8 +363,10 @@ impl FailedRun {
     /// Returns the failed steps whose arguments may be corrected: single calls that their tool rejected.
     pub fn correctable(&self, plan: &CheckedPlan) -> Vec<&FailedCall> {
         // A step that runs several times has failed with several sets of arguments.
-        let is_single = |trouble: &&FailedCall| {
-            let index = plan.step_index(&trouble.step).map(|index| index as usize);
+        let is_single = |failed_call: &&FailedCall| {
+            let index = plan
+                .step_index(&failed_call.step)
+                .map(|index| index as usize);
             let step = index.and_then(|index| plan.plan().steps.get(index));
             step.is_some_and(|step| {
                 matches!(step.action, Action::Tool(_))
@@ -374,7 +376,7 @@ impl FailedRun {
         };
         // Other errors, such as a timeout, say nothing about the arguments.
         let is_rejection =
-            |trouble: &&FailedCall| matches!(trouble.kind.as_str(), "arguments" | "tool");
+            |failed_call: &&FailedCall| matches!(failed_call.kind.as_str(), "arguments" | "tool");
         self.failed
             .iter()
             .filter(is_rejection)
@@ -383,10 +385,10 @@ impl FailedRun {
     }
 }
 
-/// Requests corrected arguments for the step of `trouble`.
-pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Correction {
+/// Requests corrected arguments for the step of `failed_call`.
+pub async fn correct(revision: &ReplanRequest<'_>, failed_call: &FailedCall) -> Correction {
     let mut correction = Correction::default();
-    let Some(text) = question(revision, trouble) else {
+    let Some(text) = question(revision, failed_call) else {
         return correction;
     };
     let request = ModelRequest {
@@ -398,9 +400,9 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Corr
     let reply = answer(revision.model, request).await;
     match reply.and_then(|reply| reply.completed_text(revision.model.name())) {
         Ok(reply) => {
-            // Counted before the reply is judged: a useless one has its price, too.
+            // Counted before the reply is evaluated, because a useless reply has a cost, too.
             correction.usage += reply.usage;
-            let corrected = correct_args(&reply.text, revision, trouble).and_then(|text| {
+            let corrected = correct_args(&reply.text, revision, failed_call).and_then(|text| {
                 let (plan, diagnostics) = (revision.judge)(&text);
                 let plan = plan.ok_or(CorrectionFailure::Unsound(diagnostics))?;
                 Ok((text, plan))
@@ -418,12 +420,12 @@ pub async fn correct(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Corr
     correction
 }
 
-fn question(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Option<String> {
-    let index = revision.before.step_index(&trouble.step)? as usize;
+fn question(revision: &ReplanRequest<'_>, failed_call: &FailedCall) -> Option<String> {
+    let index = revision.before.step_index(&failed_call.step)? as usize;
     let tool = revision.before.steps().get(index)?.tool.as_ref()?;
     let steps = revision.failed_run.plan.get("steps")?.as_list()?;
     let step = steps.get(index)?;
-    let args = trouble
+    let args = failed_call
         .args
         .as_ref()
         .map_or_else(|| "nothing".to_owned(), Value::to_json);
@@ -432,7 +434,7 @@ fn question(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Option<String
         "{moment}\nThe tool:\n{}\nThe step: {}\nIt was given: {args}\nThe tool said: {}\n",
         details(tool),
         step.to_json(),
-        trouble.message
+        failed_call.message
     ))
 }
 
@@ -440,7 +442,7 @@ fn question(revision: &ReplanRequest<'_>, trouble: &FailedCall) -> Option<String
 fn correct_args(
     reply: &str,
     revision: &ReplanRequest<'_>,
-    trouble: &FailedCall,
+    failed_call: &FailedCall,
 ) -> Result<String, CorrectionFailure> {
     if reply.len() > revision.settings.max_reply_bytes {
         return Err(CorrectionFailure::Unreadable);
@@ -455,7 +457,7 @@ fn correct_args(
         _ => return Err(CorrectionFailure::Unreadable),
     };
     let mut plan = Json::from(&revision.failed_run.plan);
-    let index = revision.before.step_index(&trouble.step);
+    let index = revision.before.step_index(&failed_call.step);
     let step = index.and_then(|index| {
         plan.get_mut("steps")?
             .get_mut(index as usize)?

@@ -1,4 +1,4 @@
-//! Completed calls: their results are reused instead of repeating a side effect; and the results of a round.
+//! The results of earlier calls with side effects, which are reused so that no side effect is repeated; and the results of a round.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::state::{AgentState, CallStatus, SolutionCall};
 /// A call that has returned its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CompletedAgentCall {
-    /// The qualified name of the tool, or the name of the plan.
+    /// The qualified name of the tool, or the name of the plan. Stored states call it `what`.
     #[serde(rename = "what")]
     pub(super) callee: Arc<str>,
     #[serde(default)]
@@ -32,9 +32,9 @@ pub(super) struct CompletedAgentCall {
     pub(super) path: Option<Value>,
 }
 
-/// Returns the callee of a step that may have side effects. Reading calls have none: they may be
-/// repeated, since their results may have changed.
-pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
+/// Returns the callee of a step that may have side effects; `None` for a call that only reads, which may be repeated because its result
+/// may have changed.
+pub(super) fn callee_with_side_effects(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
     match &step.action {
         Action::Tool(name) => match catalog.find(&name.text) {
             // Annotations of servers that are not trusted are mere claims.
@@ -51,7 +51,8 @@ pub(super) fn side_effect(step: &Step, catalog: &Catalog) -> Option<Arc<str>> {
     }
 }
 
-/// Returns for each step of `plan` its earlier results, one for each instance it would run in.
+/// Returns for each step of `plan` the earlier results that replace its calls, one for each instance, or `None` if the step must run.
+/// A step with `true` in `repeat` must run. `paths` has the `_outputPath` of each step.
 ///
 /// A step counts as completed only if its arguments are known before the run; values that another step will write are not.
 pub(super) fn completed_results<'a>(
@@ -68,7 +69,7 @@ pub(super) fn completed_results<'a>(
         .enumerate()
         .map(|(index, step)| {
             let is_repeat = repeat.get(index).copied().unwrap_or(false);
-            let callee = side_effect(step, catalog).filter(|_| !is_repeat)?;
+            let callee = callee_with_side_effects(step, catalog).filter(|_| !is_repeat)?;
             earlier_results(&callee, step, memory, completed, &[])
         })
         .collect();
@@ -89,7 +90,7 @@ pub(super) fn completed_results<'a>(
         let mut is_stable = true;
         for (step, result) in plan.steps.iter().zip(&mut results) {
             if result.is_some() {
-                let callee = side_effect(step, catalog).unwrap_or_default();
+                let callee = callee_with_side_effects(step, catalog).unwrap_or_default();
                 *result = earlier_results(&callee, step, memory, completed, &writers);
                 is_stable &= result.is_some();
             }
@@ -100,7 +101,7 @@ pub(super) fn completed_results<'a>(
     }
 }
 
-/// Returns the earlier results of a step, if it has one in each instance.
+/// Returns the earlier results of a step; `None` unless it has one in each instance.
 fn earlier_results<'a>(
     callee: &str,
     step: &Step,
@@ -122,7 +123,7 @@ fn earlier_results<'a>(
                 writers,
             },
         )?;
-        // Latest first: a call may have been repeated on request.
+        // The latest one counts, because a call may have been repeated on request.
         let mut latest = completed.iter().rev();
         latest.find(|call| {
             *call.callee == *callee && call.instance.as_ref() == instance && call.args == args
@@ -138,7 +139,7 @@ struct ReadScope<'a> {
     writers: &'a [&'a Step],
 }
 
-/// Evaluates arguments as far as that needs no run: without expressions and results of other steps.
+/// Evaluates arguments that are known without a run; `None` if they have expressions or results of other steps.
 fn evaluate(node: &Node, scope: &ReadScope<'_>) -> Option<Value> {
     match &node.kind {
         NodeKind::Literal(value) => Some(value.clone()),
@@ -228,11 +229,11 @@ pub(super) fn apply_results(
     valid: &ValidSolution,
     summary: Option<&RunSummary>,
 ) {
-    let mut misfits = Vec::new();
+    let mut schema_violations = Vec::new();
     if let Some(summary) = summary {
         let before = state.memory.clone();
         state.memory.apply(summary);
-        misfits = state.memory.remove_misfits(&before);
+        schema_violations = state.memory.remove_invalid_values(&before);
     }
     let mut records = Vec::new();
     let mut errors = Vec::new();
@@ -262,10 +263,11 @@ pub(super) fn apply_results(
                 .filter_map(|step| completed_call(callee, call, step));
             state.completed.extend(completed);
         }
-        for (slot, problem) in &misfits {
+        for (slot, problem) in &schema_violations {
             if writes_to(call, slot) {
                 record.status = Some(CallStatus::Failed);
-                let message = format!("the result does not fit `{slot}`: {problem}");
+                let message =
+                    format!("the result does not match the schema of `{slot}`: {problem}");
                 let error = Value::object([
                     ("code", Value::from("misfit")),
                     ("message", Value::from(message)),
@@ -415,11 +417,10 @@ fn store_result(
     }
     let data = state.memory.view(None, MemoryKind::Data);
     let mut fields = data.as_object().cloned().unwrap_or_default();
-    let is_ours = |value: &Value| value.as_object().is_some();
     let mut all = match fields.get(RESULTS_FIELD) {
         None => Object::default(),
-        Some(value) if is_ours(value) => value.as_object().cloned().unwrap_or_default(),
-        // The data has a field of this name that is not ours, so the result goes into the plan message.
+        Some(Value::Object(results)) => results.as_ref().clone(),
+        // A field of this name that is not an object was written by a call, so the result goes into the plan message.
         Some(_) => return Some(shorten(&result, MAX_RESULT_CHARS)),
     };
     let name = result_name(&all, previous_result(state, call).as_ref(), id);
@@ -457,8 +458,8 @@ const VERBS: &[&str] = &[
     "search",
 ];
 
-/// Stores a result in the state, at the name that the tool has behind its verb, as in the examples of the Acts: that of
-/// `checkBillingHistory` is `†state.billingHistory`. Returns its reference, or `None` if the state has no room for it.
+/// Stores a result in the state under the name of the tool without its verb, as the examples of the Acts do: `checkBillingHistory` gives
+/// `†state.billingHistory`. Returns the reference, or `None` if the name has no verb, or the state already has or does not allow the field.
 fn store_in_state(state: &mut AgentState, call: &Value, result: &Value) -> Option<String> {
     let name = noun(call.get("_tool")?.as_text()?)?;
     let reference = format!("†state.{name}");
@@ -475,14 +476,15 @@ fn store_in_state(state: &mut AgentState, call: &Value, result: &Value) -> Optio
     let schema = state.memory.schema(MemoryKind::State);
     let is_unknown =
         schema.is_some_and(|schema| unknown_key(schema, &[name.as_str().into()]).is_some());
-    if is_unknown || !state.memory.remove_misfits(&memory).is_empty() {
+    if is_unknown || !state.memory.remove_invalid_values(&memory).is_empty() {
         state.memory = memory;
         return None;
     }
     Some(reference)
 }
 
-/// Returns the name of a tool without its verb: `billingHistory` of `checkBillingHistory`, `orders` of `shop.list_orders`.
+/// Returns the name of a tool without its verb, such as `billingHistory` of `checkBillingHistory` and `orders` of `shop.list_orders`;
+/// `None` if it begins with no known verb.
 fn noun(tool: &str) -> Option<String> {
     let bare = tool.rsplit(['.', '/']).next().unwrap_or(tool);
     let bare = bare.rsplit("__").next().unwrap_or(bare);

@@ -239,11 +239,11 @@ impl WorkingMemory {
         }
     }
 
-    /// Removes the values that have changed since `before` and do not fit the schema of their slot. Returns the slot and the violation of
+    /// Removes the values that have changed since `before` and violate the schema of their slot. Returns the slot and the violation of
     /// each.
-    pub(super) fn remove_misfits(&mut self, before: &Self) -> Vec<(String, String)> {
+    pub(super) fn remove_invalid_values(&mut self, before: &Self) -> Vec<(String, String)> {
         let schemas = self.schemas.clone();
-        let mut misfits = Vec::new();
+        let mut schema_violations = Vec::new();
         for (kind, schema) in &schemas {
             let slots = schema.get("properties").and_then(Value::as_object);
             for (name, slot) in slots.into_iter().flatten() {
@@ -266,12 +266,13 @@ impl WorkingMemory {
                     let Some(violation) = fits.validate(value).into_iter().next() else {
                         continue;
                     };
-                    misfits.push((format!("†{}.{name}", kind.as_str()), violation.message));
+                    schema_violations
+                        .push((format!("†{}.{name}", kind.as_str()), violation.message));
                     scope.remove(*kind, name);
                 }
             }
         }
-        misfits
+        schema_violations
     }
 
     /// Returns the values of a kind as seen by an instance, or by calls without one.

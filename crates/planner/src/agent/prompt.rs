@@ -171,7 +171,7 @@ fn fit(messages: &[Value], budget: usize) -> Vec<Value> {
             .map(|message| estimate_tokens(&message.to_json()));
         all.sum::<usize>()
     };
-    // Each pass starts from the originals, so that the marks tell how much is missing in all.
+    // Each pass starts from the originals, so that the marks state the total size of the omission.
     let mut cut = messages.to_vec();
     for max_chars in TEXT_LIMITS {
         if tokens(&cut) <= budget {

@@ -34,7 +34,7 @@ pub struct Agent<'a> {
     pub policy_after_results: &'a Policy,
     /// Schema of the output.
     pub output: Option<&'a Schema>,
-    /// The current day, and phrases of time in what the person said.
+    /// The current day, and phrases of time in the person's messages.
     pub moment: TimeContext<'a>,
     /// Limits of the loop.
     pub bounds: &'a AgentLimits,
@@ -213,7 +213,7 @@ impl AgentLoop<'_> {
         if state.is_shown() {
             return Round::End(AgentEnd::Shown, None);
         }
-        // Without this mark a restarted loop would take the run for one that made no call, and start it again.
+        // Without this mark, a restarted loop would assume that the run made no call, and start it again.
         if let Err(reason) = self.mark_begun(state) {
             return Round::End(AgentEnd::NotStored(reason), None);
         }

@@ -11,7 +11,7 @@ use planwright_core::{
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 
-use super::completed_calls::{CompletedAgentCall, completed_results, side_effect};
+use super::completed_calls::{CompletedAgentCall, callee_with_side_effects, completed_results};
 use super::memory::{MemoryKind, WorkingMemory, unknown_key};
 use crate::create::extract;
 use crate::model::{FinishReason, Reply};
@@ -221,7 +221,10 @@ impl SolutionValidator<'_> {
             if let Some(slot) = steps.get_mut(*index)
                 && earlier.get(*index).is_some_and(Option::is_none)
             {
-                *slot = Some((step.id.clone(), side_effect(step, self.check.catalog)));
+                *slot = Some((
+                    step.id.clone(),
+                    callee_with_side_effects(step, self.check.catalog),
+                ));
             }
         }
         let (checked, found) = check(plan, &self.check);

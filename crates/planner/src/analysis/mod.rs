@@ -2,8 +2,7 @@
 //!
 //! The analysis is pure and needs no model. Every figure has a location: the step, and a JSON pointer into its output in which
 //! `*` stands for each item. An answer can therefore cite its sources, and a model never has to add up numbers.
-//!
-//! Time and memory are linear in the size of the results. Whatever is left out is counted.
+//! Time and memory are linear in the size of the results. All omitted parts are counted.
 
 mod analyze;
 mod fields;

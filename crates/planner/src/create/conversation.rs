@@ -277,7 +277,7 @@ impl<'a> PlanConversation<'a> {
         } = evaluate(&reply, self.creation);
         // A model that does not see its plan together with all errors tends to write the same plan again.
         let max_bytes = self.creation.settings.max_reply_bytes;
-        // Earlier replies have errors that are corrected by now, or that this one has as well.
+        // The errors of earlier replies are corrected by now, or this reply has them, too.
         let assistant = Message::Assistant {
             text: assistant_text(&reply.text, plan_text.as_deref(), max_bytes),
             calls: Vec::new(),

@@ -83,7 +83,7 @@ pub(super) fn evaluate(reply: &Reply, creation: &PlanRequest<'_>) -> PlanEvaluat
         }
         evaluation.diagnostics = found;
     }
-    // The part behind the cut might have been a better plan, or the rest of this one.
+    // The missing part may have been a better plan, or the rest of this one.
     if reply.finish == FinishReason::Length {
         valid = None;
         let diagnostic = Diagnostic::error(Code::TooLarge, "the reply reached the maximum length");

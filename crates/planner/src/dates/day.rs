@@ -104,7 +104,7 @@ impl fmt::Display for DateRange {
     }
 }
 
-/// The occurrence of a recurring period that a phrase without further detail means.
+/// The occurrence of a recurring period to which a phrase without a year refers.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Anchor {
     /// The latest occurrence that starts on or before this day.

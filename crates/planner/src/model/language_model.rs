@@ -1,4 +1,4 @@
-//! The interface to language models: requests, streamed replies with what they cost, and errors.
+//! The interface to language models: requests, streamed replies with their cost, and errors.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub struct ModelError {
     pub message: String,
     /// Advice, if there is any.
     pub help: Option<String>,
-    /// The model's own text as far as it arrived; may be empty.
+    /// The part of the model's text that arrived; may be empty.
     pub reply: Box<str>,
     /// Tokens and cost of the failed request.
     pub usage: Usage,
@@ -130,7 +130,7 @@ impl ModelError {
         self
     }
 
-    /// Sets the model's own text, cut to a few lines.
+    /// Sets the model's text, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
         self.reply = prefix_within(words.trim(), MAX_SAID_BYTES).into();
@@ -332,7 +332,7 @@ impl Reply {
             }
             FinishReason::Complete => (
                 ModelErrorKind::Empty,
-                format!("`{model}` said nothing"),
+                format!("the reply of `{model}` is empty"),
                 "ask in other words, or ask another model",
             ),
             FinishReason::Length => (

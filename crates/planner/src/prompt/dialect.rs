@@ -38,7 +38,7 @@ pub(crate) fn format_hint(dialect: PlanDialect) -> &'static str {
     }
 }
 
-/// The place of the list of functions in the instructions.
+/// The placeholder of the list of functions in the instructions.
 const FUNCTIONS: &str = "FUNCTIONS";
 
 /// The instructions for plans in JSON, complete.

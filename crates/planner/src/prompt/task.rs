@@ -1,5 +1,5 @@
-//! The prompt for a plan. It begins with what is the same for all questions, the rules and the tools, so that providers can
-//! reuse it; the date, the memory of earlier requests and the question follow.
+//! The prompt for a plan. It begins with the rules and the tools, which are the same for all questions, so that providers can cache them.
+//! The date, the memory of earlier requests and the question follow.
 //!
 //! The fields of the memory are those of clear-ai's planner: `semantic` (texts, optionally with a score), `episodic` (earlier
 //! questions) and `entities` (`kind:name`). Other fields are passed on unchanged.

@@ -1,5 +1,6 @@
-//! The tools in a prompt: all of them with everything that their servers say if that fits the budget, or else with their
-//! signatures, or else those that match the request best.
+//! The tools in a prompt: all tools with their full descriptions if these fit the budget; else all signatures; else the tools that match
+//! the
+//! request best.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -362,7 +362,7 @@ impl StreamSession<'_> {
 
     /// Cancels the early run and waits until it has ended.
     async fn abandon(&mut self, mut early_run: EarlyRun) -> BufferedJournal {
-        // The run may begin again under the same id, so it is waited for until nothing of it happens any more.
+        // The run may begin again under the same id, so this waits until the old one has stopped completely.
         early_run.handle.cancel();
         while let Some(event) = early_run.events.recv().await {
             self.observe(&event);

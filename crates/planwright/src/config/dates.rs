@@ -130,7 +130,7 @@ pub struct DatesSettings {
 }
 
 impl DatesSettings {
-    /// Adds the settings of a file. Days allow nothing, so those of a project replace the user's own.
+    /// Adds the settings of a file. A calendar grants no permissions, so a project's settings replace the user's own.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         let table = &source.file.dates;
         if let Some(day) = &table.first_weekday {

@@ -23,9 +23,8 @@ use super::tools::{ToolRules, place_of};
 use crate::pins::PinPolicy;
 
 /// The effective configuration: the user's file and the project's together.
-///
-/// The project's file is written by the author of the project, so it can only restrict: a tool must
-/// be in every `allow` list, a tool that any file denies is denied, and the lower of two bounds applies.
+/// The author of the project writes the project's file, so that file can only restrict: a tool must be in every `allow` list, a tool that
+/// any file denies is denied, and the lower of two bounds applies.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(super) tools: ToolRules,
@@ -80,7 +79,7 @@ impl Config {
         self.flow.policy()
     }
 
-    /// Switches the analysis of the flow on unless the user's own file switches it off.
+    /// Enables the flow analysis unless the user's own file disables it.
     #[must_use]
     pub fn with_flow_by_default(self) -> Self {
         if self.flow.unless_switched_off().is_some() {
@@ -106,8 +105,9 @@ impl Config {
         self.catalog_asking(catalog, |_| false)
     }
 
-    /// Like [`catalog`](Self::catalog), but tools selected by `asks` ask first if they do not declare whether they are destructive
-    /// and no file has a rule for such tools.
+    /// Like [`catalog`](Self::catalog), but tools selected by `asks` need approval if they do not declare whether they are destructive
+    /// and no file has
+    /// a rule for such tools.
     pub fn catalog_asking(&self, catalog: &Catalog, asks: impl Fn(&Tool) -> bool) -> Catalog {
         catalog.map(|tool| {
             let asks = asks(tool);
@@ -120,7 +120,7 @@ impl Config {
         self.tools.learns_nothing.is_none()
     }
 
-    /// Returns true if a file makes calls of this tool ask first, regardless of its annotations.
+    /// Returns true if a file requires approval of calls of this tool, regardless of its annotations.
     pub fn asks_about(&self, tool: &Tool) -> bool {
         self.tools.ask_about(tool)
     }
@@ -141,7 +141,7 @@ impl Config {
         &self.guards
     }
 
-    /// The most bytes that are shown of one step's output.
+    /// The maximum number of bytes that are shown of one step's output.
     pub fn max_output(&self) -> Option<&Bound> {
         self.max_output.as_ref()
     }
@@ -242,7 +242,7 @@ impl Config {
             let rate = bound(source, rate, rate.get_ref().0);
             self.add_rate(server, rate);
         }
-        // Limits on output protect no one, so the nearer file decides.
+        // Limits on output are no protection, so the nearer file decides.
         if let Some(size) = &source.file.output.max_bytes {
             self.max_output = Some(bound(source, size, size.get_ref().0));
         }
@@ -269,7 +269,7 @@ fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, limit: U) -> Bound<U> 
     Bound::set_in(limit, source.place(value))
 }
 
-/// Takes the lower one of two bounds.
+/// Replaces `known` by the lower one of two bounds.
 pub(super) fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
     let Some(other) = other else {
         return;

@@ -14,7 +14,7 @@ use super::value_syntax::Pattern;
 pub enum ConfigPlace {
     /// In this variable of the environment.
     Variable(Arc<str>),
-    /// In this file; one that is not absolute lies in the folder of the user's configuration.
+    /// In this file. A relative path starts at the folder of the user's configuration.
     File(Arc<str>),
 }
 
@@ -26,7 +26,7 @@ pub(super) struct OutsideRules {
     pub(super) secrets: Vec<Secret>,
 }
 
-/// The place of a secret, and the place that declares it.
+/// The place of a secret, and the place of its declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
     pub(super) name: Arc<str>,
@@ -35,7 +35,8 @@ pub(super) struct Secret {
 }
 
 impl OutsideRules {
-    /// The user's file releases values; a project's can only shorten the lists, so its other entries are ignored.
+    /// Adds the rules of a file. The user's file releases values. A project's file can only shorten the lists, so its other entries are
+    /// ignored.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         for (name, tools) in &source.file.env {
             self.add_release(source, ExternalValue::Environment, name.get_ref(), tools);
@@ -111,7 +112,7 @@ impl OutsideRules {
     }
 }
 
-/// The issues of a file's settings of secrets: place, issue, way out.
+/// Returns the issues of a file's settings of secrets, each with its place and a hint.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, String, String)> {
     let mut issues = Vec::new();
     let is_project = source.origin == Origin::Project;

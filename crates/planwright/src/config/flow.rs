@@ -27,7 +27,7 @@ pub(super) struct FlowTable {
     /// The outputs that are untrusted, as `TOOL` or `TOOL:FIELD`; without it, `["*"]`. A project's file adds to it.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     untrusted: Option<Spanned<Vec<Spanned<FlowPatternText>>>>,
-    /// The outputs that are trusted all the same; only in your own file.
+    /// The outputs that are trusted nevertheless; only in your own file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     trusted: Option<Spanned<Vec<Spanned<FlowPatternText>>>>,
     /// The parameters that untrusted values must not reach; `builtin` stands for the built-in list, which holds without it. A project's
@@ -182,7 +182,7 @@ impl FlowRules {
         let mut settings = Vec::new();
         for (word, patterns, rules) in &mut lists {
             let Some(patterns) = patterns else { continue };
-            // The user's list takes the place of the default, a project's adds to it.
+            // The user's list replaces the default; a project's list adds to it.
             if is_own {
                 rules.clear();
             }
@@ -264,7 +264,7 @@ impl FlowRules {
         &self.policy
     }
 
-    /// Returns true if destructive tools ask only if a violation makes them.
+    /// Returns true if destructive tools need approval only for a violation of the policy.
     pub(super) fn is_by_flow(&self) -> bool {
         self.enabled && self.by_flow
     }
@@ -288,7 +288,7 @@ fn text_of(pattern: &Spanned<FlowPatternText>) -> Value {
     Value::from(pattern.get_ref().0.as_str())
 }
 
-/// The settings of a project's file that only the user's own may have: place, issue, way out.
+/// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let Some(table) = &source.file.flow else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! `[model]`: which model is asked, and how.
+//! `[model]`: the model, and the settings of its requests.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) struct ModelTable {
     /// Between 0, nearly the same answer each time, and 2; without it, 0.1.
     #[cfg_attr(test, schemars(with = "f64"))]
     temperature: Option<Spanned<Temperature>>,
-    /// The most tokens that it may answer with.
+    /// Maximum number of tokens of an answer.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU32"))]
     max_tokens: Option<Spanned<std::num::NonZeroU32>>,
     /// The time limit of a question with all its attempts; without it, `2m`.
@@ -67,7 +67,7 @@ pub(super) struct PricesTable {
     /// Tokens that it writes.
     #[cfg_attr(test, schemars(with = "f64"))]
     output: Price,
-    /// Tokens that its provider had at hand; without it, as much as others.
+    /// Tokens that its provider read from its cache; without it, the same as others.
     #[cfg_attr(test, schemars(with = "Option<f64>"))]
     cached: Option<Price>,
 }
@@ -118,7 +118,7 @@ pub struct ModelSettings {
     pub dialect: Option<PlanDialect>,
     /// The temperature.
     pub temperature: Option<f64>,
-    /// The most tokens that it may answer with.
+    /// Maximum number of tokens of an answer.
     pub max_tokens: Option<u32>,
     /// The time limit of a question.
     pub timeout: Option<Duration>,
@@ -136,7 +136,7 @@ pub struct ModelPrices {
     pub input: f64,
     /// Tokens that it writes.
     pub output: f64,
-    /// Tokens that its provider had at hand.
+    /// Tokens that its provider read from its cache.
     pub cached: Option<f64>,
 }
 
@@ -168,7 +168,7 @@ impl ModelSettings {
         self.settings = settings(table, source);
     }
 
-    /// Lists the settings that are set. Of a key only its place is listed.
+    /// Lists the settings that are set. For a key, only its place is listed.
     pub(super) fn list(&self, list: &mut List) {
         for (word, value, place) in &self.settings {
             list.push(&format!("model.{word}"), value.clone(), Some(place));
@@ -279,7 +279,7 @@ fn push<T>(
     }
 }
 
-/// The issues of a file's settings of the model: place, issue, way out.
+/// Returns the issues of a file's settings of the model, each with its place and a hint.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.model;
     if source.origin == Origin::Project {

@@ -1,5 +1,4 @@
-//! `[serve]` and `[store]`: the gateway, and the time and size up to which it stores runs; and the stages of work through a gateway, as a file
-//! has them.
+//! `[serve]` and `[store]`: the gateway, and the limits of time and size of its stored runs; and the stages of work through a gateway.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -53,7 +52,7 @@ pub(super) struct ServeTable {
     /// The time after the end of a run for which later plans may refer to its results, such as `1h`; `0s` is never.
     #[cfg_attr(test, schemars(with = "String"))]
     recall_for: Option<Spanned<Time>>,
-    /// The most bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
+    /// Maximum number of bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
     /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An
@@ -71,7 +70,7 @@ pub(super) struct ServeTable {
 /// The effective settings of `serve`.
 #[derive(Clone, Debug, Default)]
 pub struct Serve {
-    /// The names that requests may call the server by, beside its address.
+    /// The names of the server that requests may use, apart from its address.
     pub hosts: Vec<Arc<str>>,
     /// The origins of web pages that may send requests.
     pub origins: Vec<Arc<str>>,
@@ -132,8 +131,9 @@ impl Serve {
     /// The default maximum number of tokens of the list of all tools in a description.
     pub const LISTING_TOKENS: u64 = 1000;
 
-    /// Only the user's own file decides about access; of two bounds the lower one counts, the built-in one included if a project sets the
-    /// other.
+    /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
+    /// is
+    /// compared with the built-in one, too.
     pub(super) fn add(&mut self, source: &ConfigSource) {
         let table = &source.file.serve;
         if source.origin == Origin::User {
@@ -282,7 +282,7 @@ fn lower<T, U: Ord>(
     super::effective::lower(known, bound);
 }
 
-/// The issues of a file's settings of serving: place, issue, way out.
+/// Returns the issues of a file's settings of `[serve]`, each with its place and a hint.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.serve;
     let mut issues = Vec::new();
@@ -290,11 +290,11 @@ pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         issues.push((span, message.to_owned(), help.to_owned()));
     };
     if source.origin == Origin::Project {
-        let own = [
+        let user_only = [
             table.hosts.first().map(Spanned::span),
             table.origins.first().map(Spanned::span),
         ];
-        for span in own.into_iter().flatten() {
+        for span in user_only.into_iter().flatten() {
             say(
                 span,
                 "a project cannot configure access to the server",
@@ -326,7 +326,7 @@ pub(super) struct StoreTable {
     /// The time for which runs that have ended are stored, such as `30d`. Runs that wait or were interrupted are not deleted.
     #[cfg_attr(test, schemars(with = "String"))]
     keep: Option<Spanned<TimeLimit>>,
-    /// The size of the store from which on the oldest runs that have ended are forgotten: a number, or text such as `1GiB`.
+    /// The size of the store at which the oldest runs that have ended are deleted: a number, or text such as `1GiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     max_bytes: Option<Spanned<Size>>,
 }
@@ -336,7 +336,7 @@ pub(super) struct StoreTable {
 pub struct Retention {
     /// The time for which runs that have ended are stored.
     pub keep: Option<Bound<Duration>>,
-    /// The size from which on the oldest are forgotten.
+    /// The size of the store at which the oldest runs are deleted.
     pub max_bytes: Option<Bound>,
 }
 
@@ -362,7 +362,7 @@ impl Retention {
     }
 }
 
-/// The issues of a file's settings of the store: place, issue, way out.
+/// Returns the issues of a file's settings of `[store]`, each with its place and a hint.
 pub(super) fn store_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.store;
     let value = [
@@ -385,9 +385,9 @@ pub(super) fn store_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, 
 pub struct Stage {
     /// The name of the stage.
     pub name: Arc<str>,
-    /// The tools that there are in it.
+    /// The tools of the stage.
     pub tools: Vec<ToolPattern>,
-    /// The stages that one can move to from it.
+    /// The stages that can follow it.
     pub next: Vec<Arc<str>>,
     /// The names that must have values before a client can move to it.
     pub needs: Vec<Arc<str>>,
@@ -416,7 +416,7 @@ pub(super) fn read(source: &ConfigSource) -> Vec<Stage> {
     in_order(source).into_iter().map(stage).collect()
 }
 
-/// The issues of a file's stages: place, issue, way out.
+/// Returns the issues of a file's stages, each with its place and a hint.
 pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let stages = in_order(source);
     let names: Vec<&str> = stages
@@ -432,7 +432,7 @@ pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, 
             issues.push((
                 key.span(),
                 format!("`{}` cannot be the name of a stage", name.escape_debug()),
-                "write a name without spaces, since models have to give it back".to_owned(),
+                "write a name without spaces, since models must repeat it".to_owned(),
             ));
         }
         if table.tools.is_none() {
@@ -464,7 +464,7 @@ pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, 
             issues.push((
                 key.span(),
                 format!("the stage `{name}` is unreachable"),
-                format!("write `next = [\"{name}\"]` in a stage before it, or take it out"),
+                format!("write `next = [\"{name}\"]` in a stage before it, or remove it"),
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! A `planwright.toml`: its form, and one that was read, with all its issues and their places, and the settings that are left without them.
+//! A `planwright.toml`: its format, and the result of reading one: all issues with their places, and the valid settings.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use super::value_syntax::{Pattern, RateLimit, Size, TimeLimit};
 pub enum Origin {
     /// The user's own, in the folder of settings.
     User,
-    /// A project's file, which comes with a folder: from the author of that folder.
+    /// A project's file, written by the author of the project.
     Project,
 }
 
@@ -128,19 +128,19 @@ fn read_all(
         };
         let span = error.span().unwrap_or(0..0);
         issues.push(explain(name, text, &span, error.message()));
-        if !take_out(table.get_mut(), &span) {
+        if !remove_entry(table.get_mut(), &span) {
             return ConfigFile::default();
         }
     }
 }
 
-/// Takes the innermost entry out that `span` is about; whether there was one.
-fn take_out(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
+/// Removes the innermost entry that contains `span`. Returns true if there was one.
+fn remove_entry(table: &mut DeTable<'_>, span: &Range<usize>) -> bool {
     let contains = |outer: &Range<usize>| outer.start <= span.start && span.end <= outer.end;
     let mut found = None;
     for (key, value) in table.iter_mut() {
         let inner = match value.get_mut() {
-            DeValue::Table(inner) => take_out(inner, span),
+            DeValue::Table(inner) => remove_entry(inner, span),
             _ => false,
         };
         if inner {
@@ -162,7 +162,7 @@ pub struct ConfigIssue {
     pub line: usize,
     /// The issue, as one clause.
     pub message: String,
-    /// The way out.
+    /// The hint.
     pub help: String,
 }
 
@@ -174,13 +174,13 @@ impl fmt::Display for ConfigIssue {
 
 impl std::error::Error for ConfigIssue {}
 
-/// The line on which the byte `at` of `text` stands, from 1.
+/// Returns the line of the byte `at` of `text`, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     1 + before.filter(|byte| **byte == b'\n').count()
 }
 
-/// A text that is not TOML at all.
+/// The issue of a text that is not TOML.
 fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> ConfigIssue {
     ConfigIssue {
         file: file.to_owned(),
@@ -239,7 +239,7 @@ fn other(message: &str) -> (String, String) {
             message.replace(theirs, ours)
         });
     match message.split_once(" (") {
-        // Our own words bring their advice along.
+        // Messages of our own types contain their advice.
         Some((message, help)) => (message.to_owned(), help.trim_end_matches(')').to_owned()),
         None => (message, REFERENCE.to_owned()),
     }
@@ -309,10 +309,10 @@ pub(crate) struct ApprovalsTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "stage"))]
 pub(super) struct StageTable {
-    /// The tools that there are in it.
+    /// The tools of the stage.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) tools: Option<Spanned<Vec<Spanned<Pattern>>>>,
-    /// The stages that one can move to from it; without it, there are none.
+    /// The stages that can follow it; without it, none.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) next: Vec<Spanned<String>>,
     /// The names that must have values before a client can move to it.
@@ -332,7 +332,7 @@ pub(crate) struct SecretTable {
     /// The file that holds it, from the folder of this file on; a line break at its end does not count.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) file: Option<Spanned<String>>,
-    /// The tools that may be given it.
+    /// The tools that may receive it.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) tools: Option<Spanned<Vec<Spanned<Pattern>>>>,
 }
@@ -388,10 +388,10 @@ pub(crate) struct ToolsTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "budgets"))]
 pub(crate) struct BudgetsTable {
-    /// The most calls, each attempt and each failed one included.
+    /// Maximum number of calls, including each attempt and each failed call.
     #[cfg_attr(test, schemars(with = "u64"))]
     pub(super) calls: Option<Spanned<u64>>,
-    /// The longest time that the run may take, such as `10m`. Calls that are in flight then are cancelled.
+    /// Maximum duration of the run, such as `10m`. Calls that are in flight then are cancelled.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) wall_time: Option<Spanned<TimeLimit>>,
     /// Maximum size of all outputs together: a number of bytes, or text such as `50MB`.
@@ -405,10 +405,10 @@ pub(crate) struct BudgetsTable {
     /// The number of failed calls in a row after which nothing new is called.
     #[cfg_attr(test, schemars(with = "std::num::NonZeroU64"))]
     pub(super) failures_in_a_row: Option<Spanned<std::num::NonZeroU64>>,
-    /// The most calls of the tools that a pattern covers, all of them together, such as `"mail.*" = 5`.
+    /// Maximum number of calls of all tools together that match a pattern, such as `"mail.*" = 5`.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
     pub(super) tools: BTreeMap<Spanned<String>, Spanned<u64>>,
-    /// The most calls of a server, by its name.
+    /// Maximum number of calls of a server, by its name.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, u64>"))]
     pub(super) servers: BTreeMap<String, Spanned<u64>>,
 }
@@ -433,7 +433,7 @@ pub(crate) struct RunawayTable {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "output"))]
 pub(crate) struct OutputTable {
-    /// The most bytes that are shown of one step's output: a number, or text such as `64KiB`.
+    /// Maximum number of bytes that are shown of one step's output: a number, or text such as `64KiB`.
     #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
     pub(super) max_bytes: Option<Spanned<Size>>,
 }

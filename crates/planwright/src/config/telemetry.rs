@@ -1,4 +1,4 @@
-//! `[telemetry]`: where spans and metrics of runs go.
+//! `[telemetry]`: the collector of spans and metrics of runs.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -91,7 +91,7 @@ impl TelemetrySettings {
     }
 }
 
-/// The issues of a file's settings of telemetry: place, issue, way out.
+/// Returns the issues of a file's settings of telemetry, each with its place and a hint.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     let table = &source.file.telemetry;
     let settings = [

@@ -1,4 +1,4 @@
-//! Rules about tools: allowed, asking, and assumptions about them.
+//! Rules about tools: which are allowed, which need approval, and which annotations they count as having.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::source::{ConfigSource, Origin};
 use super::value_syntax::Pattern;
 use crate::pins::PinPolicy;
 
-/// The reason why a tool asks that does not declare whether it is destructive.
+/// The reason why a tool needs approval if it does not declare whether it is destructive.
 const UNSTATED: &str =
     "its server states neither `readOnlyHint: true` nor `destructiveHint: false`";
 
@@ -27,13 +27,13 @@ pub(super) struct ToolRules {
     pub(super) idempotent: Vec<ToolRule>,
     /// The rule of the user's file about tools that changed.
     pub(super) pin: Option<PinRule>,
-    /// The rule of a project's file, which counts if it is stricter.
+    /// The rule of a project's file, which applies if it is stricter.
     pub(super) project_pin: Option<PinRule>,
     /// The rule about tools that do not declare whether they are destructive: the user's, and a project's if it is stricter.
     pub(super) unannotated: Option<UnannotatedRule>,
     /// The parameters that take references; of the user's file only.
     pub(super) sharable: Vec<SharableRule>,
-    /// The place that switches off the record of answers.
+    /// The place of the setting that switches off the record of answers.
     pub(super) learns_nothing: Option<Arc<str>>,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct ToolRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Unannotated {
-    /// A person decides about each.
+    /// Each call needs approval.
     Ask,
-    /// Calls need no decision.
+    /// Calls need no approval.
     Run,
 }
 
@@ -216,33 +216,35 @@ impl ToolRules {
         } else {
             PinPolicy::Ask
         };
-        let said = self.pin.as_ref().map_or(default, |rule| rule.policy);
+        let policy = self.pin.as_ref().map_or(default, |rule| rule.policy);
         let project = self.project_pin.as_ref().map(|rule| rule.policy);
-        project.map_or(said, |project| project.max(said))
+        project.map_or(policy, |project| project.max(policy))
     }
 
-    /// The policy with these rules.
+    /// Adds these rules to `policy`.
     pub(super) fn restrict(&self, policy: Policy) -> Policy {
         let policy = self.deny.iter().cloned().fold(policy, Policy::deny);
         self.allow.iter().cloned().fold(policy, Policy::allow_only)
     }
 
-    /// Returns true if a file makes a tool ask.
+    /// Returns true if a file requires approval of the calls of a tool.
     pub(super) fn ask_about(&self, tool: &Tool) -> bool {
         let is_waived = || covers(&self.no_ask, tool) || covers(&self.read_only, tool);
         covers(&self.ask, tool) || self.asks_unstated(tool, false) && !is_waived()
     }
 
-    /// Returns true if a tool asks since it does not declare whether it is destructive. `default` applies if no file has a rule.
+    /// Returns true if a tool needs approval because it does not declare whether it is destructive. `default` applies if no file has a
+    /// rule.
     fn asks_unstated(&self, tool: &Tool, default: bool) -> bool {
         let rule = self.unannotated.as_ref();
         let asks = rule.map_or(default, |rule| rule.word == Unannotated::Ask);
         asks && tool.hints.is_destructive_by_default()
     }
 
-    /// Applies the configuration to the hints of a tool. `asks` is true if a tool asks that does not declare whether it is
-    /// destructive, unless a file has a rule; `by_flow` is true if such tools, and destructive ones, ask only if a
-    /// violation of the flow policy makes them.
+    /// Applies the configuration to the hints of a tool. `asks` is true if a tool that does not declare whether it is destructive needs
+    /// approval, unless a file has a rule. `by_flow` is true if such tools, and destructive ones, need approval only for a call that
+    /// violates
+    /// the flow policy.
     pub(super) fn apply(&self, tool: &mut Tool, asks: bool, by_flow: bool) {
         let asks = asks && !by_flow;
         if by_flow && tool.hints.is_stated_destructive() {
@@ -276,7 +278,7 @@ fn covers(rules: &[ToolRule], tool: &Tool) -> bool {
     rules.iter().any(|rule| rule.pattern.covers(tool))
 }
 
-/// The annotations of a tool that the configuration declares read-only or idempotent. The server's other statements are trusted as before.
+/// Returns the annotations of a tool that the configuration declares read-only or idempotent. The trust in other annotations is unchanged.
 fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotations {
     Annotations {
         read_only: read_only || stated.trusted && stated.read_only,
@@ -287,14 +289,14 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
     }
 }
 
-/// The settings of a project's file that only the user's own may have: place, issue, way out. All of it would make things looser, since
-/// calls are then not asked about, made again, or made before the plan is whole.
+/// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint. They would
+/// relax restrictions: calls without approval, repeated calls, and calls before the plan is complete.
 pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();
     }
     let tools = &source.file.tools;
-    let own = [
+    let user_only = [
         (
             &tools.no_ask,
             "a project cannot waive the approval of a tool",
@@ -311,10 +313,12 @@ pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String
             "the user decides this: put `idempotent` into your own planwright.toml",
         ),
     ];
-    let said = own.into_iter().filter_map(|(patterns, message, help)| {
-        let span = patterns.first()?.span();
-        Some((span, message.to_owned(), help.to_owned()))
-    });
+    let said = user_only
+        .into_iter()
+        .filter_map(|(patterns, message, help)| {
+            let span = patterns.first()?.span();
+            Some((span, message.to_owned(), help.to_owned()))
+        });
     let sharable = tools.sharable.first().map(|pattern| {
         (
             pattern.span(),

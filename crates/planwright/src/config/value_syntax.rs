@@ -1,4 +1,4 @@
-//! The words of a configuration: times, sizes, rates, patterns.
+//! The syntax of values in a configuration: times, sizes, rates, patterns.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub fn rate(text: &str) -> Result<Rate, String> {
     Ok(Rate { calls, per })
 }
 
-/// A number, and the unit behind it.
+/// Splits a text into a number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let digits = text
@@ -102,8 +102,8 @@ fn split(text: &str) -> (&str, &str) {
     (number, unit.trim())
 }
 
-/// Returns true if a rule below `[tools]` can have this text. Names of servers may have spaces in them; a text without a server that has
-/// some is rather two names in one text.
+/// Returns true if a rule below `[tools]` can have this text. Names of servers may contain spaces, but a text without a server that
+/// contains spaces is probably two names.
 pub fn is_tool_pattern(text: &str) -> bool {
     let has_server = text.contains('.');
     let is_name = |part: &str| {
@@ -150,7 +150,7 @@ impl TryFrom<String> for TimeLimit {
     }
 }
 
-/// A time, which may be none at all.
+/// A time, which may be zero.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Time(pub(super) Duration);

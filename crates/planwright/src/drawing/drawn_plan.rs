@@ -1,5 +1,5 @@
-//! A plan's graph together with the graphs of the plans that it runs, and the marks of the ways of untrusted and private values, and of the
-//! parameters that they must not reach.
+//! A plan's graph together with the graphs of the plans that it runs; and marks of the paths of untrusted and private values, and of the
+//! parameters that these must not reach.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,14 +38,14 @@ pub fn json(plan: &CheckedPlan) -> GraphV1 {
 pub struct Drawing {
     pub(super) main: Graph,
     pub(super) parts: Vec<SubPlan>,
-    /// True if the ways of untrusted and private values are marked.
+    /// True if the paths of untrusted and private values are marked.
     pub(super) has_flow: bool,
 }
 
 /// A plan that a step runs. A plan of the library appears once, however many steps run it.
 #[derive(Clone, Debug)]
 pub(crate) struct SubPlan {
-    /// The plan's name in the library, or the path of the step that it stands in.
+    /// The plan's name in the library, or the path of the step that contains it.
     pub(super) name: String,
     pub(super) is_inline: bool,
     pub(super) graph: Graph,
@@ -64,7 +64,7 @@ impl Drawing {
         }
     }
 
-    /// Draws a plan that is not known to be sound, as far as it goes.
+    /// Draws a plan that may have errors, as far as possible.
     pub fn of_unchecked(plan: &Plan) -> Self {
         let mut parts = Vec::new();
         let main = Graph::of_unchecked(plan, "");
@@ -76,7 +76,7 @@ impl Drawing {
         }
     }
 
-    /// Marks the step `id` of the plan itself with how it stands in a run.
+    /// Marks the step `id` of the plan itself with its state in a run.
     pub fn mark(&mut self, id: &str, mark: Mark) {
         for step in &mut self.main.steps {
             if step.id == id {
@@ -270,7 +270,7 @@ struct Marker<'a> {
     edges: HashMap<(&'a str, &'a str), EdgeLabels>,
     /// The positions of the plans of the library among the drawn parts.
     named: HashMap<String, usize>,
-    /// The positions of the other plans, by the part and the step that they stand in.
+    /// The positions of the other plans, by the part and the step that contain them.
     inline: HashMap<(Option<usize>, usize), usize>,
     /// The number of parts that were met so far; they are met in the order in which they are drawn.
     parts: usize,

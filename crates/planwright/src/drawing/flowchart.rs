@@ -100,7 +100,7 @@ pub(super) fn merged(edges: &[Edge]) -> Vec<Edge> {
     pairs.into_values().collect()
 }
 
-/// Returns true if an edge is there for the sake of order alone.
+/// Returns true if an edge only determines the order.
 fn is_order(kind: DependencyKind) -> bool {
     matches!(kind, DependencyKind::Order | DependencyKind::Listed)
 }

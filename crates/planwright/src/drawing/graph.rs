@@ -64,7 +64,7 @@ pub(super) struct GraphStep {
     pub(super) timeout: Option<Duration>,
     pub(super) on_error: Failing,
     pub(super) writes: Vec<String>,
-    /// True if it writes one of them rather than all.
+    /// True if the step writes one of the slots rather than all.
     writes_one: bool,
     pub(super) method: Method,
     pub(super) instance: Option<String>,
@@ -90,7 +90,7 @@ pub(super) enum ActionLabel {
     Tool(String),
     /// Runs the plan that is drawn under this name.
     Plan(String),
-    /// Runs the plan that stands in the step; it is drawn under this name.
+    /// Runs the plan that the step contains, which is drawn under this name.
     Inline(String),
     Value,
 }
@@ -115,7 +115,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    /// Returns true if data surely flows along it.
+    /// Returns true if data flows along the edge in any case.
     pub(super) fn is_solid(self) -> bool {
         matches!(self.kind, DependencyKind::Data | DependencyKind::Slot) && !self.optional
     }
@@ -145,7 +145,7 @@ impl Graph {
         graph
     }
 
-    /// The graph of a plan that is not known to be sound, as far as it goes.
+    /// The graph of a plan that may have errors, as far as possible.
     pub(super) fn of_unchecked(plan: &Plan, inside: &str) -> Self {
         let dependencies = dependencies(plan);
         Self {
@@ -382,7 +382,7 @@ pub(crate) fn reference_text(reference: &Reference) -> String {
     }
 }
 
-/// The longest that a value or condition may be in a note, in columns.
+/// The maximum width of a value or condition in a note, in columns.
 const MAX_VALUE_WIDTH: usize = 48;
 
 /// Returns the tool that `step` calls, or the plan that it runs.
@@ -440,7 +440,7 @@ pub(super) fn notes_beside_condition(step: &GraphStep) -> Vec<String> {
     notes
 }
 
-/// The id of `step`, behind the mark of how it stands in a drawn run.
+/// The id of `step`, after the mark of its state in a drawn run.
 pub(super) fn marked_id(step: &GraphStep) -> String {
     let id = terminal_text::one_line(&step.id);
     match &step.state {

@@ -1,4 +1,4 @@
-//! The order in which steps are drawn, the lanes that lead from step to step, row by row, and the characters that they are made of.
+//! The order in which steps are drawn, the lanes between steps row by row, and the characters of the lanes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::Mark;
 use super::graph::Graph;
 
-/// The most lanes side by side. A step whose lane would be beyond is named by those that wait for it.
+/// The maximum number of lanes side by side. A step without a lane is named in the rows of the steps that wait for it.
 const MAX_LANES: usize = 12;
 
 /// The row of a step.
@@ -33,13 +33,13 @@ struct Lane {
     step: usize,
     /// The row after which it ends.
     last: usize,
-    /// The row after which no data flows through it any more.
+    /// The last row in which data flows through the lane.
     last_solid: Option<usize>,
-    /// The row after which no marked value flows through it any more.
+    /// The last row in which a marked value flows through the lane.
     last_marked: Option<usize>,
 }
 
-/// The facts about a step that are known beforehand.
+/// The facts about a step that are known before the rows are drawn.
 #[derive(Clone, Debug, Default)]
 struct Waits {
     on: Vec<usize>,
@@ -213,7 +213,7 @@ impl Weaver<'_> {
                     },
                 })
             } else if let Some(lane) = lane {
-                // The way into the row counts: the lane may end there.
+                // The path into the row counts, because the lane may end there.
                 let row = Some(row);
                 self.symbols
                     .lane(lane.last_solid >= row, lane.last_marked >= row)
@@ -360,7 +360,7 @@ impl Symbols {
         self.pick(unicode, ascii)
     }
 
-    /// A lane that goes on: with data in it, or for the sake of order alone; with marked values in it or not.
+    /// Returns the character of a lane that continues. `solid` is true if data flows in it, `marked` if marked values do.
     pub(super) fn lane(self, solid: bool, marked: bool) -> &'static str {
         match (solid, marked) {
             (true, false) => self.pick("│", "|"),

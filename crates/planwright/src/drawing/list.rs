@@ -74,7 +74,7 @@ fn name(step: &GraphStep) -> String {
     }
 }
 
-/// The number of steps on the longest way to each step; `None` for steps of a cycle and behind one.
+/// The number of steps on the longest path to each step; `None` for steps of a cycle, and for steps that depend on one.
 fn levels(graph: &Graph) -> Vec<Option<usize>> {
     let count = graph.steps.len();
     let mut open = vec![0_usize; count];

@@ -101,7 +101,7 @@ impl StepState {
     }
 }
 
-/// The longest that a note may be, in columns.
+/// The maximum width of a note, in columns.
 const MAX_NOTE_WIDTH: usize = 60;
 
 fn mark_of(status: StepStatus, is_open: bool, is_running: bool) -> (Mark, &'static str) {
@@ -179,7 +179,7 @@ impl Drawing {
         }
     }
 
-    /// The plan that a step alone runs.
+    /// Returns the plan of a step, if no other step runs it.
     fn part_of(&self, action: &ActionLabel) -> Option<usize> {
         let (ActionLabel::Plan(name) | ActionLabel::Inline(name)) = action else {
             return None;
@@ -209,7 +209,7 @@ fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
         .iter()
         .map(|step| StepState::of(step, is_running))
         .collect();
-    // The worst of them stands for all.
+    // The worst state represents all instances.
     let order = [
         Mark::Failed,
         Mark::Unknown,

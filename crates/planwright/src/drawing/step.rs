@@ -53,7 +53,7 @@ impl StepDetailV1 {
             arguments: arguments.collect(),
             notes: whole_notes(step, Symbols::default()),
             waits_for: ids(before(graph, index)),
-            awaited_by: ids(behind(graph, index)),
+            awaited_by: ids(after(graph, index)),
         })
     }
 }
@@ -65,7 +65,7 @@ fn before(graph: &Graph, index: usize) -> Vec<&str> {
 }
 
 /// The ids of the steps that wait for the step at `index`.
-fn behind(graph: &Graph, index: usize) -> Vec<&str> {
+fn after(graph: &Graph, index: usize) -> Vec<&str> {
     let edges = graph.edges.iter().filter(|edge| edge.from == index);
     ids(graph, edges.map(|edge| edge.to))
 }
@@ -98,7 +98,7 @@ pub(super) fn describe(drawing: &Drawing, id: &str, style: &Style) -> Option<Str
     arguments(step, symbols.takes(), &mut text);
     for (label, ids) in [
         ("waits for", before(graph, index)),
-        ("is awaited by", behind(graph, index)),
+        ("is awaited by", after(graph, index)),
     ] {
         if !ids.is_empty() {
             let names: Vec<_> = ids.into_iter().map(terminal_text::one_line).collect();

@@ -25,10 +25,10 @@ pub struct Style {
     pub colour: bool,
 }
 
-/// The widest that the columns of ids and tools become for the sake of one long name.
+/// The maximum width of the columns of ids and tools.
 const MAX_COLUMN_WIDTH: usize = 32;
 
-/// The least room for notes; with less they are not broken.
+/// The minimum width of notes, in columns. With less room they are not broken.
 const MIN_ROOM: usize = 24;
 
 pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
@@ -152,7 +152,7 @@ impl<'a> Painter<'a> {
         let action = terminal_text::padded(&action_text(step), self.actions);
         let start = start + terminal_text::width(&action) + 2;
         let mut notes = self.notes(step, row, start).into_iter().peekable();
-        // Padding in front of nothing is of no use.
+        // Without notes, no padding is needed.
         let action = match notes.peek() {
             Some(_) => action.as_str(),
             None => action.trim_end(),
@@ -267,7 +267,7 @@ fn id_style(mark: Option<Mark>) -> anstyle::Style {
     }
 }
 
-/// The longest that a default value may be, in columns.
+/// The maximum width of a default value, in columns.
 const MAX_DEFAULT_WIDTH: usize = 32;
 
 /// Returns the lines of the heading. `title` names a plan without a name.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::format::milliseconds;
 use crate::service::StepStates;
 
-/// The most bars of a timeline.
+/// The maximum number of bars of a timeline.
 pub(super) const MAX_BARS: usize = 20_000;
 
 /// The timeline of a run. Times are in milliseconds since its start, without the time between two processes.
@@ -237,7 +237,7 @@ fn critical(plan: &CheckedPlan, states: &StepStates) -> Vec<String> {
         .iter()
         .map(|address| {
             let state = states.step(address);
-            // What did not begin has determined nothing.
+            // A step that did not begin has determined nothing.
             state.ended.filter(|_| state.started.is_some())
         })
         .collect();

@@ -1,4 +1,4 @@
-//! The differences between two definitions of a tool, their effect on consent, and the lines in which two texts differ.
+//! The differences between two definitions of a tool, their effect on consent, and line differences of texts.
 
 use planwright_core::{Hints, Tool};
 
@@ -8,15 +8,15 @@ use super::Definition;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// True if the title does.
+    /// True if the title differs.
     pub title: bool,
-    /// True if the description does.
+    /// True if the description differs.
     pub description: bool,
-    /// True if the input schema does.
+    /// True if the input schema differs.
     pub input_schema: bool,
-    /// True if the output schema does.
+    /// True if the output schema differs.
     pub output_schema: bool,
-    /// The annotations that do.
+    /// The annotations that differ.
     pub hints: Vec<HintChange>,
 }
 
@@ -29,7 +29,7 @@ pub struct HintChange {
     pub before: Option<bool>,
     /// The server's statement now.
     pub now: Option<bool>,
-    /// True if fewer calls would be asked about, or more of them repeated, if it were believed.
+    /// True if the new statement would lead to fewer approvals or to more repeated calls.
     pub loosens: bool,
 }
 
@@ -61,8 +61,8 @@ impl Changes {
         *self == Self::default()
     }
 
-    /// Returns true if calls of the tool ask until a person accepts the changes: its description for models, its input or its stated
-    /// effects differ from the pinned ones. A title and an output schema are shown, no more.
+    /// Returns true if calls of the tool need approval until a person accepts the changes: its description, its input schema or its stated
+    /// effects differ from the pinned ones. Changes of the title and the output schema are only shown.
     pub fn asks(&self) -> bool {
         self.description || self.input_schema || self.hints.iter().any(|hint| hint.loosens)
     }
@@ -125,7 +125,7 @@ fn hints(before: Hints, now: Hints) -> Vec<HintChange> {
     changed.collect()
 }
 
-/// The most lines of each text that are compared one by one; beyond, the old ones are all removed and the new ones all added.
+/// The maximum number of lines of each text that are compared. With more, all old lines count as removed, and all new ones as added.
 const MAX_COMPARED: usize = 500;
 
 /// The number of unchanged lines that are shown around changed ones.
@@ -188,7 +188,7 @@ fn compared(old: Vec<String>, new: Vec<String>) -> Vec<DifferenceLine> {
             .chain(new.into_iter().map(DifferenceLine::Added))
             .collect();
     }
-    // The length of the longest common subsequence of the rests behind each pair of places.
+    // The length of the longest common subsequence of the rests after each pair of places.
     let width = new.len() + 1;
     let mut lengths = vec![0_u32; (old.len() + 1) * width];
     let at = |lengths: &[u32], row: usize, column: usize| {
@@ -258,7 +258,7 @@ fn shortened(lines: Vec<DifferenceLine>) -> Vec<DifferenceLine> {
     shown
 }
 
-/// Leaves lines out; a single one takes no more room than the word that it is left out.
+/// Leaves lines out. A single line is shown, because the note about it would take as much room.
 fn skip(skipped: &mut Vec<DifferenceLine>, shown: &mut Vec<DifferenceLine>) {
     match skipped.len() {
         0 | 1 => shown.append(skipped),

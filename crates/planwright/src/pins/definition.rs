@@ -1,4 +1,4 @@
-//! Stored definitions: each part with its digest, and as much of its text as people may want to see.
+//! Stored definitions of tools: each part with its digest, and its text up to a limit.
 
 use planwright_core::{Hints, Tool, Value};
 use serde::{Deserialize, Serialize};
@@ -83,8 +83,7 @@ impl Definition {
     /// The definition as the store has it.
     ///
     /// # Errors
-    ///
-    /// Why the text is none.
+    /// The reason why the text is not a definition.
     pub fn read(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
     }
@@ -92,8 +91,7 @@ impl Definition {
     /// The definition as the store gets it.
     ///
     /// # Errors
-    ///
-    /// Never for texts and numbers, which is all that it has.
+    /// Never, because a definition consists of texts and numbers.
     pub fn to_json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
@@ -120,7 +118,7 @@ impl DefinitionPart {
         self.bytes.saturating_sub(self.text.len())
     }
 
-    /// The text for people: a schema with a line for each field, as far as the whole of it is here.
+    /// Formats the text for people: a schema has a line for each field, unless its text was cut.
     pub fn pretty(&self) -> String {
         let parsed: Option<serde_json::Value> = (self.missing() == 0)
             .then(|| serde_json::from_str(&self.text).ok())

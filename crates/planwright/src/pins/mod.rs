@@ -1,8 +1,8 @@
 //! Pinned tools: changes of the tools of a server since they were first seen or accepted, and approvals for them.
 //!
 //! A tool is pinned by the digest of its definition: name, title, description, schemas and hints, with the identity of its
-//! server. A definition that changed in a way that matters to consent makes its tool ask before each call until a person
-//! accepts it.
+//! server. If a definition changed in a way that matters to consent, each call of the tool needs approval until a person accepts the
+//! change.
 
 /// Definitions as they are stored, so that a change can be shown.
 mod definition;

@@ -13,7 +13,7 @@ use super::{Changes, Definition};
 pub struct Pending {
     /// The server.
     pub identity: ServerIdentity,
-    /// The accepted ways to reach a server of this name, the latest one first, if this one is not accepted.
+    /// The accepted commands or addresses of a server of this name, the latest one first, if this one is not accepted.
     pub accepted_origins: Option<Vec<String>>,
     /// The tools that wait.
     pub tools: Vec<PendingTool>,
@@ -110,13 +110,13 @@ pub fn selection_digest(selection: &[Pending]) -> String {
             let name = format!("{}\n{}\n{}", identity.server, identity.origin, tool.name);
             (name, tool.digest.as_str())
         });
-        let own = server.accepted_origins.is_some().then(|| {
+        let server_acceptance = server.accepted_origins.is_some().then(|| {
             (
                 format!("{}\n{}", identity.server, identity.origin),
                 &*server.tools_digest,
             )
         });
-        tools.chain(own)
+        tools.chain(server_acceptance)
     });
     let tools: Vec<(String, &str)> = tools.collect();
     tools_digest(tools.iter().map(|(name, digest)| (&**name, *digest)))

@@ -15,10 +15,10 @@ use super::{Changes, Definition, PinPolicy};
 use crate::call_view::visible;
 use crate::terminal_text;
 
-/// The most tools of one server that are pinned. Further ones ask.
+/// The maximum number of pinned tools of one server. Further tools need approval.
 const MAX_TOOLS: usize = 10_000;
 
-/// The most bytes that the texts of all definitions of one server are meant to take in the store, and the bounds for each text.
+/// The approximate maximum size of all texts of definitions of one server in the store, in bytes; and the bounds for each text.
 const STORED_BYTES: usize = 4 * 1024 * 1024;
 const TEXT_BYTES: std::ops::RangeInclusive<usize> = 256..=8 * 1024;
 
@@ -39,8 +39,9 @@ pub struct Pinning<'a> {
     pub store: &'a Store,
     /// The policy for tools that changed.
     pub policy: PinPolicy,
-    /// True if a person has looked at how the servers are reached, as `planwright trust` shows it: then a server may be reached in another
-    /// way than before.
+    /// True if a person has seen the commands and addresses of the servers, as `planwright trust` shows them. Then these may differ from
+    /// the
+    /// pinned ones.
     pub accepts_servers: bool,
     /// The time.
     pub now: SystemTime,
@@ -82,8 +83,8 @@ pub enum NoticeKind {
 }
 
 impl Pinning<'_> {
-    /// Compares tools with their pins, as their servers list them and before any configuration is applied. What is
-    /// not known yet is pinned. Nothing is written if nothing changed. Tools of this process are passed over.
+    /// Compares tools with their pins. The tools must be as their servers list them, without any configuration. Unknown tools are pinned.
+    /// Nothing is written if nothing changed. Tools of this process are skipped.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl Pinning<'_> {
         Ok(verdicts)
     }
 
-    /// The verdicts if the store cannot be read: under `ask`, every tool of a server asks.
+    /// Returns the verdicts if the store cannot be read: under `ask`, every tool of a server needs approval.
     pub fn unverified<'t>(
         policy: PinPolicy,
         tools: impl IntoIterator<Item = &'t Tool>,
@@ -239,7 +240,7 @@ impl Pinning<'_> {
             let pinned = definitions.get(&known.digest);
             let pinned = pinned.and_then(|json| Definition::read(json).ok());
             let changes = pinned.map(|pinned| Changes::between(&pinned, &Definition::of(tool, 0)));
-            // A definition that cannot be read any more vouches for nothing.
+            // A definition that cannot be read proves nothing.
             if changes.as_ref().is_none_or(Changes::asks) {
                 let names = changes.map(|changes| changes.names());
                 let names = names.as_deref().unwrap_or(&["definition"]);
@@ -281,7 +282,7 @@ fn latest(known: &PinnedTool) -> &str {
     known.seen.as_ref().unwrap_or(&known.digest)
 }
 
-/// The name of a tool in the store: a long one is cut, and tells itself apart by its digest.
+/// The name of a tool in the store. A long name is cut, and gets its digest so that it stays unique.
 fn stored_name(name: &str) -> String {
     if name.len() <= NAME_BYTES {
         return name.to_owned();
@@ -314,8 +315,8 @@ impl Verdicts {
         !self.asks.is_empty()
     }
 
-    /// The tools of `catalog` as `configure` makes them, with what holds of those that changed. Such a tool is not believed what it
-    /// says of its effects, and asks, whatever the configuration says of the definition that was pinned.
+    /// Applies `configure` to `catalog`, then the verdicts. The annotations of a changed tool are not trusted, and its calls need approval,
+    /// whatever the configuration says about the pinned definition.
     pub fn catalog(
         &self,
         catalog: &Catalog,
@@ -330,7 +331,7 @@ impl Verdicts {
         configure(&doubted).map(|tool| self.apply(tool))
     }
 
-    /// Makes a tool that changed ask.
+    /// Requires approval of calls of a changed tool.
     pub fn apply(&self, tool: &mut Tool) {
         let Some(reason) = self.reason(tool).cloned() else {
             return;

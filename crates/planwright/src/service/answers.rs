@@ -1,4 +1,4 @@
-//! The record of the answers of tools that declare no output schema: their structure, which plans are checked against.
+//! The record of the answers of tools that declare no output schema. Plans are checked against the recorded structure.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -82,8 +82,9 @@ impl AnswerRecord {
 pub struct RecordedRun(Arc<AnswerRecord>);
 
 impl RecordedRun {
-    /// Stores what the run has taught, once it has ended: the durations of its calls beyond those of `options`, and the structure of the answers
-    /// of its tools. Both only order later runs and help to write further plans.
+    /// Stores the observations of a run that has ended: the durations of its calls that `options` does not have, and the structure of the
+    /// answers
+    /// of its tools. Both only affect the order of later runs, and help to write further plans.
     ///
     /// # Errors
     ///

@@ -51,7 +51,7 @@ pub struct Builder {
     extraction: Option<Extraction>,
 }
 
-/// The meaning of a server that does not start.
+/// The handling of a server that does not start.
 #[cfg(feature = "mcp")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missing {

@@ -60,7 +60,7 @@ pub enum Error {
     /// The plan was checked with other tools or rules than those that it is to run with. Nothing was called.
     #[error("the plan was checked with other tools: {}", mismatches(.0))]
     OtherTools(Vec<ToolMismatch>),
-    /// The history is that of another plan. Nothing was called.
+    /// The history belongs to another plan. Nothing was called.
     #[error("the history is that of another plan")]
     OtherPlan,
     /// A run with this id is in progress. Nothing was called.
@@ -151,7 +151,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The first error, and how many there are.
+/// Formats the first error, and the number of further ones.
 fn rejection(diagnostics: &Diagnostics) -> String {
     let mut errors = diagnostics.iter().filter(|finding| finding.is_error());
     match (errors.next(), errors.count()) {

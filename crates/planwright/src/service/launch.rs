@@ -1,4 +1,4 @@
-//! The start of every run: from a specification to a run with a unique id, whose calls reach only the tools that its plan was checked with.
+//! The start of every run: from a specification to a run with a unique id, which can call only the tools that its plan was checked with.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Planwright {
         }
         self.verify(&spec.plan)?;
         let claim = self.claim(&spec.id)?;
-        // A run that is resumed has the time of its beginning.
+        // A resumed run keeps the time of its start.
         spec.options.evaluation.now.get_or_insert_with(run_time);
         #[cfg(feature = "store")]
         let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
@@ -96,7 +96,7 @@ impl Planwright {
     }
 }
 
-/// Returns the time since 1970 that a run which begins now has, to the millisecond, as it is stored.
+/// Returns the start time of a run that begins now, since 1970, to the millisecond, as it is stored.
 #[expect(
     clippy::disallowed_methods,
     reason = "a run has the time at which it begins; the journal has it as well"
@@ -107,8 +107,9 @@ pub fn run_time() -> Duration {
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
-/// The backends of open tools. They refuse a call whose tool is another one here, or that the policy does not allow, before it is
-/// sent, no matter how the plan reached the engine.
+/// The backends of open tools. Before a call is sent, they reject it if its tool differs from the open one, or if the policy does not
+/// allow it,
+/// no matter how the plan reached the engine.
 pub(super) struct BoundBackend {
     pub(super) backend: Arc<dyn ToolBackend>,
     pub(super) catalog: Arc<Catalog>,
@@ -154,7 +155,7 @@ impl fmt::Debug for BoundBackend {
     }
 }
 
-/// The approver of a run. The engine drops it when the run has ended or was abandoned, and with it the claim on the id.
+/// The approver of a run, with the claim on its id. The engine drops both when the run has ended or was abandoned.
 struct ClaimingApprover {
     approver: Arc<dyn Approver>,
     _claim: Claim,

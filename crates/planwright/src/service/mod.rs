@@ -1,4 +1,4 @@
-//! The library as others embed it: tools that are opened once, plans that are checked against them and run over them.
+//! The service for programs that embed the library: tools that are opened once, and plans that are checked and run with them.
 
 #[cfg(feature = "store")]
 mod answers;

@@ -6,10 +6,10 @@ use planwright_engine::{Bound, Guards, RunOptions};
 
 use crate::config::Config;
 
-/// The name under which a bound on calls is reported, and by which a resumed run recognises it.
+/// The name of the flag that bounds calls. Errors report it, and a resumed run recognises the bound by it.
 const MAX_CALLS: &str = "--max-calls";
 
-/// The same for a bound on time.
+/// The name of the flag that bounds time, used like [`MAX_CALLS`].
 const MAX_TIME: &str = "--max-time";
 
 /// Options of single runs, which take precedence over the configuration.
@@ -32,8 +32,9 @@ impl RunOverrides {
         }
     }
 
-    /// The options of a run that is resumed: those of `before`, with the bounds of the configuration as it is now. A bound that was an override
-    /// when the run began still holds, unless another one takes its place.
+    /// Returns the options of a resumed run: those of `before`, with the current bounds of the configuration. A bound that was an
+    /// override when the
+    /// run began still applies, unless another override replaces it.
     pub fn resumed(&self, config: &Config, before: RunOptions) -> RunOptions {
         let mut guards = self.guards(config);
         if self.max_calls.is_none()

@@ -71,10 +71,10 @@ pub(super) struct Open {
     pub(super) observers: Vec<Arc<dyn RunObserver>>,
     #[cfg(feature = "store")]
     pub(super) store: Option<Store>,
-    /// True if the configuration demands a passphrase for decisions, also with a store that has none.
+    /// True if the configuration requires a passphrase for decisions, even if the store has none.
     #[cfg(feature = "store")]
     pub(super) requires_passphrase: bool,
-    /// True if the store learns durations and the structure of answers from runs.
+    /// True if the store records durations and the structure of answers of runs.
     #[cfg(feature = "store")]
     pub(super) learns: bool,
 }

@@ -12,7 +12,7 @@ use planwright_store::{LeaseHolder, Store, StoreError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::AbortHandle;
 
-/// The age of a run at which the watch for requests begins: most runs are shorter.
+/// The age of a run at which the watch for requests begins. Most runs are shorter, and need none.
 const QUIET_TIME: Duration = Duration::from_millis(200);
 
 /// The pause after each read of the store.
@@ -30,7 +30,7 @@ pub(super) struct RunRequests {
     holder: Option<LeaseHolder>,
     /// The digest that an approval of the whole plan is bound to; `None` if the plan cannot be approved as a whole.
     consent: Option<PlanConsent>,
-    /// True once the plan has steps that it had not when it was approved.
+    /// True once the plan has steps that were added after the approval.
     is_extended: Arc<AtomicBool>,
     /// True once the whole plan is approved.
     approved: watch::Sender<bool>,
@@ -53,7 +53,7 @@ impl RunRequests {
         }
     }
 
-    /// The approver of the run: an approval of the whole plan counts where there is no decision about just the call.
+    /// Returns the approver of the run. An approval of the whole plan applies to calls without a decision of their own.
     pub(super) fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
         Arc::new(PlanApprover {
             approver,
@@ -111,7 +111,7 @@ impl RunRequests {
                 canceller.cancel();
                 return Ok(());
             }
-            // The calls that wait for it look again whether steps were added since.
+            // The waiting calls check again whether steps were added since the approval.
             if pending.is_plan_approved {
                 self.approved
                     .send_if_modified(|approved| !std::mem::replace(approved, true));
@@ -140,7 +140,7 @@ impl RunRequests {
         if !self.is_approved().await? {
             return Ok(None);
         }
-        // Read after the approval, which leaves out the calls with a decision of their own.
+        // The decision is read after the approval, which leaves out calls with a decision of their own.
         let digest = request.digest();
         let run = self.run.clone();
         let decisions = self
@@ -162,7 +162,7 @@ impl RunRequests {
         loop {
             match self.decided(request).await {
                 Ok(Some(decision)) => return decision,
-                // The plan was extended meanwhile; it stays so then.
+                // The plan was extended meanwhile, which is permanent.
                 Ok(None) => return pending().await,
                 // The watch for requests reports it.
                 Err(_) => tokio::time::sleep(RETRY_PAUSE).await,

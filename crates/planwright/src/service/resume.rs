@@ -15,7 +15,7 @@ use super::stored_runs::{approver_of, holder, now, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
 use crate::stored::{ResumeRequest, RetainedResults, StoredRun, StoredRunError};
 
-/// A stored run before it is resumed. Awaiting it resumes it and gives its summary; [`start`](Self::start) gives the [`Run`].
+/// A stored run before it is resumed. Awaiting it resumes the run and returns its summary; [`start`](Self::start) returns the [`Run`].
 ///
 /// Steps that succeeded keep their results. A call whose outcome is unknown is made again only if its tool is idempotent or
 /// [you say so](Self::retry). The options are those that the run had last.
@@ -109,7 +109,7 @@ impl Resume {
         self
     }
 
-    /// All options at once, in place of those that the run had last. Secrets stay secret that were so before.
+    /// Sets all options, in place of those that the run had last. Earlier secrets stay secret.
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = Some(options);
         self
@@ -147,8 +147,7 @@ impl Resume {
     /// Resumes the run in the tokio runtime that this is called in.
     ///
     /// # Errors
-    ///
-    /// If the run cannot be resumed. Nothing was called then.
+    /// If the run cannot be resumed. Then nothing was called.
     ///
     /// - [`Error::StoredRun`]: there is no such run, another process has it, it cannot be read, a secret input is missing, or a choice or
     ///   the new plan makes no sense of it.
@@ -175,7 +174,7 @@ impl Resume {
             secrets,
             secret_values,
         } = self;
-        // A store takes the beginning of an id for it, which is for people alone.
+        // A store accepts the beginning of an id, which is only for people.
         let info = store.run(id.as_str()).map_err(StoredRunError::from)?;
         if info.id != id {
             let missing = StoreError::Missing {
@@ -269,7 +268,7 @@ impl IntoFuture for Resume {
     type Output = Result<RunSummary, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
-    /// [Resumes](Self::start) the run and waits for its end. Dropping the future gives the run up, and its calls with it.
+    /// [Resumes](Self::start) the run and waits for its end. Dropping the future abandons the run and its calls.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { Ok(self.start()?.finish().await) })
     }

@@ -49,11 +49,11 @@ pub struct Run {
     #[cfg(feature = "store")]
     pub(super) requests: Option<RequestWatch>,
     #[cfg(feature = "store")]
-    /// The store that learns how long calls take.
+    /// The store that records the durations of calls.
     pub(super) learning: Option<Learning>,
 }
 
-/// The durations of calls that a store knew before a run, the answers of its tools, and the store that learns from it.
+/// The recorder of a run: the durations of calls that the store had before, the answers of the run's tools, and the store.
 #[cfg(feature = "store")]
 pub(super) struct Learning {
     store: Store,
@@ -64,15 +64,16 @@ pub(super) struct Learning {
 
 #[cfg(feature = "store")]
 impl Learning {
-    /// Completes the options of a stored run from its store: the key that consent is sealed with, and durations unless the caller
-    /// brings some or the run is resumed.
+    /// Completes the options of a stored run from its store: the key that seals consent, and durations unless the caller has set some or
+    /// the run is
+    /// resumed.
     pub(super) fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
         let Some(store) = spec.storage.store().cloned() else {
             return Ok(None);
         };
         let options = &mut spec.options;
         options.seal_key = Some(store.seal_key().map_err(StoredRunError::from)?);
-        // The header of a resumed process has its durations already, and replay decides by them.
+        // The header of a resumed process already has its durations, and a replay uses them.
         let is_new = matches!(spec.storage, RunStorage::New { .. });
         if is_new && options.durations.is_empty() {
             options.durations = store.durations().map_err(StoredRunError::from)?;
@@ -93,8 +94,9 @@ impl Learning {
         })
     }
 
-    /// Stores the durations and the answers of a run that has ended. They only order later runs and help to write further plans, so a
-    /// failure is not a failure of the run.
+    /// Stores the durations and the answers of a run that has ended. They only affect the order of later runs and help to write further
+    /// plans, so
+    /// an error here does not fail the run.
     fn save(self, durations: &Durations) {
         if let Err(error) = self.store.save_durations(&self.before, durations) {
             tracing::warn!(%error, "the durations of calls were not stored");
@@ -112,12 +114,13 @@ impl Run {
         &self.id
     }
 
-    /// The plan, with all that was added to it.
+    /// The plan, with all added steps.
     pub fn plan(&self) -> &CheckedPlan {
         &self.plan
     }
 
-    /// The journal of the run. A caller that starts the same run again with another plan holds it in between, so that the run stays leased.
+    /// The journal of the run. A caller that starts the same run again with another plan holds the journal meanwhile, so that the run stays
+    /// leased.
     pub fn journal(&self) -> Option<Arc<dyn Journal>> {
         self.journal.clone()
     }
@@ -131,11 +134,12 @@ impl Run {
         Some(event)
     }
 
-    /// Adds the steps of a further text in Planwright's own dialect, which may refer to those before. Where the text is
-    /// rejected, the run continues unchanged.
-    ///
-    /// Only a run that [grows](super::RunBuilder::growing) waits for steps. Those that come to another one just as its last
-    /// step ends, or to one that was cancelled, may never run: then they are not in its summary.
+    /// Adds the steps of a further text in Planwright's own dialect, which may refer to earlier steps. If the text is rejected, the run
+    /// continues
+    /// unchanged.
+    /// Only a run that [grows](super::RunBuilder::growing) waits for steps. Steps that are added to another run just as its last step
+    /// ends, or to a
+    /// cancelled run, may never run. Then they are not in its summary.
     ///
     /// # Errors
     ///
@@ -171,7 +175,7 @@ impl Run {
         Ok(())
     }
 
-    /// The options for reading a text that extends this run, which keep its places apart from those of earlier texts.
+    /// The options for reading a text that extends this run. They distinguish its places from those of earlier texts.
     pub fn read_options(&self) -> ReadOptions<'static> {
         ReadOptions {
             base: self.plan.plan().sources.next_base(),
@@ -200,7 +204,7 @@ impl Run {
         self.handle.canceller()
     }
 
-    /// Waits for the end, without further steps. Events that were not read go to the observers of the service alone.
+    /// Waits for the end, without further steps. Only the observers of the service receive the events that were not read.
     pub async fn finish(mut self) -> RunSummary {
         self.handle.close();
         if self.observers.is_empty() {
@@ -214,7 +218,7 @@ impl Run {
             && summary.journal_error.is_none()
         {
             let durations = summary.durations.clone();
-            // Waited for, so that a process which ends after its run has stored them.
+            // This waits for the store, so that a process that ends after its run has stored the durations.
             let saved = tokio::task::spawn_blocking(move || learning.save(&durations));
             if let Err(error) = saved.await {
                 tracing::warn!(%error, "what was learned from a run was not stored");

@@ -23,7 +23,7 @@ use planwright_store::Store;
 use super::stored_runs::{approver_of, new_run};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
 
-/// A run before it starts. Awaiting it starts it and gives its summary; [`start`](Self::start) gives the [`Run`].
+/// A run before it starts. Awaiting it starts the run and returns its summary; [`start`](Self::start) returns the [`Run`].
 ///
 /// Options that are not set here are those of the [builder](super::Builder::options) of the tools.
 #[must_use = "a run starts when it is awaited or started"]
@@ -116,8 +116,7 @@ impl RunBuilder {
         self
     }
 
-    /// Keeps the run open after its last step, until [`Run::finish`] or [`Run::close`]: further steps may
-    /// [come](Run::extend).
+    /// Keeps the run open after its last step, until [`Run::finish`] or [`Run::close`], so that steps can be [added](Run::extend).
     pub fn growing(mut self) -> Self {
         self.options.plan_state = PlanState::Open;
         self
@@ -130,8 +129,9 @@ impl RunBuilder {
         self
     }
 
-    /// Adds a text that no event and no summary may show. A text that is shorter than [`MIN_SECRET_BYTES`](planwright_engine::run::MIN_SECRET_BYTES) bytes is shown all the
-    /// same: it would blank out half of every message.
+    /// Adds a text that no event and no summary may show. A text that is shorter than
+    /// [`MIN_SECRET_BYTES`](planwright_engine::run::MIN_SECRET_BYTES) bytes is shown nevertheless, because it occurs in
+    /// every message by chance.
     pub fn secret(mut self, text: impl Into<Arc<str>>) -> Self {
         self.options.secrets.push(text.into());
         self
@@ -158,8 +158,7 @@ impl RunBuilder {
     /// Records the run in `journal`: each call before it is sent, each answer before it is used. `header` is data of your own,
     /// stored first; [`Value::Null`] if you supply the plan again on resume. Give such a run an [id](Self::id): a journal belongs to one
     /// run.
-    ///
-    /// It takes the place of [`stored_in`](Self::stored_in), which needs no journal.
+    /// It replaces [`stored_in`](Self::stored_in), which needs no journal.
     pub fn journal(mut self, journal: impl Journal, header: Value) -> Self {
         self.journal = Some((Arc::new(journal), header));
         #[cfg(feature = "store")]
@@ -256,7 +255,7 @@ impl IntoFuture for RunBuilder {
     type Output = Result<RunSummary, Error>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
-    /// [Starts](Self::start) the run and waits for its end. Dropping the future gives the run up, and its calls with it.
+    /// [Starts](Self::start) the run and waits for its end. Dropping the future abandons the run and its calls.
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move { Ok(self.start()?.finish().await) })
     }

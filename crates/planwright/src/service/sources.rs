@@ -15,7 +15,7 @@ use planwright_mcp::{ConnectOptions, Connections, ServerFailure, ServersConfig};
 
 use super::Error;
 
-/// The longest name of a server or tool of the program, in bytes.
+/// The maximum length of the name of a server or tool of the program, in bytes.
 const MAX_NAME: usize = 128;
 
 /// The meaning of a name in a configuration of servers.
@@ -302,8 +302,8 @@ impl Names {
     }
 }
 
-/// Returns true if a server or a tool of the program can have this name: letters and digits, and these characters beside them. Where a
-/// server's name ends is always clear then.
+/// Returns true if a server or a tool of the program can have this name. It may contain letters, digits and the characters of `others`, so
+/// that the end of a server's name is always clear.
 fn is_own_name(name: &str, others: &[char]) -> bool {
     let is_allowed = |character: char| character.is_alphanumeric() || others.contains(&character);
     !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_allowed)
@@ -328,7 +328,7 @@ impl fmt::Debug for Source {
             Self::Workspace(folder) => f.debug_tuple("Workspace").field(folder).finish(),
             #[cfg(feature = "mcp")]
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
-            // It may hold secrets.
+            // A source may hold secrets.
             #[cfg(feature = "mcp")]
             Self::Text(_) => f.debug_tuple("Text").finish_non_exhaustive(),
             #[cfg(feature = "mcp")]

@@ -20,7 +20,7 @@ use crate::format::ProcessV1;
 #[cfg(feature = "store")]
 use crate::stored::{NewStoredRun, PreparedResume, StaleStep, StoredRunError, plan_consent};
 
-/// The complete specification of a run. [`Planwright::launch`](super::Planwright::launch) is the only way from it to a run.
+/// The complete specification of a run. Only [`Planwright::launch`](super::Planwright::launch) starts a run from it.
 pub struct RunSpec {
     /// The id.
     pub id: RunId,
@@ -133,7 +133,7 @@ impl RunSpec {
                             .overrule_cancel_request()
                             .map_err(StoredRunError::from)?;
                     }
-                    // The options have the key by now that secrets are sealed with.
+                    // The options have the key that seals secrets by now.
                     let consent = prepared.plan_consent(&self.plan, &self.options);
                     prepared.process.plan_consent = Some(consent);
                     (
@@ -186,7 +186,7 @@ impl RunStorage {
         }
     }
 
-    /// The steps that are done and run again, since a new plan changes the inputs of their results.
+    /// The completed steps that run again, because a new plan changes the inputs of their results.
     #[cfg(feature = "store")]
     pub fn rerun(&self) -> &[StaleStep] {
         match self {

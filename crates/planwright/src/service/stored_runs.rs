@@ -40,8 +40,9 @@ impl Planwright {
         })
     }
 
-    /// The same service, from whose runs the store learns neither durations nor the structure of answers, as is right for simulated tools
-    /// under the names of real ones.
+    /// Returns the same service, but the store records neither durations nor the structure of answers of its runs. Needed for simulated
+    /// tools under
+    /// the names of real ones.
     #[must_use]
     pub fn without_learning(&self) -> Self {
         Self::with_open(super::planwright::Open {
@@ -59,7 +60,7 @@ impl Planwright {
         Ok(self.store()?.runs(filter).map_err(StoredRunError::from)?)
     }
 
-    /// The present state of a stored run, whose id is `run` or begins with it.
+    /// Returns the present state of a stored run. `run` is its id or the beginning of it.
     ///
     /// # Errors
     ///
@@ -226,7 +227,7 @@ pub(super) fn approver_of(
     Arc::new(if waits { stored.waiting() } else { stored })
 }
 
-/// The storage of a new run of a program. The program brings its tools along, so no sources are stored.
+/// Returns the storage of a new run of a program. No sources of tools are stored, because the program opens its tools itself.
 pub(super) fn new_run(
     planwright: &Planwright,
     plan: &CheckedPlan,

@@ -1,4 +1,4 @@
-//! The fold of a run's events, or of its journal, into the data that a screen shows.
+//! The state of a run for a screen, computed from its events or from its journal.
 
 mod step_states;
 mod time_left;
@@ -19,14 +19,13 @@ use planwright_engine::{RunEvent, RunStatus, StampedEvent, StepStatus, ToolError
 pub use step_states::{StepPhase, StepStates, StepView};
 pub use time_left::TimeLeft;
 
-/// The state of a run as far as its events, or the entries of its journal, have been applied. Times count from the run's start.
-///
-/// Items and rounds of a step have no entry of their own: they are counted with the step.
+/// The state of a run after the events, or journal entries, that were applied. Times count from the run's start.
+/// Items and rounds have no separate entry. They are counted with their step.
 #[derive(Clone, Debug, Default)]
 pub struct RunView {
     /// The number of steps of the run's own plan, over all instances.
     pub steps: usize,
-    /// The number of those that have ended. Steps that a further process of the run takes up again do not count.
+    /// The number of steps that have ended. Steps that a later process of the run resumes do not count.
     pub ended: usize,
     /// The status, once the run has ended.
     pub status: Option<RunStatus>,
@@ -38,7 +37,7 @@ pub struct RunView {
     pub is_draining: bool,
     /// The calls that wait for a decision, by address, with the digest that a decision names if the view folds a journal.
     pub questions: IndexMap<String, Option<Arc<str>>>,
-    /// The steps that have ended, by address; true for those that a further process takes up again.
+    /// The steps that have ended, by address; true for those that a later process resumes.
     pub(super) ended_steps: HashMap<String, bool>,
 }
 
@@ -55,7 +54,7 @@ pub struct ActiveStep {
     pub pause: Option<(Duration, Duration)>,
     /// The latest progress that the tool of a call of it has reported. A journal has none.
     pub progress: Option<CallProgress>,
-    /// True if a person is asked about a call of it.
+    /// True if a call of the step waits for a decision.
     pub is_asking: bool,
     /// The number of its items, if it runs for each of a list.
     pub items: Option<u64>,
@@ -92,12 +91,12 @@ impl RunView {
         view
     }
 
-    /// Takes over the number of steps of a plan that has grown.
+    /// Updates the number of steps to that of a plan that has grown.
     pub fn extend(&mut self, plan: &CheckedPlan) {
         self.steps = plan.plan().steps.len() * plan.plan().instances.len().max(1);
     }
 
-    /// Applies an event. Gives the whole step that it ends, if it ends one.
+    /// Applies an event. Returns the whole step that it ends, if it ends one.
     pub fn event(&mut self, stamped: &StampedEvent) -> Option<EndedStep> {
         let now = stamped.at;
         match &stamped.event {
@@ -152,11 +151,11 @@ impl RunView {
         None
     }
 
-    /// Applies an entry of the run's journal, which `run` wrote. Gives the whole step that it ends, if it ends one.
+    /// Applies an entry of the journal of `run`. Returns the whole step that it ends, if it ends one.
     pub fn entry(&mut self, run: &RunId, entry: &Entry) -> Option<EndedStep> {
         let now = entry.at;
         match &entry.record {
-            // Calls that an earlier process had in flight are not in flight any more.
+            // Calls in flight of an earlier process have ended with it.
             Record::Opened { .. } => {
                 self.status = None;
                 self.ended_steps.retain(|_, is_left| !*is_left);
@@ -227,7 +226,7 @@ impl RunView {
         self.calls == 0 && !self.questions.is_empty()
     }
 
-    /// The whole step at `at`, which has started; for an item or round, the step that it belongs to, if that has started.
+    /// Returns the whole step at `at`, if it has started. For an item or a round, this is the step to which it belongs.
     fn started(
         &mut self,
         at: &Address,

@@ -1,4 +1,4 @@
-//! The check of arguments that a person writes in place of those of a call.
+//! The check of arguments with which a person replaces those of a call.
 
 use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;

@@ -98,7 +98,7 @@ fn collect(steps: &[StepSummary], found: &mut IndexMap<String, StepState>) {
     }
 }
 
-/// Adds the outcomes of steps by their stored history alone.
+/// Adds the outcomes of steps from their stored history only.
 fn by_history(history: &History, found: &mut IndexMap<String, StepState>) {
     for (at, past) in history.steps() {
         found.insert(at.to_string(), of_past(past));

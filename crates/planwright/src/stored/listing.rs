@@ -7,7 +7,7 @@ use crate::format::RunListingV1;
 /// Returns a run as documents list it.
 pub fn listing(info: &RunInfo) -> RunListingV1 {
     let holder = info.holder.as_ref();
-    // A holder without a lock file has no name any more.
+    // The name of a holder without a lock file is unknown.
     let known = holder.filter(|holder| holder.pid != 0);
     RunListingV1 {
         status: match (holder, info.state) {
@@ -22,7 +22,7 @@ pub fn listing(info: &RunInfo) -> RunListingV1 {
         digest: info.digest.clone(),
         dialect: info.dialect.clone(),
         steps: info.steps,
-        // One that was tried anew has ended more than once.
+        // A step that was retried has ended more than once.
         done: info.done.min(info.steps),
         calls: info.calls,
         ..RunListingV1::new(info.id.clone(), info.created, info.duration)

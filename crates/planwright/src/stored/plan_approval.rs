@@ -64,9 +64,9 @@ pub fn approve_plan(
 /// inputs, and each tool that it calls with its definition, the identity of its server, and what is assumed of its effects. For runs with
 /// a key to seal them with, a keyed digest of secret inputs and of the values of `env` and `secrets` references follows behind a dot;
 /// without a key, consent covers only their names.
-///
-/// Consent ends when any of it changes: a tool that has become destructive, a server that is another program. [`EarlierConsents`] has the
-/// digests of resumed runs.
+/// Consent ends if any of these changes, for example if a tool has become destructive, or if a server is another program.
+/// [`EarlierConsents`]
+/// has the digests of resumed runs.
 pub fn plan_consent(plan: &CheckedPlan, options: &RunOptions) -> PlanConsent {
     consent_after(&[], plan, options)
 }
@@ -114,7 +114,7 @@ impl EarlierConsents {
     }
 }
 
-/// Returns true if a process changes what earlier ones computed. To call a tool again, as the plan has it, is no such change.
+/// Returns true if a process changes results of earlier ones. A repeated call of the same tool is no such change.
 fn changes_results(process: &ProcessV1) -> bool {
     let is_change = |choice: &ChoiceV1| choice.choice != "retry";
     !process.forgotten.is_empty()

@@ -15,7 +15,7 @@ use crate::format::{ChoiceV1, PlanTextV1, ProcessV1};
 use crate::loaded_plan::LoadedPlan;
 
 impl StoredRun {
-    /// Returns the summary of the run by its inputs, after proving that it would decide the same again.
+    /// Replays the run from its inputs, verifies that all decisions are the same, and returns the summary.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl StoredRun {
         })
     }
 
-    /// The latest plan, checked against the tools as its latest process had them.
+    /// Returns the latest plan, checked against the tools that its latest process recorded.
     ///
     /// # Errors
     ///
@@ -46,11 +46,11 @@ impl StoredRun {
 struct Opener {
     plan: PlanTextV1,
     vars: Object,
-    /// For each process, how the plan grew: its digest and its steps, each time.
+    /// For each process, the digest and the number of steps of each extension of the plan.
     extensions: VecDeque<Vec<(PlanDigest, usize)>>,
 }
 
-/// For each process, how the plan grew under it.
+/// Returns the extensions of the plan by process.
 fn extensions(entries: &[Entry]) -> VecDeque<Vec<(PlanDigest, usize)>> {
     let mut processes: VecDeque<Vec<_>> = VecDeque::new();
     for entry in entries {
@@ -138,7 +138,7 @@ impl Opener {
         })
     }
 
-    /// The plan as it was when it had so many steps.
+    /// Returns the beginning of the plan with this number of steps.
     fn as_far_as(
         &self,
         digest: &PlanDigest,

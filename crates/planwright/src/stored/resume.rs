@@ -1,5 +1,6 @@
-//! Resumption of a stored run: the steps that a person or a model names, and the prepared run; and the effects of a new plan, such as
-//! run must not forget, and results that the plan makes stale.
+//! Resumption of a stored run: the steps that a person or a model names, the prepared run, and the effects of a new plan: calls that the
+//! run
+//! must not forget, and results that become stale.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,11 +24,11 @@ use crate::format::{ChoiceV1, PlanTextV1, ProcessV1, RetainedStepV1};
 pub struct ResumeRequest<'a> {
     /// The run's id.
     pub id: &'a RunId,
-    /// The plan, checked against the tools as they are now.
+    /// The plan, checked against the current tools.
     pub plan: &'a CheckedPlan,
     /// The text of the new plan, if there is one.
     pub new_plan: Option<PlanTextV1>,
-    /// The results that stay although the new plan changes what they were computed from. The plan was checked with their labels.
+    /// The results that stay although the new plan changes their sources. The plan was checked with their labels.
     pub retained: Vec<RetainedStepV1>,
     /// The options of this process.
     pub options: &'a RunOptions,
@@ -45,7 +46,7 @@ pub struct PreparedResume {
     pub history: History,
     /// The header of this process.
     pub process: ProcessV1,
-    /// The finished steps that run again, since the new plan changes the inputs of their results.
+    /// The finished steps that run again, because the new plan changes the inputs of their results.
     pub rerun: Vec<StaleStep>,
     earlier_consents: EarlierConsents,
 }
@@ -61,9 +62,9 @@ impl ResumeRequest<'_> {
     /// Checks that the run can be resumed like this.
     ///
     /// # Errors
-    ///
-    /// If a choice is invalid, a new plan would discard a call with an unknown outcome, the plan was never complete, or a server of an
-    /// earlier process may still be carrying out a call that is to be made again.
+    /// A choice is invalid; a new plan would discard a call with an unknown outcome; the plan was never complete; or a server of an
+    /// earlier process
+    /// may still be executing a call that would be repeated.
     pub fn prepare(
         mut self,
         stored: &StoredRun,
@@ -73,7 +74,7 @@ impl ResumeRequest<'_> {
             return Err(StoredRunError::Unfinished);
         }
         let mut history = stored.history()?;
-        // The journal does so when it is opened; here nothing waits for it.
+        // The journal would do this when it is opened, when calls wait for it.
         store.delete_used_decisions(self.id, &history)?;
         let mut process = process(self.plan, self.options, self.now);
         process.revokes_consent = stored.is_just_imported();
@@ -85,7 +86,7 @@ impl ResumeRequest<'_> {
             return Err(StoredRunError::OtherPlan);
         }
         let mut rerun = Vec::new();
-        self.no_server_at_it(store, &history)?;
+        self.check_orphaned_servers(store, &history)?;
         if let Some(text) = self.new_plan {
             if planwright_dialects::dialect(&text.dialect).is_none() {
                 return Err(StoredRunError::UnknownDialect(text.dialect));
@@ -98,7 +99,7 @@ impl ResumeRequest<'_> {
             rerun = stale_steps(self.plan, &forgotten, &retained, &history);
             forgotten.extend(rerun.iter().map(|stale| stale.step.clone()));
             for step in forgotten {
-                settle_doubt(&step, &history, &before, &self.choices)?;
+                check_unknown_calls(&step, &history, &before, &self.choices)?;
                 history.forget(&step);
                 process.forgotten.push(step.as_str().to_owned());
             }
@@ -121,8 +122,12 @@ impl ResumeRequest<'_> {
         })
     }
 
-    /// Refuses to make a call again that a server of an earlier process may still be carrying out.
-    fn no_server_at_it(&self, store: &Store, history: &History) -> Result<(), StoredRunError> {
+    /// Rejects the resumption if it would repeat a call that a server of an earlier process may still be executing.
+    fn check_orphaned_servers(
+        &self,
+        store: &Store,
+        history: &History,
+    ) -> Result<(), StoredRunError> {
         let orphans = OrphanedServers::among(store.earlier_server_processes(self.id)?);
         match orphans.conflict(history, &self.choices) {
             None => Ok(()),
@@ -148,8 +153,8 @@ fn is_plan_of(plan: &CheckedPlan, stored: &StoredRun, history: &History) -> bool
             .is_ok_and(|stored| stored.digest() == plan.digest())
 }
 
-/// Refuses a new plan that would discard a call with an unknown outcome: a choice is required for each such step that it changes or drops.
-fn settle_doubt(
+/// Rejects a new plan that would discard a call with an unknown outcome: each such step that it changes or drops needs a choice.
+fn check_unknown_calls(
     step: &StepId,
     history: &History,
     before: &CheckedPlan,
@@ -193,8 +198,7 @@ pub fn changed(before: &CheckedPlan, now: &CheckedPlan) -> Vec<StepId> {
 /// that are in this form stay as they are.
 ///
 /// # Errors
-///
-/// If a choice names no step of the plan or the history or several, a step that has succeeded, or one that another choice names.
+/// A choice names no step of the plan or the history, several steps, a step that has succeeded, or a step that another choice names.
 pub fn resolve_choices(
     plan: &CheckedPlan,
     history: &History,
@@ -221,8 +225,9 @@ pub fn resolve_choices(
 #[non_exhaustive]
 pub struct NamedSteps {
     known: Vec<Address>,
-    /// The addresses of those with a call whose outcome is unknown, sorted. Calls that may be repeated are left out: a resumed run makes
-    /// them again by itself.
+    /// The sorted addresses of steps with a call whose outcome is unknown. Calls that may be repeated are left out, because a resumed run
+    /// repeats
+    /// them by itself.
     pub unknown: Vec<Arc<str>>,
 }
 
@@ -300,7 +305,7 @@ pub struct CalledStep {
     pub at: Arc<Address>,
     /// The tool.
     pub tool: Arc<str>,
-    /// True if it is known to have happened.
+    /// True if the call is known to have happened.
     pub happened: bool,
 }
 
@@ -353,8 +358,9 @@ pub struct StaleStep {
     pub has_effects: bool,
 }
 
-/// The steps of `now` whose results were computed from a step in `changed`, without those in `retained` and what was computed from
-/// these alone. Steps that are not done are left out: they run in any case.
+/// Returns the steps of `now` whose results were computed from a step in `changed`. Steps in `retained`, and steps computed only from
+/// these, are
+/// left out. So are steps that are not done, because they run in any case.
 pub fn stale_steps(
     now: &CheckedPlan,
     changed: &[StepId],

@@ -1,4 +1,4 @@
-//! Results that stay in a run although a new plan changes what they were computed from, and their labels.
+//! Results that stay in a run although a new plan changes their sources, and their labels.
 //!
 //! The flow analysis of the new plan cannot derive their labels, so the header of the process records them.
 
@@ -12,7 +12,7 @@ use planwright_engine::RunId;
 use super::{StoredRun, StoredRunError};
 use crate::format::{FlowModeV1, ProcessV1, RetainedStepV1};
 
-/// The kept results of a run, by step.
+/// The retained results of a run, by step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RetainedResults(BTreeMap<Arc<str>, RetainedStepV1>);
 
@@ -30,7 +30,7 @@ impl RetainedResults {
         self.0.values()
     }
 
-    /// Adds what a process keeps, and removes what it forgets.
+    /// Adds the results that a process retains, and removes those that it forgets.
     pub(super) fn add(&mut self, process: &ProcessV1) {
         for step in &process.forgotten {
             self.0.remove(step.as_str());

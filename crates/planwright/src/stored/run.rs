@@ -37,10 +37,9 @@ pub struct StoredRun {
     pub vars: Object,
     /// The header of the latest process.
     pub process: Option<ProcessV1>,
-    /// The results that stay although a later plan changed what they were computed from.
+    /// The results that stay although a later plan changed their sources.
     pub retained: RetainedResults,
-    /// The number of entries that came with the file, if the run was imported. No consent among them counts, and neither do the
-    /// sources of its tools.
+    /// The number of imported entries, if the run was imported. Their consent does not count, and their sources of tools are not used.
     pub imported: Option<usize>,
 }
 
@@ -50,7 +49,7 @@ pub struct StoredRun {
 pub struct PlanChange {
     /// The reason, if a model wrote it after a failure.
     pub revision: Option<RevisionV1>,
-    /// True if the plan before it was a beginning that a model wrote and did not keep to.
+    /// True if the previous plan was a beginning from which the model deviated.
     pub ends_beginning: bool,
 }
 
@@ -81,7 +80,7 @@ impl StoredRun {
         for (index, entry) in entries.iter().enumerate() {
             if let Record::Opened { header, .. } = &entry.record {
                 let mut opened = ProcessV1::from_value(header)?;
-                // The file claims that a person approved the plan; no person has done so here.
+                // The file claims that a person approved the plan, but no person has approved it here.
                 if imported.is_some_and(|imported| index < imported) {
                     opened.approved_plan = None;
                     opened.plan_consent = None;
@@ -127,11 +126,11 @@ impl StoredRun {
     ///
     /// If another version wrote the journal.
     pub fn earlier_consents(&self) -> Result<EarlierConsents, StoredRunError> {
-        let own = self.entries.get(self.imported.unwrap_or(0)..);
-        Ok(EarlierConsents::of(own.unwrap_or_default())?)
+        let local_entries = self.entries.get(self.imported.unwrap_or(0)..);
+        Ok(EarlierConsents::of(local_entries.unwrap_or_default())?)
     }
 
-    /// Returns the label of the planner of the latest process, if its plan was checked for where data goes.
+    /// Returns the label of the planner of the latest process, if its plan was checked by the flow analysis.
     pub fn planner(&self) -> Option<PlannerLabel> {
         let process = self.process.as_ref()?;
         Some(match process.flow? {
@@ -140,8 +139,9 @@ impl StoredRun {
         })
     }
 
-    /// Returns the configuration under which the run continues: a plan that was checked for where data goes stays so, and a
-    /// planner that had read untrusted text stays exposed.
+    /// Returns the configuration under which the run continues. The flow analysis stays enabled if it was, and a planner that had read
+    /// untrusted text
+    /// stays exposed.
     #[cfg(feature = "config")]
     #[must_use]
     pub fn with_flow(&self, config: Config) -> Config {
@@ -173,7 +173,7 @@ impl StoredRun {
         changes.filter_map(|change| change.revision).collect()
     }
 
-    /// The changes of its plan, in order: after as many of them as there are here, it had one plan more.
+    /// The changes of the plan, in order. The run had one plan more than the number of changes.
     pub fn changes(&self) -> Vec<PlanChange> {
         let headers = self.entries.iter().filter_map(|entry| {
             let header = entry.record.header()?;
@@ -193,7 +193,7 @@ impl StoredRun {
         changes
     }
 
-    /// Returns the run as it was when it replaced its plan of this number, counted from 0; `None` if it had no such plan.
+    /// Returns the state of the run when its plan with this number, from 0, was replaced; `None` if it had no such plan.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Servers that outlive the process that started them: a run must not repeat a call that one of them may still be carrying out.
+//! Servers that outlive the process that started them. A run must not repeat a call that such a server may still be executing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use planwright_store::{LeasedRun, ServerProcess};
 #[cfg(feature = "mcp")]
 use planwright_store::{register_server_process, unregister_server_process};
 
-/// The pause between two looks at processes that are to end.
+/// The interval of polling for the end of processes.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Records the processes of servers with the runs that this process holds, in any store. For
@@ -53,7 +53,8 @@ impl OrphanedServers {
         orphans
     }
 
-    /// The servers among `processes` that are still running. A program without MCP cannot tell, so it takes all of them for running.
+    /// Returns the servers among `processes` that are still running. A program without MCP cannot determine that, so all of them count as
+    /// running.
     pub(super) fn among(processes: Vec<ServerProcess>) -> Self {
         #[cfg(feature = "mcp")]
         let processes = {
@@ -64,7 +65,7 @@ impl OrphanedServers {
         Self(processes)
     }
 
-    /// Waits until all of them have ended, for `limit` at most, and returns those that have not.
+    /// Waits at most `limit` until all of these servers have ended. Returns those that have not.
     pub async fn wait(self, leased: &LeasedRun, limit: Duration) -> Self {
         let mut orphans = self;
         let ended = async {
@@ -78,7 +79,7 @@ impl OrphanedServers {
         orphans
     }
 
-    /// Kills them, with all that they have started.
+    /// Kills the servers and all processes that they have started.
     #[cfg(feature = "mcp")]
     pub fn kill(&self) {
         for process in &self.0 {
@@ -96,7 +97,7 @@ impl OrphanedServers {
         &self.0
     }
 
-    /// The first call that is to be made again although one of them may still be at it.
+    /// Returns the first call to repeat that one of the servers may still be executing.
     pub(super) fn conflict(
         &self,
         history: &History,

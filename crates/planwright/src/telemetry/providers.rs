@@ -1,4 +1,4 @@
-//! The providers of metrics and spans of this process, and a place in a trace that another party began, as W3C Trace Context writes it.
+//! The providers of metrics and spans of this process, and a place in a trace of another party, in the format of W3C Trace Context.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -53,14 +53,12 @@ impl Telemetry {
         }
     }
 
-    /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. If they name none, the exporter uses the
-    /// usual variables of the environment: `OTEL_EXPORTER_OTLP_ENDPOINT` and its kin.
-    ///
-    /// It starts threads that send now and then, until it is [closed](Self::close).
+    /// Sends to the collector of `settings`, over OTLP as protobuf in HTTP. If they name none, the exporter uses the usual variables of the
+    /// environment, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.
+    /// Starts threads that send periodically, until the telemetry is [closed](Self::close).
     ///
     /// # Errors
-    ///
-    /// That the settings cannot be used.
+    /// The reason why the settings cannot be used.
     pub fn new(settings: &TelemetrySettings) -> Result<Self, TelemetryError> {
         let registry = prometheus::Registry::new();
         let (tracers, meters) = open(settings, &registry)
@@ -103,7 +101,7 @@ impl Telemetry {
         RunSpans::new(self.sending.clone(), parent)
     }
 
-    /// Sends the remaining data, and ends. It blocks for a few seconds if the collector does not respond.
+    /// Sends the remaining data, and ends. Blocks for a few seconds if the collector does not respond.
     pub fn close(&self) {
         let Some(sending) = &self.sending else {
             return;
@@ -133,12 +131,12 @@ fn scraped(registry: &prometheus::Registry) -> MeterProviderBuilder {
     }
 }
 
-/// Creates the providers of spans and of metrics, each with a thread that sends now and then.
+/// Creates the providers of spans and of metrics, each with a thread that sends periodically.
 pub(super) fn open(
     settings: &TelemetrySettings,
     registry: &prometheus::Registry,
 ) -> Result<(SdkTracerProvider, SdkMeterProvider), String> {
-    // The first caller has chosen the provider; all of ours choose the same.
+    // Another caller may have installed a provider before. All callers install the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let headers: HashMap<String, String> = settings
         .headers
@@ -177,7 +175,7 @@ pub(super) fn open(
     Ok((tracers, meters))
 }
 
-/// The resource that sends: as the environment names it, else by our name.
+/// The resource of the data: the name in the environment, else that of this program.
 pub(super) fn resource() -> Resource {
     let builder = || {
         let version = opentelemetry::KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
@@ -197,7 +195,7 @@ pub(super) fn resource() -> Resource {
 pub struct TraceContext(pub(super) SpanContext);
 
 impl TraceContext {
-    /// Reads the headers' values. Nothing comes of a `traceparent` that is none; of a `tracestate` that is none, one without.
+    /// Parses the values of the headers. Returns `None` for an invalid `traceparent`; an invalid `tracestate` is ignored.
     pub fn new(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let mut parts = traceparent.trim().split('-');
         let (version, trace, span, flags) =
@@ -208,7 +206,7 @@ impl TraceContext {
                     .bytes()
                     .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         };
-        // Later versions may say more behind; the first one says just this.
+        // Later versions may append fields; the first version has exactly these.
         let is_known =
             is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
         if !is_known || !is_hex(trace, 32) || !is_hex(span, 16) || !is_hex(flags, 2) {
@@ -239,7 +237,7 @@ impl TraceContext {
         format!("00-{trace}-{span}-{:02x}", context.trace_flags())
     }
 
-    /// The value of `tracestate`, where there is one.
+    /// The value of `tracestate`, if there is one.
     pub fn tracestate(&self) -> Option<String> {
         let state = self.0.trace_state().header();
         (!state.is_empty()).then_some(state)

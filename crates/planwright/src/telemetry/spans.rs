@@ -63,7 +63,7 @@ impl RunSpans {
         })))
     }
 
-    /// The place of the plan in its trace: the parent of the requests that it makes.
+    /// The place of the plan in its trace, which is the parent of its requests.
     pub fn context(&self) -> Option<TraceContext> {
         let open = self.0.as_ref()?;
         Some(TraceContext(open.plan.span_context().clone()))

@@ -1,4 +1,4 @@
-//! The folder that nothing leads out of, and paths within it.
+//! A folder to which access is confined, and paths within it.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -122,11 +122,11 @@ pub(super) fn open_file(
     name: impl fmt::Display + Copy,
 ) -> Result<File, ToolError> {
     let explain = |error: io::Error| from_system(name, &error);
-    // Opening a device can have effects of its own: look first.
+    // Opening a device can have effects, so its type is checked first.
     if !dir.metadata(path).map_err(explain)?.is_file() {
         return Err(not_a_file(name));
     }
-    // A pipe that was put there since would keep us waiting: do not wait, and look again.
+    // A pipe may have replaced the file since then, and opening it would block. So the file is opened without blocking, and checked again.
     let mut options = OpenOptions::new();
     options.read(true).nonblock(true);
     let file = dir.open_with(path, &options).map_err(explain)?;
@@ -200,7 +200,7 @@ pub(super) fn not_text(path: impl Display) -> ToolError {
     failure("not_text", format!("`{path}` is not UTF-8 text"))
 }
 
-/// The caller does not wait for the result any more.
+/// The error of a cancelled call.
 pub(super) fn stopped() -> ToolError {
     failure("stopped", "the call was cancelled")
 }
@@ -209,7 +209,7 @@ pub(super) fn stopped() -> ToolError {
 pub(super) fn from_system(path: impl Display, error: &io::Error) -> ToolError {
     match error.kind() {
         io::ErrorKind::NotFound => failure("not_found", format!("there is no `{path}`")),
-        // The error that stands for an escape is made by the resolver, not by the operating system.
+        // The resolver, not the operating system, creates the error for an escape.
         io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => outside(path),
         io::ErrorKind::PermissionDenied => {
             failure("denied", format!("access to `{path}` is denied"))

@@ -22,7 +22,7 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     run,
 };
 
-/// The most bytes that are read.
+/// The maximum number of bytes that are read.
 const LARGEST: u64 = 4 << 20;
 
 #[derive(Deserialize)]
@@ -115,7 +115,7 @@ impl<R: BufRead> Lines<'_, R> {
     /// Leaves out all lines before `line`.
     fn skip_to(&mut self, line: u64) -> Result<(), ToolError> {
         while self.next < line {
-            self.ask_whether_to_stop()?;
+            self.check_cancelled()?;
             let skipped = self.reader.skip_until(b'\n');
             if skipped.map_err(|error| self.explain(&error))? == 0 {
                 let message = format!(
@@ -134,7 +134,7 @@ impl<R: BufRead> Lines<'_, R> {
     fn read_to(&mut self, line: u64) -> Result<String, ToolError> {
         let mut bytes = Vec::new();
         while self.next <= line {
-            self.ask_whether_to_stop()?;
+            self.check_cancelled()?;
             // One more than fits shows that there is too much.
             let room = LARGEST + 1 - bytes.len() as u64;
             let read = (&mut self.reader)
@@ -157,7 +157,7 @@ impl<R: BufRead> Lines<'_, R> {
         rest.map_err(|error| self.explain(&error))
     }
 
-    fn ask_whether_to_stop(&self) -> Result<(), ToolError> {
+    fn check_cancelled(&self) -> Result<(), ToolError> {
         if self.stop.is_cancelled() {
             return Err(stopped());
         }

@@ -26,11 +26,11 @@ pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     run,
 };
 
-/// The most bytes that a file may have.
+/// The maximum size of a file, in bytes.
 const LARGEST: u64 = 16 << 20;
-/// The most letters of a line that are shown.
+/// The maximum number of characters of a line that are shown.
 const MAX_LINE_LENGTH: usize = 400;
-/// The most memory that a compiled expression may take, in bytes.
+/// The maximum size of a compiled expression in memory, in bytes.
 const EXPRESSION: usize = 4 << 20;
 
 #[derive(Deserialize)]
@@ -155,7 +155,7 @@ fn run(folder: &Folder, args: &Value, stop: &CancellationToken) -> Result<Value,
         match read(&file) {
             Ok(text) => {
                 searched += 1;
-                search.look_into(&file.path, &text);
+                search.search_file(&file.path, &text);
             }
             Err(_) => walk.skipped += 1,
         }
@@ -208,7 +208,7 @@ struct Search {
 }
 
 impl Search {
-    fn look_into(&mut self, path: &str, text: &str) {
+    fn search_file(&mut self, path: &str, text: &str) {
         for (index, line) in text.lines().enumerate() {
             if !self.query.is_match(line) {
                 continue;

@@ -1,4 +1,4 @@
-//! The server: its tools, what they have in common, and how a call becomes work on a thread that may block.
+//! The server: its tools, their common parts, and the execution of a call on a thread that may block.
 
 use std::io;
 use std::path::Path;
@@ -23,9 +23,9 @@ const TOOLS: &[&WorkspaceTool] = &[
 ];
 
 /// Tools for the files of one folder.
-///
-/// Nothing outside of the folder can be reached: every path is resolved by the operating system relative to a handle on
-/// it, so that neither `..` nor a link leads out, not even one that is put there while a call is in flight.
+/// No file outside of the folder is accessible. The operating system resolves every path relative to a handle of the folder, so that
+/// neither
+/// `..` nor a link leads out, not even a link that is created while a call is in flight.
 #[derive(Clone, Debug)]
 pub struct Workspace {
     folder: Arc<Folder>,

@@ -44,7 +44,7 @@ pub(super) struct WalkOptions {
 pub(super) struct Walk<'a> {
     options: WalkOptions,
     stop: &'a CancellationToken,
-    /// The folders that we are in, the innermost last.
+    /// The open folders, the innermost last.
     levels: Vec<Level>,
     /// The only file, if the walk starts at one.
     single: Option<FoundFile>,
@@ -56,7 +56,7 @@ struct Level {
     dir: Arc<Dir>,
     /// With `/` at the end; empty for the workspace itself.
     prefix: String,
-    /// The entries that are still to come, the next one last.
+    /// The remaining entries, the next one last.
     entries: Vec<(String, DirEntry)>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Walk<'a> {
             let entry = entry?;
             match entry.file_name().into_string() {
                 Ok(name) => entries.push((name, entry)),
-                // No caller could ever ask for it.
+                // No caller could name this entry.
                 Err(_) => self.skipped += 1,
             }
         }
@@ -150,7 +150,7 @@ impl<'a> Walk<'a> {
                 self.levels.pop();
                 continue;
             };
-            match self.look_at(name, &entry) {
+            match self.visit(name, &entry) {
                 Ok(None) => {}
                 Ok(Some(file)) => return Ok(Some(file)),
                 Err(_) => self.skipped += 1,
@@ -159,8 +159,8 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// The file at `entry`, if it is one; goes into it, if it is a folder.
-    fn look_at(&mut self, name: String, entry: &DirEntry) -> io::Result<Option<FoundFile>> {
+    /// Returns the file at `entry`, or enters the folder at `entry` and returns `None`.
+    fn visit(&mut self, name: String, entry: &DirEntry) -> io::Result<Option<FoundFile>> {
         let depth = self.levels.len();
         let (Some(level), Some(start)) = (self.levels.last(), self.levels.first()) else {
             return Ok(None);
@@ -214,7 +214,7 @@ impl FoundFile {
 /// A pattern for paths with `/` between the names.
 ///
 /// `*` and `?` stand for letters of one name, `**` for any number of folders, `[a-z]` and `[!a-z]` for one letter, `{a,b}`
-/// for alternatives, and `\` takes the meaning from the letter behind it. A pattern without `/` looks at the last name only.
+/// for alternatives, and `\` removes the meaning of the next character. A pattern without `/` is matched against the last name only.
 #[derive(Debug)]
 pub(super) struct Glob {
     regex: Regex,
@@ -239,7 +239,7 @@ impl Glob {
         })
     }
 
-    /// Returns true if the pattern stands for `path`.
+    /// Returns true if the pattern matches `path`.
     pub(super) fn matches(&self, path: &str) -> bool {
         let text = if self.whole_path {
             path

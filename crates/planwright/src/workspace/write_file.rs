@@ -150,8 +150,8 @@ pub(super) fn is_draft(name: &str) -> bool {
     numbers.is_some_and(|(process, count)| is_number(process) && is_number(count))
 }
 
-/// Removes the drafts in a folder whose processes were killed: nothing has them open, so their locks are free. What cannot be listed, locked or
-/// removed stays, which does the new file no harm.
+/// Removes the drafts in a folder whose processes were killed, which free locks show. Drafts that cannot be listed, locked or removed stay,
+/// because they do not affect the new file.
 fn remove_abandoned(parent: &Dir) {
     for entry in parent.entries().into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -187,9 +187,9 @@ impl<'a> Draft<'a> {
             match parent.open_with(&name, &options) {
                 Ok(file) => {
                     let lock = file.try_clone()?.into_std();
-                    // Where files cannot be locked, no draft is taken for abandoned either.
+                    // If files cannot be locked, no draft counts as abandoned.
                     let _ = lock.lock();
-                    // Before it was locked, another process may have taken it for abandoned.
+                    // Another process may have removed the draft as abandoned before it was locked.
                     if parent.exists(&name) {
                         return Ok(Self {
                             parent,
@@ -199,14 +199,14 @@ impl<'a> Draft<'a> {
                         });
                     }
                 }
-                // A process of the same number left it behind.
+                // An earlier process with the same id has left it.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Writes the content down to the disk.
+    /// Writes the content to the disk.
     fn fill(&mut self, content: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
         self.file.write_all(content)?;
         if let Some(permissions) = permissions {
@@ -229,7 +229,7 @@ impl<'a> Draft<'a> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After a rename there is nothing under this name any more, and nothing can be done about any other failure.
+        // After a rename, no file has this name. Any other failure cannot be handled here.
         let _ = self.parent.remove_file(&self.name);
     }
 }

@@ -55,7 +55,7 @@ struct Effects {
 
 #[derive(Deserialize)]
 pub(crate) struct ToolParameters {
-    /// Set if the tools are to be listed anew.
+    /// Set if the servers must list their tools again.
     refresh: Option<String>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn tools(
     }))
 }
 
-/// The tools that plans are checked against, listed once.
+/// Returns the tools against which plans are checked. They are listed once.
 pub(super) async fn listed(state: &PageState) -> Result<OpenTools, ApiError> {
     let mut open = state.open_tools.lock().await;
     if let Some(tools) = &*open {
@@ -143,7 +143,7 @@ impl PlanEntry {
     }
 }
 
-/// Stored plans belong to the owner of the machine; a client of a gateway has none here.
+/// Rejects clients of a gateway, because stored plans belong to the owner of the machine.
 fn may_read(visitor: &Visitor) -> Result<(), ApiError> {
     match visitor.client() {
         None => Ok(()),

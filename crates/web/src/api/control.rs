@@ -72,7 +72,7 @@ pub(crate) async fn resume(
             let info = find(&state, &visitor, &id)?;
             if retries {
                 // Repeating a call whose outcome is unknown is a decision like any other.
-                prove(&state, &visitor, passphrase.as_deref())?;
+                require_passphrase(&state, &visitor, passphrase.as_deref())?;
             }
             let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
             Ok((info, stored))
@@ -114,7 +114,7 @@ pub(crate) async fn resume(
     .await
 }
 
-/// Refuses what only the owner of the machine may do: it starts programs.
+/// Rejects a request that starts programs, unless it is from the owner of the machine.
 pub(super) fn may_run(state: &PageState, visitor: &Visitor) -> Result<(), ApiError> {
     if state.settings.tools.can_run() && visitor.client().is_none() {
         return Ok(());
@@ -126,7 +126,11 @@ pub(super) fn may_run(state: &PageState, visitor: &Visitor) -> Result<(), ApiErr
 }
 
 /// Requires the passphrase, if decisions do.
-fn prove(state: &PageState, visitor: &Visitor, entered: Option<&str>) -> Result<(), ApiError> {
+fn require_passphrase(
+    state: &PageState,
+    visitor: &Visitor,
+    entered: Option<&str>,
+) -> Result<(), ApiError> {
     let is_set = Passphrase::of([&state.settings.store])?.is_set();
     if (is_set || state.settings.requires_passphrase) && (entered.is_none() || !is_set) {
         return Err(PassphraseError::Required.into());

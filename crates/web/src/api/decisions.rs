@@ -31,7 +31,7 @@ pub(crate) async fn inbox(
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Json<Inbox>, ApiError> {
     blocking(move || {
-        let mut questions = state.board.look()?.questions;
+        let mut questions = state.board.read_followed()?.questions;
         questions.retain(|question| visitor.may_see(&question.owner));
         Ok(Json(Inbox { questions }))
     })
@@ -46,9 +46,9 @@ pub(crate) struct NewDecisions {
     /// The calls, as they were shown.
     decisions: Vec<ShownCall>,
     decision: DecisionWord,
-    /// The digest of the plan, if it is approved as a whole: then `decisions` names all calls that wait.
+    /// The digest of the plan, if it is approved as a whole. Then `decisions` names all waiting calls.
     plan_digest: Option<PlanConsent>,
-    /// The arguments in place of those of the call, for `change`.
+    /// The arguments that replace those of the call, for `change`.
     arguments: Option<Value>,
     /// The reason of a rejection.
     reason: Option<String>,
@@ -88,7 +88,7 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     let info = find(state, visitor, &new.run)?;
     let decision = new.decision()?;
     let open = state.settings.service.questions(info.id.as_str())?;
-    // All calls are compared before anything is stored.
+    // All calls are compared before the first decision is stored.
     let mut questions = Vec::new();
     for shown in &new.decisions {
         let question = open
@@ -124,7 +124,7 @@ fn store(state: &PageState, visitor: &Visitor, new: NewDecisions) -> Result<Deci
     }
     let decider = decider(state, visitor, new.passphrase.as_deref())?;
     let service = &state.settings.service;
-    // The plan with its calls, or nothing: one of them may have been decided about elsewhere meanwhile.
+    // Either the plan with all of its calls is approved, or nothing, because another process may have decided about a call meanwhile.
     let stored = match &new.plan_digest {
         Some(digest) => service.approve_plan(info.id.as_str(), digest, &questions, &decider),
         None => service.decide_all(&questions, &decision, &decider),
@@ -192,7 +192,7 @@ impl NewDecisions {
     }
 }
 
-/// The person who decides, with the proof of the passphrase if one was entered.
+/// Returns the person who decides, with the proof of the passphrase if it was entered.
 pub(super) fn decider(
     state: &PageState,
     visitor: &Visitor,
@@ -204,12 +204,12 @@ pub(super) fn decider(
     let Some(entered) = entered.filter(|_| passphrase.is_set()) else {
         return Ok(decider);
     };
-    // Counted before the comparison, which is slow by design, so that guesses beyond the limit learn nothing and cost nothing.
+    // Counted before the comparison, which is slow by design, so that guesses beyond the limit reveal nothing and cost no time.
     let party = visitor.party();
     let attempts = &state.wrong_passphrases;
-    attempts.take(party.as_ref(), "passphrases")?;
+    attempts.count(party.as_ref(), "passphrases")?;
     let confirmed = passphrase.confirm(entered)?;
-    attempts.give_back(party.as_ref());
+    attempts.uncount(party.as_ref());
     Ok(decider.confirmed(confirmed))
 }
 

@@ -50,7 +50,7 @@ pub(crate) async fn stream(
     Parameters(parameters): Parameters<EventParameters>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
     let permit = state.streams.enter(&visitor)?;
-    // A browser that reconnects says how far it is.
+    // A browser that reconnects states the last event that it received.
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let last = last.and_then(|id| id.parse().ok());
     let after = last.or(parameters.after);
@@ -90,7 +90,7 @@ pub(crate) async fn stream(
 /// The digests of a call that waits and of its plan as a whole, and its decision.
 type ShownDigests = (Arc<str>, Option<PlanConsent>, Option<&'static str>);
 
-/// A page that follows.
+/// A page that follows the events.
 struct Follower {
     state: Arc<PageState>,
     visitor: Visitor,
@@ -107,7 +107,7 @@ struct Follower {
 
 /// The run that the page shows.
 struct WatchedRun {
-    /// The changes that the page does not know when it begins to follow.
+    /// The changes that the page does not have when it begins to follow.
     first: Option<Arc<RunUpdate>>,
     updates: broadcast::Receiver<Arc<RunUpdate>>,
     _feed: Arc<RunFeed>,
@@ -137,10 +137,10 @@ impl Follower {
     async fn wait(&mut self) -> Result<(), ApiError> {
         if std::mem::take(&mut self.is_first) {
             let board = Arc::clone(&self.state.board);
-            let snapshot = blocking(move || board.look()).await?;
+            let snapshot = blocking(move || board.read_followed()).await?;
             self.compare(&snapshot);
             let first = self.watched.as_mut().and_then(|run| run.first.take());
-            return first.map_or(Ok(()), |update| self.tell(&update));
+            return first.map_or(Ok(()), |update| self.push_update(&update));
         }
         let update = async {
             match &mut self.watched {
@@ -150,7 +150,7 @@ impl Follower {
         };
         tokio::select! {
             // A page that is too far behind connects again.
-            update = update => self.tell(&*update.map_err(|_| ApiError::behind())?),
+            update = update => self.push_update(&*update.map_err(|_| ApiError::behind())?),
             changed = self.snapshots.changed() => {
                 if changed.is_err() {
                     std::future::pending::<()>().await;
@@ -162,7 +162,7 @@ impl Follower {
         }
     }
 
-    /// Notes what has changed in the list of runs and among the calls that wait.
+    /// Queues the changes of the list of runs and of the waiting calls.
     fn compare(&mut self, snapshot: &Snapshot) {
         let rows = snapshot.rows.iter();
         let visible: Vec<&Arc<RunRow>> = rows
@@ -198,8 +198,8 @@ impl Follower {
         }
     }
 
-    /// Passes on what has changed in the run that the page shows.
-    fn tell(&mut self, update: &RunUpdate) -> Result<(), ApiError> {
+    /// Queues the changes of the run that the page shows.
+    fn push_update(&mut self, update: &RunUpdate) -> Result<(), ApiError> {
         if !self.visitor.may_see(&update.owner) {
             return Err(ApiError::behind());
         }

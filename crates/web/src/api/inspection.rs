@@ -1,4 +1,4 @@
-//! Stored runs as they were read, so that several requests about one run read its journal once.
+//! A cache of stored runs, so that several requests about one run read its journal once.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::plans::RunPlan;
 /// The number of runs that are cached.
 const CACHED: usize = 4;
 
-/// A stored run as far as its journal went when it was read.
+/// A stored run, with its journal up to the time at which it was read.
 pub(crate) struct Inspection {
     pub(crate) info: RunInfo,
     pub(crate) stored: StoredRun,
@@ -38,7 +38,7 @@ pub(crate) struct Inspection {
 pub(crate) struct Inspections(Mutex<VecDeque<Arc<Inspection>>>);
 
 impl Inspections {
-    /// Reads a run, unless it was read and has not changed since. It blocks on the disk.
+    /// Returns a run, and reads it if it is not cached or has changed. Blocks on the disk.
     pub(crate) fn read(state: &PageState, info: &RunInfo) -> Result<Arc<Inspection>, ApiError> {
         let cache = &state.inspections.0;
         {
@@ -75,8 +75,9 @@ impl Inspection {
         })
     }
 
-    /// The state of an item, a round, an instance or a step inside of one; `None` if it has not begun. A step that `is_group` has begun as soon
-    /// as something in it has.
+    /// Returns the state of an item, a round, an instance or a step inside of one; `None` if it has not begun. A step that `is_group` has
+    /// begun
+    /// once a part of it has begun.
     pub(crate) fn part_state(&self, at: &Address, is_group: bool) -> Option<StepStateEntry> {
         let is_driven = self.info.holder.is_some();
         if !is_in_item(at) {
@@ -87,7 +88,7 @@ impl Inspection {
         let mut view = StepView::of_past(&past);
         if view.phase == StepPhase::Pending {
             let address = at.to_string();
-            // An item or a round is known from a record of something in it.
+            // An item or a round has begun if there is a record of a part of it.
             let is_part = at.item.is_some() || at.round.is_some();
             let is_inside = |other: &Address| other.to_string().starts_with(&address);
             let has_begun =

@@ -63,7 +63,7 @@ pub(crate) fn routes() -> Router<Arc<PageState>> {
         })
 }
 
-/// The run with exactly this id, if the visitor may see it. A run of another client does not exist. It blocks on the disk.
+/// Returns the run with exactly this id, if the visitor may see it. A run of another client counts as missing. Blocks on the disk.
 fn find(state: &PageState, visitor: &Visitor, id: &str) -> Result<RunInfo, ApiError> {
     let missing = || ApiError::missing("run", id);
     let info = state.settings.store.run(id).map_err(|error| match error {

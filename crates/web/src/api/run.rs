@@ -35,14 +35,14 @@ struct RunPicture<'a> {
     title: Option<&'a str>,
     /// The number of journal entries that the states contain.
     seq: usize,
-    /// The graph, or nothing if the plan is not sound any more.
+    /// The graph; `None` if the plan has errors now.
     graph: Option<Cow<'a, GraphLayoutV1>>,
     /// The reason why there is no graph.
     no_graph: Option<&'a str>,
     /// The states of the steps that have begun, by address.
     states: IndexMap<String, StepStateEntry>,
     revisions: Vec<Revision>,
-    /// True if a process drives it, which the page can ask to cancel it.
+    /// True if a process drives the run, so that the page can ask for cancellation.
     can_cancel: bool,
     /// True if the run can be resumed from this page.
     can_resume: bool,
@@ -63,7 +63,7 @@ struct Revision {
     number: usize,
     /// The reason, if a model wrote the plan after a failure.
     reason: Option<RevisionV1>,
-    /// True if the plan before was a beginning that a model did not continue.
+    /// True if the previous plan was a beginning that the model did not continue.
     ends_beginning: bool,
 }
 
@@ -75,7 +75,8 @@ pub(crate) async fn show(
     blocking(move || picture(&state, &visitor, &id)).await
 }
 
-/// The response is written here, since that of a large plan takes long enough to delay the events of other pages.
+/// Writes the response. This is done here, on a thread that may block, because the response of a large plan would delay the events of other
+/// pages.
 fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, ApiError> {
     let info = find(state, visitor, id)?;
     let (run, questions) = state.board.row(&info)?;
@@ -138,8 +139,9 @@ pub(crate) struct GraphParameters {
     revision: Option<usize>,
 }
 
-/// The graph of a run, with the states of the items and rounds that are open in it. They are not part of the stream of events: a change of one
-/// changes the state of its step.
+/// The graph of a run, with the states of the items and rounds that are open in it. The stream of events does not have these states, but
+/// each
+/// change of one changes the state of its step.
 #[derive(Serialize)]
 pub(crate) struct OpenGraph {
     #[serde(flatten)]
@@ -206,7 +208,7 @@ pub(crate) async fn report(
         let plan = read.plan()?;
         let dialect = read.stored.plan.dialect.as_str();
         let report = ReportV1::of_run(summary, Some(dialect), plan.warnings().iter().cloned());
-        // The use of models is not stored.
+        // The tokens and cost of models are not stored.
         let report = report.revised(&read.stored.revisions(), UsageV1::default());
         Ok(Json(report))
     })
@@ -215,7 +217,7 @@ pub(crate) async fn report(
 
 #[derive(Deserialize)]
 pub(crate) struct StepParameters {
-    /// Set if long values are wanted whole.
+    /// Set if the response must contain long values in full.
     whole: Option<String>,
 }
 
@@ -233,7 +235,7 @@ pub(crate) async fn step(
     .await
 }
 
-/// The timeline of a run, with the time that was expected.
+/// The timeline of a run, with its expected time.
 #[derive(Serialize)]
 pub(crate) struct RunTimeline {
     #[serde(flatten)]
@@ -302,11 +304,11 @@ pub(crate) async fn diff(
     .await
 }
 
-// Most of a run's response is of Planwright itself. Its numbers are written as JavaScript writes them: the page marks each number that
-// JavaScript would change, which takes long for the ten thousands of coordinates and times of a large run. Data of plans and tools stay as
-// they are.
+// Most numbers of a response are coordinates and times of Planwright itself. They are written as JavaScript writes them, because the page
+// marks each number that JavaScript would change, and that takes long for the tens of thousands of numbers of a large run. Data of plans
+// and tools is not changed.
 
-/// The largest whole number that JavaScript writes with all of its digits.
+/// The largest whole number that is written without a fraction, as JavaScript does.
 const MAX_WHOLE: f64 = 1e15;
 
 /// Writes whole numbers without a fraction: `4`, not `4.0`.
@@ -315,7 +317,7 @@ struct OwnNumbers;
 impl Formatter for OwnNumbers {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         if value.fract() == 0.0 && value.abs() < MAX_WHOLE {
-            // The addition makes a zero of a negative one.
+            // The addition turns a negative zero into a positive one.
             write!(writer, "{:.0}", value + 0.0)
         } else {
             CompactFormatter.write_f64(writer, value)
@@ -323,7 +325,7 @@ impl Formatter for OwnNumbers {
     }
 }
 
-/// Returns one object with the fields of `own` and those of `data`, whose numbers stay as they were written. Each has at least one field.
+/// Returns one object with the fields of `own` and of `data`. The numbers of `data` stay as they are written. Both have at least one field.
 fn response_of(own: &impl Serialize, data: &impl Serialize) -> Result<Response, ApiError> {
     let mut body = Vec::new();
     let written = own.serialize(&mut Serializer::with_formatter(&mut body, OwnNumbers));

@@ -21,7 +21,7 @@ pub(crate) struct RunningRuns {
 #[derive(Debug, Default)]
 struct RunningState {
     runs: HashMap<RunId, DrivenRun>,
-    /// The time that calls in flight have to end, once the page ends.
+    /// The time in which calls in flight may end, once the page ends.
     draining: Option<Duration>,
 }
 
@@ -33,7 +33,7 @@ struct DrivenRun {
     mark: Arc<()>,
 }
 
-/// A run until its tools are closed, which is when this is dropped.
+/// A guard of a run whose tools are not closed yet. Dropping it marks them as closed.
 struct OpenRun {
     running: RunningRuns,
     id: RunId,
@@ -53,8 +53,8 @@ impl RunningRuns {
         let driven = self.add(run.id().clone(), run.canceller());
         tokio::spawn(async move {
             let summary = run.finish().await;
-            // The run can be resumed while its tools close.
-            driven.forget();
+            // The run can be resumed while its tools are being closed.
+            driven.remove();
             if let Some(error) = summary.journal_error {
                 tracing::warn!(run = %driven.id, %error, "the run was ended, since it cannot be stored");
             }
@@ -62,7 +62,8 @@ impl RunningRuns {
         });
     }
 
-    /// Starts nothing new, cancels the calls that are still in flight after `limit`, and waits for the end of all runs and their tools.
+    /// Drains all runs, and cancels calls that are still in flight after `limit`. Returns once all runs have ended and their tools are
+    /// closed.
     pub(crate) async fn drain(&self, limit: Duration) {
         let mut open = self.open.subscribe();
         {
@@ -103,7 +104,7 @@ impl RunningRuns {
 
 impl OpenRun {
     /// Removes the run, unless it has been resumed already.
-    fn forget(&self) {
+    fn remove(&self) {
         let mut state = self.running.lock();
         let run = state.runs.get(&self.id);
         if run.is_some_and(|run| Arc::ptr_eq(&run.mark, &self.mark)) {
@@ -114,7 +115,7 @@ impl OpenRun {
 
 impl Drop for OpenRun {
     fn drop(&mut self) {
-        self.forget();
+        self.remove();
         self.running.open.send_modify(|count| *count -= 1);
     }
 }

@@ -89,7 +89,7 @@ fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs,
     for info in &asking {
         list.add(shown(info)?.filter(|row| row.waiting > 0));
     }
-    // Only as many of the others are read as the response needs.
+    // Of the others, only as many as the response needs are read.
     let (mut read, mut count) = (0, 2 * limit);
     loop {
         let infos = store.runs(&RunFilter {
@@ -114,7 +114,7 @@ fn select(state: &PageState, visitor: &Visitor, filter: &Filter) -> Result<Runs,
     }
 }
 
-/// The rows of a response, and those before them. Each run has one row, although runs that begin meanwhile move the others.
+/// The rows of a response, and those before them. Each run has one row, even if runs that begin meanwhile move the others.
 #[derive(Default)]
 struct RowList {
     rows: Vec<Arc<RunRow>>,
@@ -166,12 +166,12 @@ impl Filter {
     }
 }
 
-/// A parameter that is not empty: forms send empty ones for nothing.
+/// Returns a parameter unless it is empty, because forms send empty ones for absent values.
 fn filled_in(text: Option<&String>) -> Option<String> {
     text.cloned().filter(|text| !text.trim().is_empty())
 }
 
-/// The first moment of a phrase of time, and the first one after it.
+/// Returns the start of a phrase of time, and its end, which is excluded.
 fn range(
     state: &PageState,
     phrase: &str,

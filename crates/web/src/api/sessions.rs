@@ -18,7 +18,7 @@ pub(crate) struct Login {
     token: String,
 }
 
-/// The key of the session, which each request has to show beside the cookie.
+/// The key of the session. Each request must have it in addition to the cookie.
 #[derive(Serialize)]
 struct Opened {
     key: String,

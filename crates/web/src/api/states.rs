@@ -7,7 +7,7 @@ use planwright::format::milliseconds;
 use planwright::service::{StepPhase, StepStates, StepView};
 use serde::Serialize;
 
-/// The state of a step. What is absent or 0 is left out, since a run may have ten thousand of them.
+/// The state of a step. Absent and zero fields are left out, because a run may have ten thousand steps.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct StepStateEntry {
     status: &'static str,
@@ -37,7 +37,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl StepStateEntry {
-    /// The state of a step. If no process has the run, nothing of it is in progress.
+    /// Converts the state of a step. Without a process that drives the run, no step is in progress.
     pub(crate) fn of(view: &StepView, is_driven: bool) -> Self {
         let status = match view.phase {
             StepPhase::Running | StepPhase::Retrying if !is_driven => StepPhase::Unknown,

@@ -16,9 +16,9 @@ use super::inspection::Inspection;
 use super::states::StepStateEntry;
 use crate::error::ApiError;
 
-/// The longest value that is sent whole unless it is wanted, in bytes of JSON.
+/// The largest value that is sent in full without a request for it, in bytes of JSON.
 const MAX_VALUE: usize = 64 * 1024;
-/// The most items, rounds or inner steps of a response.
+/// The maximum number of items, rounds or inner steps of a response.
 const MAX_PARTS: usize = 1000;
 
 /// A step, item or round of a run.
@@ -38,7 +38,7 @@ pub(crate) struct StepDetail {
     error: Option<ExplainedError>,
     /// The reason why it did not run.
     reason: Option<String>,
-    /// True if a call of it may have happened, and a person decides what follows.
+    /// True if a call of the step may have happened, so that a person must decide what follows.
     is_in_doubt: bool,
     /// The log of the step and its parts, in order.
     log: Vec<LogLineV1>,
@@ -46,11 +46,11 @@ pub(crate) struct StepDetail {
     parts: Vec<Part>,
     /// The number of further parts.
     more_parts: usize,
-    /// True if a value is the beginning of its JSON, as a text, since it is long.
+    /// True if a long value is replaced by the beginning of its JSON, as a text.
     cut: bool,
 }
 
-/// The error of a step, with the meaning of its kind and the advice that a person needs.
+/// The error of a step, with the meaning of its kind and advice.
 #[derive(Serialize)]
 struct ExplainedError {
     #[serde(flatten)]
@@ -189,7 +189,7 @@ impl ExplainedError {
     fn of(error: &ToolError) -> Self {
         let help = match error.kind {
             ErrorKind::Tool => {
-                "the tool reported the error; a retry helps only if its cause has gone"
+                "the tool reported the error; a retry helps only if its cause is gone"
             }
             ErrorKind::Timeout => {
                 "the call exceeded its time limit; `timeout` of the step sets a longer one"
@@ -217,7 +217,7 @@ impl ExplainedError {
     }
 }
 
-/// The address of a step of the plan itself that has not begun.
+/// Returns the address of a step of the run's own plan that has not begun; `None` if there is no such step.
 fn planned(read: &Inspection, address: &str) -> Option<Address> {
     let steps = &read.plan.checked.as_ref().ok()?.plan().steps;
     let of_step = steps.iter().map(|step| Address {
@@ -252,7 +252,7 @@ fn attempts(history: Option<&StepHistory>, is_driven: bool) -> Vec<Attempt> {
     calls.iter().map(attempt).collect()
 }
 
-/// A long value as the beginning of its JSON, or of itself if it is a text.
+/// Shortens a long value to the beginning of its JSON, or of its text. Returns true if it was shortened.
 fn shortened(value: Value) -> (Value, bool) {
     let text = match &value {
         Value::Text(text) => text.to_string(),

@@ -49,7 +49,7 @@ pub(crate) struct CheckResult {
     ok: bool,
     dialect: Option<&'static str>,
     diagnostics: Vec<DiagnosticEntry>,
-    /// The graph; of a plan with errors, as far as it goes.
+    /// The graph; of a plan with errors, the part that can be drawn.
     graph: Option<GraphLayoutV1>,
     estimate: Option<EstimateEntry>,
     inputs: Vec<InputEntry>,
@@ -102,7 +102,7 @@ pub(super) fn read(text: &str, dialect: Option<&str>) -> Result<LoadedPlan, ApiE
     Ok(LoadedPlan::new("plan", result))
 }
 
-/// The parameter `dialect`, which forms send empty for none.
+/// Returns the parameter `dialect`; `None` if it is empty, as forms send an absent one.
 fn named(dialect: Option<&String>) -> Option<&str> {
     dialect.map(String::as_str).filter(|name| !name.is_empty())
 }
@@ -120,7 +120,7 @@ pub(crate) async fn check(
     blocking(move || checked(&state, &tools, written).map(Json)).await
 }
 
-/// A plan as it is written, without tools to check it against: a view of a client has the result of its check already.
+/// Draws a plan without a check: a view of a client already has the result of the check.
 fn drawn(written: WrittenPlan) -> Result<CheckResult, ApiError> {
     let loaded = read(&written.text, named(written.dialect.as_ref()))?.with_inputs(written.inputs);
     let plan = loaded.plan.as_ref();
@@ -286,11 +286,11 @@ pub(crate) struct PlanToConvert {
 pub(crate) struct Conversion {
     /// The plan; none if the dialect cannot express it.
     text: Option<String>,
-    /// The parts that the dialect cannot express, and what else there is to say.
+    /// The parts that the dialect cannot express, and other diagnostics.
     losses: Vec<String>,
 }
 
-/// A conversion needs no tools, so every visitor may have one.
+/// Converts a plan. This needs no tools, so every visitor may do it.
 pub(crate) async fn convert(
     JsonBody(new): JsonBody<PlanToConvert>,
 ) -> Result<Json<Conversion>, ApiError> {
@@ -326,7 +326,7 @@ pub(crate) struct PlanToRun {
     #[serde(default)]
     inputs: Object,
     mode: Mode,
-    /// The script of the simulated tools, as a file for `--simulate` has it; without it each tool answers with an example of its output.
+    /// The script of the simulated tools, in the format of `--simulate`. Without it, each tool answers with an example of its output.
     simulate: Option<String>,
 }
 

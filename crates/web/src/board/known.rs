@@ -1,4 +1,4 @@
-//! The data of runs that later looks need not read again: all of the runs that are followed, and of those that were listed last.
+//! A cache of the data of runs: of all runs that are followed, and of those that were listed last.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -19,13 +19,13 @@ use crate::error::ApiError;
 use crate::plans::PlanCache;
 use crate::session::RunOwner;
 
-/// The most runs that are known besides those that are followed.
+/// The maximum number of cached runs, apart from followed ones.
 const MAX_LISTED: usize = 2000;
 
-/// The most runs whose owner is known. It is all that is read of runs that a visitor may not see.
+/// The maximum number of cached owners. Of runs that a visitor may not see, only the owner is read.
 const MAX_OWNERS: usize = 100_000;
 
-/// The runs whose data is known.
+/// The cached runs.
 #[derive(Debug, Default)]
 pub(super) struct KnownRuns {
     runs: HashMap<RunId, KnownRun>,
@@ -34,17 +34,17 @@ pub(super) struct KnownRuns {
     uses: u64,
 }
 
-/// The data of a run that later looks need not read again.
+/// The cached data of a run.
 #[derive(Debug)]
 pub(super) struct KnownRun {
     owner: RunOwner,
     /// The name of the plan; of an unnamed one, that of its file.
     plan: Option<String>,
     states: StepStates,
-    /// The run as it was when the rest was read.
+    /// The state of the run when the other fields were read.
     info: Option<RunInfo>,
     questions: Vec<Arc<Question>>,
-    /// The row that was made last, with the facts that it shows, so that pages compare no more than its address.
+    /// The latest row, with the facts that it shows. An unchanged row keeps its address, so that pages compare addresses only.
     row: Option<(RunInfo, usize, Arc<RunRow>)>,
     origin: RunOrigin,
     /// The reason why the run cannot be read.
@@ -54,7 +54,7 @@ pub(super) struct KnownRun {
     is_followed: bool,
 }
 
-/// A run as it began: another run may get the id of one that was deleted.
+/// The identity of a run, because another run may get the id of a deleted one.
 #[derive(Debug, PartialEq)]
 struct RunOrigin {
     created: SystemTime,
@@ -73,7 +73,7 @@ impl RunOrigin {
 }
 
 impl KnownRuns {
-    /// The data of a run, which is read if it is not known.
+    /// Returns the data of a run, and reads it if it is not cached.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl KnownRuns {
         Ok(run)
     }
 
-    /// The owner of a run, if it is known.
+    /// Returns the owner of a run, if it is cached.
     pub(super) fn owner(&self, info: &RunInfo) -> Option<RunOwner> {
         let (origin, owner) = self.owners.get(&info.id)?;
         (*origin == RunOrigin::of(info)).then(|| owner.clone())
@@ -111,7 +111,7 @@ impl KnownRuns {
         self.owners.insert(info.id.clone(), owner);
     }
 
-    /// Keeps the data of these runs for as long as they are followed.
+    /// Sets the runs whose data stays cached because they are followed.
     pub(super) fn follow<'a>(&mut self, followed: impl Iterator<Item = &'a RunId>) {
         let followed: HashSet<&RunId> = followed.collect();
         for (id, run) in &mut self.runs {
@@ -120,7 +120,7 @@ impl KnownRuns {
         self.trim();
     }
 
-    /// Forgets the runs that were used longest ago, if there are too many.
+    /// Removes the runs that were used longest ago, if there are too many.
     fn trim(&mut self) {
         let listed = self.runs.values().filter(|run| !run.is_followed);
         let mut used: Vec<u64> = listed.map(|run| run.used).collect();
@@ -128,7 +128,7 @@ impl KnownRuns {
             return;
         }
         used.sort_unstable();
-        // Half of them, so that the next ones have room.
+        // Half of them are removed, so that the next ones have room.
         let first = used.get(used.len() - MAX_LISTED / 2).copied();
         let (first, latest) = (first.unwrap_or_default(), self.uses);
         self.runs.retain(|_, run| {
@@ -149,7 +149,7 @@ impl KnownRun {
             Ok(header) => (header, None),
             Err(error) => (Value::Null, Some(problem(info, error.into())?)),
         };
-        // A program that drives the store by itself stores headers of its own.
+        // A program that uses the store directly has headers of its own.
         let header = RunV1::from_value(&header).ok();
         let file = header.as_ref().and_then(|header| {
             let path = Path::new(&header.plan.source);
@@ -157,7 +157,7 @@ impl KnownRun {
         });
         let client = header.and_then(|header| header.client);
         Ok(Self {
-            // The owner in an imported file is a claim of its author.
+            // The owner in an imported file is only a claim of its author.
             owner: match client {
                 _ if problem.is_some() => RunOwner::Unknown,
                 _ if info.imported.is_some() => RunOwner::Imported,
@@ -185,7 +185,7 @@ impl KnownRun {
         &self.owner
     }
 
-    /// The row of the run, and the calls of it that wait for a decision.
+    /// Returns the row of the run, and its calls that wait for a decision.
     pub(super) fn row(&mut self, info: &RunInfo) -> (Arc<RunRow>, Vec<Arc<Question>>) {
         let questions = self.questions.iter();
         let waiting = questions.filter(|question| question.is_undecided()).count();
@@ -214,7 +214,7 @@ impl KnownRun {
         )
     }
 
-    /// Reads what has changed. Runs that have ended have no questions, unless they wait.
+    /// Reads the changes of the run. A run that has ended has no questions, unless it waits.
     ///
     /// # Errors
     ///
@@ -225,7 +225,7 @@ impl KnownRun {
         plans: &PlanCache,
         info: &RunInfo,
     ) -> Result<(), ApiError> {
-        // Without a header, only the owner of the store may see anything of the run.
+        // Without a header, only the owner of the store may see the run.
         if self.owner == RunOwner::Unknown {
             return Ok(());
         }
@@ -260,10 +260,10 @@ impl KnownRun {
             self.info = None;
             return Ok(());
         }
-        // A question that is stored in the millisecond of the entry before it leaves the facts of an open run as they were.
+        // A question that is stored in the same millisecond as the previous entry does not change the facts of an open run.
         if info.state == RunState::Open || self.info.as_ref() != Some(info) {
             let mut is_other_plan = false;
-            // An error ends this before `info` is set: the next look reads the rest, so that no call that waits is missing.
+            // An error ends this before `info` is set, so the next update reads the rest, and no waiting call is missing.
             for entry in store.entries_from(info.id.as_str(), self.states.entries())? {
                 let entry = entry?;
                 is_other_plan |= entry.record.may_change_plan();
@@ -272,7 +272,7 @@ impl KnownRun {
             let asked: Vec<&Arc<str>> = self.states.questions().values().collect();
             let shown: Vec<&Arc<str>> = self.questions.iter().map(|shown| &shown.digest).collect();
             let is_same = asked.len() == shown.len() && asked.iter().all(|one| shown.contains(one));
-            // A call that waits may have the same arguments in another plan, whose approval as a whole is another one.
+            // A waiting call may have the same arguments in another plan, whose approval as a whole has another digest.
             if !is_same || is_other_plan {
                 let questions = if asked.is_empty() {
                     Vec::new()
@@ -282,7 +282,7 @@ impl KnownRun {
                 };
                 self.questions = questions.into_iter().map(Arc::new).collect();
             }
-            // After an error, the next look reads again.
+            // After an error, the next update reads again.
             self.info = Some(info.clone());
         }
         if !self.questions.is_empty() {

@@ -1,4 +1,4 @@
-//! A call that waits for the decision of a person, with all that the person sees.
+//! A call that waits for the decision of a person, with everything that the person sees.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) struct Question {
     pub(crate) server: ServerName,
     /// The title of the step in the plan.
     pub(crate) description: Option<String>,
-    /// The tool's description, as its server has it.
+    /// The tool's description, as its server states it.
     pub(crate) tool_description: Option<String>,
     pub(crate) annotations: Option<Annotations>,
     pub(crate) arguments: Value,
@@ -39,11 +39,11 @@ pub(crate) struct Question {
     pub(crate) changes: Vec<String>,
     pub(crate) asked: Option<String>,
     pub(crate) digest: Arc<str>,
-    /// The digest that an approval of the whole plan has to name; none for a plan that is still being written.
+    /// The digest that an approval of the whole plan must name; `None` for a plan that is still being written.
     pub(crate) plan_digest: Option<PlanConsent>,
     pub(crate) input_schema: Option<Value>,
     pub(crate) earlier: Vec<EarlierDecision>,
-    /// The decision that is stored and not yet applied: `approve`, `change` or `reject`.
+    /// The stored decision that is not applied yet: `approve`, `change` or `reject`.
     pub(crate) decision: Option<&'static str>,
     #[serde(skip)]
     pub(crate) owner: RunOwner,
@@ -56,7 +56,7 @@ pub(crate) struct Annotations {
     destructive: bool,
     idempotent: bool,
     open_world: bool,
-    /// True if the server is trusted to say so.
+    /// True if the annotations of the server are trusted.
     trusted: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct EarlierDecision {
 }
 
 impl Question {
-    /// The calls of a run that wait. It blocks on the disk.
+    /// Returns the waiting calls of a run. Blocks on the disk.
     pub(crate) fn of_run(
         store: &Store,
         plans: &PlanCache,
@@ -79,12 +79,12 @@ impl Question {
     ) -> Result<Vec<Self>, StoredRunError> {
         let stored = match StoredRun::read(store, info.id.as_str()) {
             Ok(stored) => stored,
-            // A program that drives the store by itself stores headers of its own, and decides about its calls.
+            // A program that uses the store directly has headers of its own, and decides about its calls itself.
             Err(StoredRunError::Unreadable(_)) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let history = stored.history()?;
-        // A plan that is not sound any more has no sources to show; the call is the same.
+        // A plan that has errors now has no sources to show, but the call is the same.
         let plan = plans.of(&info.id, &stored);
         let checked = plan.checked.as_ref().ok();
         let open = OpenQuestion::of(&info.id, &history);

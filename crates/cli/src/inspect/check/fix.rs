@@ -16,10 +16,10 @@ use crate::runs::store::shell_word;
 use crate::system::text_file;
 use crate::view::printer::{Printer, counted};
 
-/// Maximum number of passes: one fix may enable another.
+/// The maximum number of passes. There are several, because one fix may enable another.
 const MAX_READINGS: usize = 16;
 
-/// The unchanged lines around a change.
+/// The number of unchanged lines around a change in the diff.
 const CONTEXT: usize = 2;
 
 /// Fixes the plans of `arguments`, and prints a diff of each file that changes.
@@ -42,7 +42,7 @@ fn fix_file(
     let Ok(before) = String::from_utf8(bytes) else {
         return Ok(());
     };
-    let (fixed, count) = fixed(&before, plan);
+    let (fixed, count) = apply_fixes(&before, plan);
     if fixed == before {
         return Ok(());
     }
@@ -54,8 +54,8 @@ fn fix_file(
         .header(&name, &name)
         .to_string();
     match arguments.format {
-        Format::Text => printer.foreign(&diff),
-        // Programs read the document of the check alone.
+        Format::Text => printer.untrusted_data(&diff),
+        // Programs read only the document of the check.
         Format::Json => printer.quote(diff.trim_end()),
     }
     let problems = counted(count, "problem");
@@ -97,7 +97,7 @@ pub(super) fn plan_in_file<'a>(
 }
 
 /// The text with all fixes, and the number of problems that are fixed.
-fn fixed(text: &str, plan: &TextArguments) -> (String, usize) {
+fn apply_fixes(text: &str, plan: &TextArguments) -> (String, usize) {
     let read =
         |text: &str| plan_file::parse_text(plan, String::new(), text.as_bytes(), None).result;
     let mut text = text.to_owned();
@@ -118,7 +118,7 @@ fn fixed(text: &str, plan: &TextArguments) -> (String, usize) {
     (text, count.max(1))
 }
 
-/// Returns true unless a plan that could run became another one.
+/// Returns false if a plan that could run has become a different one.
 fn is_same(before: &ParseResult, after: &ParseResult) -> bool {
     let written = |read: &ParseResult| Native.print(read.plan.as_ref()?).0;
     before.diagnostics.has_errors()
@@ -130,8 +130,12 @@ fn fixable(diagnostics: &Diagnostics) -> usize {
     diagnostics.iter().filter(is_fixable).count()
 }
 
-/// Says that `--fix` fixes some of the diagnostics.
-pub(super) fn mention(arguments: &CheckArguments, diagnostics: &Diagnostics, printer: Printer) {
+/// Prints a hint if `--fix` fixes some of the diagnostics.
+pub(super) fn print_fix_hint(
+    arguments: &CheckArguments,
+    diagnostics: &Diagnostics,
+    printer: Printer,
+) {
     let count = fixable(diagnostics);
     if count == 0 || arguments.fix || plan_in_file(&arguments.plan.text, "--fix").is_err() {
         return;

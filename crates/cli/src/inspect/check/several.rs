@@ -85,7 +85,7 @@ struct SeveralChecked<'a> {
     schema: &'static str,
     ok: bool,
     plans: Vec<CheckedV1<'a>>,
-    /// The rules of the policy that cover nothing.
+    /// The rules of the policy that match no tool.
     diagnostics: Vec<&'a Diagnostic>,
 }
 
@@ -136,7 +136,7 @@ fn read(arguments: &CheckArguments) -> Result<Vec<NamedPlan>, CommandError> {
             })
             .collect());
     }
-    let stored = match store::open_if_there(&arguments.plan.text.store)? {
+    let stored = match store::open_existing(&arguments.plan.text.store)? {
         Some(store) => store.plans().map_err(store::explain)?,
         None => Vec::new(),
     };
@@ -163,7 +163,7 @@ pub(super) async fn check(
         toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
         // The soundness of a plan does not depend on approvals.
         toolbox.apply_config(config, None, printer)?;
-        let store = store::open_if_there(&arguments.plan.text.store)?;
+        let store = store::open_existing(&arguments.plan.text.store)?;
         toolbox.recall_answers(config, store.as_ref())?;
         toolbox.close().await;
     }
@@ -176,7 +176,7 @@ pub(super) async fn check(
     };
     let plans = read.into_iter().map(|plan| {
         let loaded = plan.loaded.map(|loaded| {
-            // The inputs of a stored plan are given when it runs.
+            // A stored plan gets its inputs when it runs.
             let mut loaded = if arguments.saved {
                 loaded.check_without_inputs(&toolbox.catalog, &policy)
             } else {

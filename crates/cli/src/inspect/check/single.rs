@@ -46,7 +46,7 @@ pub(crate) async fn check(
     let mut toolbox = Toolbox::open(&arguments.tools, Some(&needed), server_use, printer).await?;
     // The soundness of a plan does not depend on approvals.
     toolbox.apply_config(&config, None, printer)?;
-    let store = store::open_if_there(&arguments.plan.text.store)?;
+    let store = store::open_existing(&arguments.plan.text.store)?;
     toolbox.recall_answers(&config, store.as_ref())?;
     let (mut sound, mut loaded) = loaded.check(&toolbox.catalog, &config.restrict(Policy::new()));
     toolbox.close().await;
@@ -57,7 +57,7 @@ pub(crate) async fn check(
     match arguments.format {
         Format::Text => {
             diagnostics::show(&loaded.diagnostics, &loaded.texts, printer);
-            fix::mention(arguments, &loaded.diagnostics, printer);
+            fix::print_fix_hint(arguments, &loaded.diagnostics, printer);
             if let Some(plan) = &sound {
                 let steps = plan.steps().len();
                 let what = if steps == 1 { "step" } else { "steps" };

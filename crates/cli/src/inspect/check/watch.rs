@@ -1,7 +1,6 @@
-//! `planwright check --watch`: the check, again whenever a file that it reads changes.
-//!
-//! The files are polled. There are few of them, and a look at each costs microseconds; events of the system are lost on network file systems
-//! and in mounted folders of containers, and follow the old file when an editor replaces it.
+//! `planwright check --watch`: repeats the check whenever a file that it reads changes.
+//! The files are polled: there are few of them, and a poll costs microseconds. Events of the system would be lost on network file systems
+//! and in mounted folders of containers, and would follow the old file if an editor replaces it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox;
 use crate::view::printer::{Printer, counted};
 
-/// The time between two looks at the files. A person does not notice it, and an editor is done with its file.
+/// The interval of polling: short enough for a person, and long enough for an editor to finish its file.
 const INTERVAL: Duration = Duration::from_millis(150);
 
 /// `planwright check --watch PLAN…`. Returns the exit status of the last check when a signal arrives.
@@ -30,12 +29,12 @@ pub(crate) async fn watch(
     for plan in arguments.plans() {
         plan_in_file(&plan.text, "--watch")?;
     }
-    let mut signal = Signals::new()?.insist();
+    let mut signal = Signals::new()?.exit_after_first();
     let mut last = Exit::Interrupted;
-    // A server that one check has started lists the same tools a moment later.
+    // A server that a check has started lists the same tools shortly afterwards, so its list is used again.
     let server_use = ServerUse::RepeatedLists(Instant::now());
     loop {
-        // The state is that before the check, so that no change is missed.
+        // The state is read before the check, so that no change is missed.
         let checked = states(arguments)?;
         let is_drawn = arguments.format == Format::Text && Printer::is_watched();
         if is_drawn {
@@ -67,7 +66,7 @@ type FileStates = BTreeMap<PathBuf, Option<FileState>>;
 /// The state of a file: time of its last change, length, and its number, which differs if another file took its place.
 type FileState = (SystemTime, u64, u64);
 
-/// Waits until a file is not as in `checked`.
+/// Waits until the state of a file differs from that in `checked`.
 async fn changed(arguments: &CheckArguments, checked: &FileStates) -> Result<(), CommandError> {
     let mut clock = tokio::time::interval(INTERVAL);
     loop {

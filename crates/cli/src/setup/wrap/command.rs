@@ -1,4 +1,4 @@
-//! `planwright wrap`: puts the gateway in front of the servers that a client has, and takes it away again.
+//! `planwright wrap`: puts the gateway in front of the servers of a client, and removes it again.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(crate) fn wrap(arguments: &WrapArguments, printer: Printer) -> Result<Exit, 
         done.extend(file);
     }
     if done.is_empty() && !arguments.undo {
-        return Err(nothing_found(&places));
+        return Err(no_servers_error(&places));
     }
     let report = WrapV1::new(arguments.undo, arguments.dry_run, done);
     match arguments.format {
@@ -68,7 +68,7 @@ fn places(arguments: &WrapArguments) -> Result<Vec<ServerListPlace>, CommandErro
     Ok(vec![ServerListPlace::named(file, is_vs_code)])
 }
 
-fn nothing_found(places: &[ServerListPlace]) -> CommandError {
+fn no_servers_error(places: &[ServerListPlace]) -> CommandError {
     let mut files: Vec<String> = Vec::new();
     for place in places {
         let file = format!("`{}`", place.file.display());
@@ -144,7 +144,7 @@ fn put_in_front(
             super::place::write_private(&gateway_files.backup, &text)?;
         }
         super::place::write_private(&gateway_files.servers, &wrapped.gateway_text)?;
-        // The rules first: no call comes through the gateway that they do not hold for.
+        // The rules are written first, so that they apply to every call through the gateway.
         let ruled = change.as_ref().map_or(Ok(()), RulesChange::write);
         let done =
             ruled.and_then(|()| super::place::replace_client(&place.file, &text, &wrapped.client));
@@ -186,7 +186,7 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     let section = Section {
         path: &path,
         name: place.entry,
-        // The current path: the program may have moved since the entry was written.
+        // The current path is used, because the program may have moved since the entry was written.
         entry: servers(&text, &path)
             .get(place.entry)
             .cloned()
@@ -233,7 +233,8 @@ fn undo(place: &ServerListPlace, dry_run: bool) -> Result<Option<WrappedFileV1>,
     Ok(Some(report))
 }
 
-/// Returns the client's rules about the servers `behind` the gateway, without duplicates. Those in `client` are current, the others former ones.
+/// Returns the client's rules about the servers `behind` the gateway, without duplicates. Rules in `client` are current; the others are
+/// older.
 fn client_rules(
     place: &ServerListPlace,
     around: &PathEnvironment,
@@ -268,7 +269,7 @@ fn client_rules(
                 rule.written, rule.file, rule.pattern
             );
             return Err(CommandError::new(message)
-                .hint("nothing was changed; take the rule out, or give the server another name"));
+                .hint("nothing was changed; remove the rule, or give the server another name"));
         }
         let is_known = rules.iter().any(|known| {
             known.list == rule.list

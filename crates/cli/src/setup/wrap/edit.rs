@@ -1,5 +1,6 @@
-//! Servers that leave a client's file for one of ours, and come back. Pure: from texts to texts. A JSON object with comments is read as a
-//! list of its members with their places in the text.
+//! Moves servers from a client's file into one of ours, and back. Pure functions from texts to texts. A JSON object with comments is read
+//! as
+//! a list of its members with their places in the text.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
@@ -7,7 +8,7 @@ use jsonc_parser::tokens::{Token, TokenAndRange};
 use planwright::core::Value;
 use planwright::mcp::jsonc;
 
-/// The way to the servers in a file of ours.
+/// The path to the servers in a file of ours.
 pub(crate) const GATEWAY_SERVERS: &[&str] = &["mcpServers"];
 
 /// A file of ours without servers.
@@ -16,17 +17,17 @@ pub(crate) const EMPTY: &str = "{\n  \"mcpServers\": {\n  }\n}\n";
 /// The place of the servers in a client's file, and their replacement.
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'a> {
-    /// The way to the object that holds them.
+    /// The path to the object that contains them.
     pub(crate) path: &'a [&'a str],
     /// The name of our entry.
     pub(crate) name: &'a str,
     /// Our entry.
     pub(crate) entry: Value,
-    /// The mark that tells our entry from another entry of its name: our file, which is among its arguments.
+    /// The argument by which our entry is recognised among entries of its name: the path of our file.
     pub(crate) file: &'a str,
 }
 
-/// The reason why an edit is impossible, and the way out.
+/// The reason why an edit is impossible, and a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EditError {
     pub(crate) message: String,
@@ -40,7 +41,7 @@ pub(crate) struct Wrapped {
     pub(crate) client: String,
     /// The text of ours.
     pub(crate) gateway_text: String,
-    /// The servers that have moved now.
+    /// The servers that were moved by this edit.
     pub(crate) moved: Vec<String>,
     /// The servers that stay, each with the reason.
     pub(crate) stay: Vec<(String, String)>,
@@ -51,9 +52,9 @@ pub(crate) struct Wrapped {
 pub(crate) struct Unwrapped {
     /// The text of the client's file.
     pub(crate) client: String,
-    /// The servers that have come back.
+    /// The servers that were moved back.
     pub(crate) returned: Vec<String>,
-    /// The servers that were restored under another name, since the client has another server with theirs: the old name and the new.
+    /// The old and the new name of each server that was renamed, because the client has another server of its name.
     pub(crate) renamed: Vec<(String, String)>,
 }
 
@@ -90,7 +91,7 @@ pub(crate) fn wrap(
         }
     }
     if let Some((at, blanks)) = place.filter(|_| !has_entry) {
-        let written = written(&section.entry, &blanks, &client.foot);
+        let written = format_entry(&section.entry, &blanks, &client.foot);
         members.insert(
             at,
             Member::new(&blanks, section.name, section.entry.clone(), &written),
@@ -113,7 +114,7 @@ pub(crate) fn unwrap(
 ) -> Result<Unwrapped, EditError> {
     let mut client = object(text, section.path)?.ok_or_else(|| no_servers(section.path))?;
     let mut wrapped = our_servers(gateway_text)?;
-    // A comment behind the last server goes with it.
+    // A comment after the last server moves with it.
     if let Some(last) = wrapped.members.last_mut() {
         last.tail += wrapped.foot.trim_end();
     }
@@ -173,7 +174,7 @@ pub(crate) fn with_server(text: &str, name: &str, entry: Value) -> Result<String
     }
     let blanks = servers.members.last().map(Member::blanks);
     let blanks = blanks.unwrap_or("\n    ").to_owned();
-    let written = written(&entry, &blanks, &servers.foot);
+    let written = format_entry(&entry, &blanks, &servers.foot);
     let member = Member::new(&blanks, name, entry, &written);
     servers.members.push(member);
     Ok(servers.text())
@@ -226,7 +227,7 @@ fn has_entry(client: &ObjectText, section: &Section<'_>) -> Result<bool, EditErr
 }
 
 /// Formats an entry: in several lines if the other members have separate lines.
-fn written(entry: &Value, blanks: &str, foot: &str) -> String {
+fn format_entry(entry: &Value, blanks: &str, foot: &str) -> String {
     let Some((_, indentation)) = blanks.rsplit_once('\n').filter(|_| blanks.contains('\n')) else {
         let fields = entry.as_object().into_iter().flatten();
         let fields: Vec<String> = fields.map(|(name, value)| field(name, value)).collect();
@@ -253,7 +254,7 @@ fn field(name: &str, value: &Value) -> String {
     format!("{}: {value}", Value::text(name).to_json())
 }
 
-/// Some editors begin a file with it.
+/// The byte order mark, with which some editors begin a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// An object within a text.
@@ -262,9 +263,9 @@ pub(crate) struct ObjectText {
     /// The text before it in the file, its opening bracket included.
     pub(crate) head: String,
     pub(crate) members: Vec<Member>,
-    /// The text behind its last member: a comment, perhaps, and the space before the closing bracket.
+    /// The text after its last member: comments, and the space before the closing bracket.
     pub(crate) foot: String,
-    /// The closing bracket, and all behind it.
+    /// The closing bracket, and all text after it.
     pub(crate) rest: String,
     /// True if a comma follows the last member.
     trailing_comma: bool,
@@ -383,7 +384,7 @@ impl ObjectText {
 }
 
 impl Member {
-    /// Creates a member behind the blanks `lead`, with a formatted value.
+    /// Creates a member with a formatted value. The blanks `lead` precede it.
     pub(crate) fn new(lead: &str, name: &str, value: Value, written: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -395,7 +396,7 @@ impl Member {
         }
     }
 
-    /// The same under another name.
+    /// Returns the member under another name.
     pub(crate) fn renamed(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! Rules that are added to the user's own `planwright.toml`, and taken out of it again.
+//! Rules that are added to the user's own `planwright.toml`, and removed again.
 
 use std::path::PathBuf;
 
@@ -164,7 +164,7 @@ fn add(text: &str, rules: &[&ClientRule]) -> Result<(String, Vec<(String, String
         {
             continue;
         }
-        // Takes over the line break and indentation of the entry before it.
+        // The new entry gets the line break and indentation of the previous one.
         let last = list.iter().last().map(Value::decor);
         let whitespace = last.and_then(|decor| decor.prefix()?.as_str());
         let whitespace =
@@ -194,7 +194,7 @@ fn remove(text: &str, rules: &[(String, String)]) -> Result<String, String> {
         };
         let first = list.iter().next().map(|first| first.decor().clone());
         list.retain(|known| known.as_str() != Some(pattern));
-        // The new first member takes the whitespace of the old one.
+        // The new first member gets the whitespace of the old one.
         if let (Some(decor), Some(now_first)) = (first, list.get_mut(0))
             && let Some(whitespace) = decor.prefix().and_then(RawString::as_str)
             && whitespace.trim().is_empty()

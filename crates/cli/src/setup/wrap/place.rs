@@ -20,26 +20,26 @@ pub(crate) enum KnownClient {
     VsCode,
 }
 
-/// A list of servers: a file, and the way to them in it.
+/// A list of servers: a file, and the path to the servers in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerListPlace {
     /// The file.
     pub(crate) file: PathBuf,
-    /// The way to the object that holds the servers.
+    /// The path to the object that contains the servers.
     pub(crate) path: Vec<String>,
     /// The client, if it was named.
     pub(crate) client: Option<KnownClient>,
     /// The owner of the servers; `None` if no client was named.
     pub(crate) scope: Option<WrapScope>,
-    /// The name of our entry. A client takes one of two entries with the same name only, so each scope has its own.
+    /// The name of our entry. It differs by scope, because a client ignores one of two entries with the same name.
     pub(crate) entry: &'static str,
-    /// The common part of the names of our files for it.
+    /// The common part of the names of our files for this list.
     pub(crate) name: String,
     /// True if entries say `"type": "stdio"`.
     pub(crate) is_typed: bool,
 }
 
-/// The environment that decides about paths.
+/// The part of the environment that determines paths.
 #[derive(Clone, Debug)]
 pub(crate) struct PathEnvironment {
     /// The working folder.
@@ -174,16 +174,16 @@ impl ServerListPlace {
             Some(KnownClient::ClaudeCode) => {
                 let default = home.map(|home| home.join(".claude"));
                 let folder = around.claude.clone().or(default);
-                let own = folder.map(|folder| folder.join("settings.json"));
-                files.extend(own.map(|file| (file, RuleForm::Claude, true)));
+                let claude_settings = folder.map(|folder| folder.join("settings.json"));
+                files.extend(claude_settings.map(|file| (file, RuleForm::Claude, true)));
                 for (name, is_own) in [("settings.local.json", true), ("settings.json", false)] {
                     let file = Path::new(".claude").join(name);
                     files.push((file, RuleForm::Claude, is_own));
                 }
             }
             Some(KnownClient::Cursor) => {
-                let own = home.map(|home| home.join(".cursor/permissions.json"));
-                files.extend(own.map(|file| (file, RuleForm::Cursor, true)));
+                let cursor_permissions = home.map(|home| home.join(".cursor/permissions.json"));
+                files.extend(cursor_permissions.map(|file| (file, RuleForm::Cursor, true)));
                 let file = PathBuf::from(".cursor/permissions.json");
                 files.push((file, RuleForm::Cursor, false));
             }
@@ -211,8 +211,8 @@ impl ServerListPlace {
     }
 }
 
-/// Returns true if a file that was named is the user's own: it lies neither in the working folder, unless that is the home folder, nor in a
-/// repository.
+/// Returns true if a named file is the user's own: it is outside of every repository, and outside of the working folder unless that is the
+/// home folder.
 fn is_own_file(file: &Path, around: &PathEnvironment) -> bool {
     let file = real(file);
     let home = around.home.as_deref().map(real);
@@ -313,8 +313,7 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), CommandError>
     replace(path, text, None)
 }
 
-/// Replaces the content of a client's file, which must still be `before`, by `text`. Readers find the one or the other; its permissions
-/// do not change.
+/// Replaces the content of a client's file atomically by `text`. Fails if the content is no longer `before`. The permissions stay.
 pub(crate) fn replace_client(path: &Path, before: &str, text: &str) -> Result<(), CommandError> {
     // If the file is a link, its target changes.
     let path = real(path);
@@ -338,8 +337,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// Returns the lasting path of this program: its place in the search path, if any, which stays when the program behind it
-/// is replaced.
+/// Returns a path of this program that stays valid when the program is replaced: its entry in the search path, if there is one.
 pub(crate) fn this_program() -> Result<String, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
         CommandError::new(format!(

@@ -146,10 +146,10 @@ pub(crate) fn difference(before: &str, after: &str, servers: &Value) -> Vec<Stri
     let around_after = &old[old_end..old.len().min(old_end + AROUND)];
     let common =
         |lines: &[&str]| -> Vec<String> { lines.iter().map(|line| shown(' ', line)).collect() };
-    let gone = old[start..old_end].iter().map(|line| shown('-', line));
+    let removed = old[start..old_end].iter().map(|line| shown('-', line));
     let come = new[start..new_end].iter().map(|line| shown('+', line));
     let mut lines = common(around_before);
-    lines.extend(gone.chain(come));
+    lines.extend(removed.chain(come));
     lines.extend(common(around_after));
     lines
 }
@@ -163,7 +163,7 @@ fn hidden(servers: &Value) -> Vec<String> {
     texts.map(|text| Value::text(text).to_json()).collect()
 }
 
-/// Variables that a client fills in, and no environment.
+/// Variables that only a client can fill in.
 const OF_CLIENTS: &[&str] = &[
     "workspaceFolder",
     "workspaceFolderBasename",
@@ -174,7 +174,7 @@ const OF_CLIENTS: &[&str] = &[
     "CLAUDE_PLUGIN_ROOT",
 ];
 
-/// Fields that only matter to a client: without them a server works as well.
+/// Fields that only a client uses. A server works without them.
 const HARMLESS: &[&str] = &[
     "alwaysAllow",
     "autoApprove",

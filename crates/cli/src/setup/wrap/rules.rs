@@ -65,7 +65,7 @@ impl RuleList {
 }
 
 impl ClientRule {
-    /// Returns true if it would make things easier, which only the user can say.
+    /// Returns true if the rule relaxes a restriction, which only a file of the user may do.
     pub(crate) fn is_refused(&self) -> bool {
         self.list == RuleList::NoAsk && !self.is_own
     }
@@ -140,8 +140,9 @@ fn texts(items: &[Value]) -> impl Iterator<Item = &str> {
     texts.filter(|text| !text.is_empty())
 }
 
-/// Returns the meaning of a rule of Claude Code for the tools of `server`. One that allows has to name the server in full, and counts for
-/// the server with the longest such name alone; one that forbids may have a `*` anywhere.
+/// Returns the patterns of a rule of Claude Code for the tools of `server`; none if it is about other servers. A rule that allows must
+/// name the
+/// server in full, and applies only to the server with the longest matching name. A rule that forbids may have a `*` anywhere.
 fn of_claude(rule: &str, list: RuleList, server: &str, servers: &[String]) -> Vec<String> {
     let rule = match rule.split_once('(') {
         None => rule,
@@ -192,7 +193,7 @@ fn in_claude(server: &str) -> String {
         .collect()
 }
 
-/// Returns the meaning of a rule of Cursor for the tools of `server`.
+/// Returns the patterns of a rule of Cursor for the tools of `server`; none if it is about other servers.
 fn of_cursor(rule: &str, server: &str) -> Vec<String> {
     let Some((part, tool)) = rule.split_once(':') else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Diagnostics as they are printed, each with the part of a text that it is about: a few lines, long ones cut around the spot.
+//! The printed form of diagnostics. Each has an excerpt of its text: a few lines, cut around the marked part if they are long.
 
 use std::cell::OnceCell;
 use std::fmt::{self, Write as _};
@@ -14,7 +14,7 @@ use planwright::terminal_text;
 
 use crate::view::printer::Printer;
 
-/// More diagnostics than this are not read at one go.
+/// The maximum number of diagnostics that are shown.
 const MAX_SHOWN: usize = 40;
 
 /// Shows diagnostics. `texts` are the texts that they are about, by name, the plan's own first.
@@ -107,7 +107,7 @@ pub(super) fn one_line(text: &str) -> String {
 pub(super) struct Look {
     /// The columns of the terminal.
     pub(super) width: usize,
-    /// True if to colour.
+    /// True if the output has colours.
     pub(super) coloured: bool,
 }
 
@@ -163,7 +163,7 @@ fn compact_line(diagnostic: &Diagnostic, steps: &Steps) -> String {
         diagnostic.code,
         one_line(&diagnostic.message)
     );
-    // Line and column say it better.
+    // The line already has line and column, which say more.
     if diagnostic.span.is_none() && !diagnostic.pointer.is_empty() {
         let _ = write!(line, " at {}", one_line(&diagnostic.pointer));
     }
@@ -214,7 +214,7 @@ impl<'t> Steps<'t> {
         let mut at = value.get_or_init(|| value_of(text)).as_ref()?;
         let mut step = None;
         let segments = diagnostic.pointer.split('/').skip(1);
-        // The arguments of a step have ids of other things.
+        // An `id` in the arguments of a step is not the id of a step.
         for segment in segments.take_while(|segment| !is_arguments(segment)) {
             let segment = segment.replace("~1", "/").replace("~0", "~");
             at = match at {
@@ -231,7 +231,7 @@ impl<'t> Steps<'t> {
     }
 }
 
-/// The value of a plan's text, into which the pointers of diagnostics lead: JSON with liberties, or lines.
+/// Parses a plan's text, in lenient JSON or as lines, so that the pointers of diagnostics can be resolved.
 fn value_of(text: &str) -> Option<Value> {
     let strict = Value::from_json(text).ok();
     strict
@@ -258,7 +258,7 @@ pub(super) fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// `plan.json:3:14: `, as far as it is known.
+/// The place of a diagnostic, such as `plan.json:3:14: `; less if less is known.
 pub(super) fn place(diagnostic: &Diagnostic, texts: &[(String, String)]) -> String {
     match (
         text_of(diagnostic.source.as_deref(), texts),
@@ -306,7 +306,7 @@ impl<'a> Report<'a> {
             });
         let mut message = one_line(&diagnostic.message);
         if excerpt.is_none() {
-            message.push_str(&whereabouts(diagnostic));
+            message.push_str(&location_text(diagnostic));
         }
         let label = match (step, &*diagnostic.pointer) {
             (None, "") => "here".to_owned(),
@@ -328,7 +328,7 @@ impl<'a> Report<'a> {
 }
 
 /// ` at /steps/0 in `plan.json``, for a diagnostic whose spot cannot be shown.
-fn whereabouts(diagnostic: &Diagnostic) -> String {
+fn location_text(diagnostic: &Diagnostic) -> String {
     let mut text = String::new();
     if !diagnostic.pointer.is_empty() {
         let _ = write!(text, " at {}", one_line(&diagnostic.pointer));
@@ -391,7 +391,7 @@ const AROUND: usize = 1;
 /// The lines shown after a spot that goes over several lines: its own first ones.
 const AFTER_LONG: usize = 2;
 
-/// The bytes that are looked at for a column that is shown. A plan may be one line of megabytes, with many diagnostics in it.
+/// The bytes that are read for each shown column. A plan may be one line of megabytes, with many diagnostics in it.
 const BYTES_OF_COLUMN: usize = 16;
 
 /// A few lines of a text, with the spot marked.
@@ -412,8 +412,8 @@ impl Excerpt {
     /// marked.
     pub(super) fn of(name: &str, text: &str, span: Span, width: usize) -> Self {
         // A part missing at the end of a text is marked behind its last word.
-        let start = floor(text, span.start).min(text.trim_end().len());
-        let end = floor(text, span.end).max(start);
+        let start = floor_char_boundary(text, span.start).min(text.trim_end().len());
+        let end = floor_char_boundary(text, span.end).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let is_long = end > line_end;
@@ -427,7 +427,7 @@ impl Excerpt {
         let mut shown = String::new();
         for context in before.iter().rev() {
             shown.push_str(&terminal_text::shortened(
-                &clean(first(context, width)),
+                &clean(bounded_start(context, width)),
                 width,
                 "…",
             ));
@@ -435,15 +435,15 @@ impl Excerpt {
         }
         let spot = push_marked_line(
             &mut shown,
-            &clean(last(&text[line_start..start], width)),
-            &clean(first(&text[start..end], width)),
-            clean(first(&text[end..line_end], width)).trim_end(),
+            &clean(bounded_end(&text[line_start..start], width)),
+            &clean(bounded_start(&text[start..end], width)),
+            clean(bounded_start(&text[end..line_end], width)).trim_end(),
             width,
         );
         for context in &after {
             shown.push('\n');
             shown.push_str(&terminal_text::shortened(
-                &clean(first(context, width)),
+                &clean(bounded_start(context, width)),
                 width,
                 "…",
             ));
@@ -557,17 +557,17 @@ fn last_columns(text: &str, columns: usize) -> String {
     format!("…{}", &text[start..])
 }
 
-/// As much of the beginning of `text` as may be shown in `columns`.
-fn first(text: &str, columns: usize) -> &str {
-    &text[..floor(text, columns.saturating_mul(BYTES_OF_COLUMN))]
+/// Returns a beginning of `text` that is not longer than `columns` columns may be in bytes.
+fn bounded_start(text: &str, columns: usize) -> &str {
+    &text[..floor_char_boundary(text, columns.saturating_mul(BYTES_OF_COLUMN))]
 }
 
-/// As much of the end of `text` as may be shown in `columns`.
-fn last(text: &str, columns: usize) -> &str {
+/// Returns an end of `text` that is not longer than `columns` columns may be in bytes.
+fn bounded_end(text: &str, columns: usize) -> &str {
     let start = text
         .len()
         .saturating_sub(columns.saturating_mul(BYTES_OF_COLUMN));
-    &text[floor(text, start)..]
+    &text[floor_char_boundary(text, start)..]
 }
 
 /// Returns `text` without control characters.
@@ -575,8 +575,8 @@ fn clean(text: &str) -> String {
     terminal_text::lines(text).replace('\n', "")
 }
 
-/// `at`, or the start of the character that it is inside of.
-fn floor(text: &str, at: usize) -> usize {
+/// Returns `at`, or the start of the character around it.
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;

@@ -1,4 +1,4 @@
-//! The progress of a run where no terminal shows it: a line for each step that ends, or each event as JSON.
+//! The progress of a run without a terminal: a line for each step that ends, or each event as JSON.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::step_lines::StepLines;
 use crate::args::Progress;
 use crate::runs::store;
 
-/// The time after which a run that no terminal shows is reported: the log of a short run is its outcome.
+/// The time after which the progress of a run without a terminal is reported. For a shorter run, its outcome suffices.
 const QUIET: Duration = Duration::from_secs(5);
 
 /// The progress of a run as lines.
@@ -27,14 +27,16 @@ pub(super) enum PlainLines {
 #[derive(Debug)]
 pub(super) struct StepProgress {
     board: StepLines,
-    /// The time of the run from which on lines are printed.
+    /// The time of the run at which printing begins.
     from: Duration,
     run: Option<String>,
     has_begun: bool,
 }
 
 impl PlainLines {
-    /// The lines that `progress` asks for where no terminal shows the run. `reports_events` is true if the events are printed in any case.
+    /// Creates the lines that `progress` asks for without a terminal; `None` if it asks for none. `reports_events` is true if the events
+    /// are
+    /// printed in any case.
     pub(super) fn new(board: StepLines, progress: Progress, reports_events: bool) -> Option<Self> {
         let from = match progress {
             Progress::Auto if reports_events => return None,
@@ -99,7 +101,7 @@ impl PlainLines {
 impl StepProgress {
     fn event(&mut self, stamped: &StampedEvent) -> Vec<String> {
         if let RunEvent::RunStarted { run, .. } = &stamped.event {
-            self.run = Some(store::short(run).to_owned());
+            self.run = Some(store::short_id(run).to_owned());
         }
         let Some(line) = self.board.event(stamped) else {
             return Vec::new();

@@ -18,13 +18,13 @@ use crate::view::printer::{BAD, BUSY, DIM, GOOD, ODD, code, counted, first_line,
 /// Maximum number of lines for steps in flight.
 const MAX_LINES: usize = 10;
 
-/// The largest number of lines about ended steps that wait to be printed, and are drawn meanwhile.
+/// The maximum number of lines about ended steps that are drawn before they are printed.
 pub(super) const MAX_BUFFERED_LINES: usize = 8;
 
-/// The most steps that are named in one line.
+/// The maximum number of steps that are named in one line.
 const MAX_NAMES: usize = 5;
 
-/// The widest that the columns of ids and tools become for the sake of one long name.
+/// The maximum width of the columns of ids and tools.
 const MAX_COLUMN_WIDTH: usize = 28;
 
 /// The frames of the spinner in front of a step in progress, one for each tenth of a second.
@@ -117,16 +117,16 @@ impl StepLines {
     /// Adds steps to the plan.
     pub(super) fn grow(&mut self, plan: &CheckedPlan) {
         self.view.extend(plan);
-        self.learn(plan, "");
+        self.add_actions(plan, "");
     }
 
     /// Marks the plan as written.
-    pub(super) fn is_written(&mut self) {
+    pub(super) fn mark_written(&mut self) {
         self.writer = None;
     }
 
-    /// Restarts the lines for another plan that replaces the current one.
-    pub(super) fn begin_again(&mut self) {
+    /// Clears the lines, because another plan replaces the current one.
+    pub(super) fn restart(&mut self) {
         *self = Self {
             writer: self.writer.take(),
             ..Self::default()
@@ -134,7 +134,7 @@ impl StepLines {
     }
 
     /// Adds the names and actions of the steps of `plan`. `outer` is the address of the step that runs it, with a slash.
-    fn learn(&mut self, plan: &CheckedPlan, outer: &str) {
+    fn add_actions(&mut self, plan: &CheckedPlan, outer: &str) {
         for (step, known) in plan.plan().steps.iter().zip(plan.steps()) {
             let id = format!("{outer}{}", step.id);
             let action = action_of(step);
@@ -154,14 +154,13 @@ impl StepLines {
                 && step.for_each.is_none()
                 && step.repeat.is_none()
             {
-                self.learn(inner, &format!("{id}/"));
+                self.add_actions(inner, &format!("{id}/"));
             }
             self.actions.insert(id, action);
         }
     }
 
-    /// Applies an event. Gives the line about the step that it ends, if it ends one that had begun, or was skipped: the summary counts the
-    /// others.
+    /// Applies an event. Returns a line if the event ends a step that had begun or was skipped. Other steps are counted in the summary.
     pub(super) fn event(&mut self, stamped: &StampedEvent) -> Option<String> {
         let ended = self.view.event(stamped)?;
         self.step_ended(&ended, stamped.at, result_keys(&stamped.event))
@@ -213,7 +212,7 @@ impl StepLines {
 
     /// Returns the lines of the steps in flight, for a terminal of `columns` and `rows`.
     pub(super) fn lines(&self, now: Duration, width: usize, rows: usize) -> Vec<String> {
-        // Two lines follow the steps, and lines about ended ones may stand above them.
+        // Two lines follow the steps, and lines about ended ones may precede them.
         let limit = rows
             .saturating_sub(MAX_BUFFERED_LINES + 3)
             .clamp(1, MAX_LINES);

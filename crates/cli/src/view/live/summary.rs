@@ -9,13 +9,13 @@ use planwright::terminal_text;
 
 use crate::view::printer::{BAD, BOLD, DIM, GOOD, ODD, code, counted, styled, time};
 
-/// The most failures that are listed one by one, and the most items of one step.
+/// The maximum number of failures that are listed one by one, and of items of one step.
 const MAX_ROWS: usize = 10;
 
-/// The most lines of one failure's message.
+/// The maximum number of lines of one failure's message.
 const MAX_LINES: usize = 8;
 
-/// The most columns of one of them.
+/// The maximum width of such a line, in columns.
 const MAX_LINE_WIDTH: usize = 2000;
 
 /// The summary, each line ended.
@@ -57,7 +57,7 @@ pub(super) fn summary_text(run: &RunSummary, is_stored: bool) -> String {
         }
     };
     let mut text = format!("{headline}{}\n", counts(run));
-    // The steps that had not begun are not listed one by one.
+    // Steps that had not begun are only counted.
     let not_started = with(run, StepStatus::NotRun).len();
     if run.status == RunStatus::Cancelled && not_started > 0 {
         let _ = writeln!(text, "  {} not started", counted(not_started, "step"));

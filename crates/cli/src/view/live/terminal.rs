@@ -35,7 +35,7 @@ pub(crate) struct Live {
 pub(super) struct View {
     bar: ProgressBar,
     stage: Arc<Mutex<Stage>>,
-    /// Prints what stays on the screen.
+    /// Prints the lines that stay on the screen.
     print: Box<dyn Fn(&str) + Send + Sync>,
     /// Hides `^C` while lines are drawn on a real terminal.
     hidden_controls: Mutex<Option<HiddenControls>>,
@@ -46,9 +46,9 @@ struct Stage {
     board: StepLines,
     /// The number of open suspensions of the view.
     suspended: usize,
-    /// The number of those that hide nothing any more: the run drains, so the questions that they are for are withdrawn.
+    /// The number of suspensions that no longer hide the view. The run drains, so their questions are withdrawn.
     withdrawn: usize,
-    /// Lines about ended steps that are drawn, but not printed yet: many steps may end within one blink.
+    /// Lines about ended steps that are drawn, but not printed yet, because many steps may end within a moment.
     pending: Vec<String>,
     /// The time of the last printing, by the view's clock.
     printed: Duration,
@@ -118,15 +118,15 @@ impl Live {
     }
 
     /// The plan is complete.
-    pub(crate) fn is_written(&self) {
-        self.change(StepLines::is_written);
+    pub(crate) fn mark_written(&self) {
+        self.change(StepLines::mark_written);
     }
 
     /// Restarts the view for another plan that replaces the current one.
-    pub(crate) fn begin_again(&self) {
+    pub(crate) fn restart(&self) {
         // Lines of ended steps stay above later messages.
         self.suspend(|| ());
-        self.change(StepLines::begin_again);
+        self.change(StepLines::restart);
     }
 
     fn change(&self, change: impl FnOnce(&mut StepLines)) {
@@ -190,8 +190,9 @@ impl Live {
         }
     }
 
-    /// Applies entries of the journal of a run of another process, which `run` wrote; the run's time is `now`. Entries that `is_past` were
-    /// written before the view began.
+    /// Applies entries of the journal of `run`, which another process drives. `now` is the time of the run. `is_past` is true if the
+    /// entries
+    /// were written before the view began.
     pub(crate) fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
         if let Some(view) = &self.view {
             view.entries(run, entries, now, is_past);
@@ -207,7 +208,7 @@ impl Live {
         }
     }
 
-    /// Takes note of an event. It never waits for a person.
+    /// Applies an event. Never waits for a person.
     pub(crate) fn event(&self, event: &StampedEvent) {
         if let Some(view) = &self.view {
             view.event(event);
@@ -217,7 +218,7 @@ impl Live {
         }
     }
 
-    /// Hides the view while `status` has the terminal. Events that arrive meanwhile are shown later.
+    /// Hides the view while `status` uses the terminal. Events that arrive meanwhile are shown afterwards.
     pub(crate) fn suspend<T>(&self, status: impl FnOnce() -> T) -> T {
         match &self.view {
             Some(view) => view.suspend(status),
@@ -232,10 +233,10 @@ impl Live {
         }
     }
 
-    /// Names a stored run at its start, by as much of its id as other commands need.
+    /// Prints the short id of a stored run at its start, which other commands take.
     pub(crate) fn announce(&self, id: &RunId) {
         if self.view.is_some() {
-            let line = styled(DIM, format!("run {}", store::short(id)));
+            let line = styled(DIM, format!("run {}", store::short_id(id)));
             self.suspend(|| self.printer.status(&line));
         }
     }
@@ -247,7 +248,7 @@ impl Live {
             .status(summary_text(summary, is_stored).trim_end());
         // Other outcomes end with a command that names the run.
         if is_stored && self.view.is_some() && summary.status == RunStatus::Succeeded {
-            let line = format!("run {}", store::short(&summary.run));
+            let line = format!("run {}", store::short_id(&summary.run));
             self.printer.status(&styled(DIM, line));
         }
     }
@@ -323,7 +324,7 @@ impl View {
         self.bar.enable_steady_tick(REDRAW);
     }
 
-    /// Applies entries of the journal that `run` wrote, whose time is `now`. `is_past` is true if they are older than the view.
+    /// Applies entries of the journal of `run`, whose time is `now`. `is_past` is true if they are older than the view.
     fn entries(&self, run: &RunId, entries: &[Entry], now: Duration, is_past: bool) {
         let elapsed = self.bar.elapsed();
         let mut stage = lock(&self.stage);
@@ -336,7 +337,7 @@ impl View {
     }
 
     fn event(&self, event: &StampedEvent) {
-        // The bar asks for the stage while it draws: never ask the bar while holding the stage.
+        // The bar locks the stage while it draws, so the bar must not be called while the stage is locked.
         let now = self.bar.elapsed();
         let mut stage = lock(&self.stage);
         if matches!(event.event, RunEvent::RunStarted { .. }) {
@@ -393,7 +394,7 @@ impl View {
     }
 }
 
-/// Locks the screen, also after a panic of another thread: it holds no invariant that a panic could break.
+/// Locks the screen. A panic of another thread is ignored, because the state has no invariant that it could break.
 fn lock(stage: &Mutex<Stage>) -> MutexGuard<'_, Stage> {
     stage.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -417,13 +418,13 @@ pub(crate) struct EndedStepLines {
 impl EndedStepLines {
     /// The lines of a run of `plan`.
     pub(crate) fn new(plan: &CheckedPlan, printer: Printer) -> Self {
-        let lines = Self::of_nothing(printer);
+        let lines = Self::without_plan(printer);
         lines.grow(plan);
         lines
     }
 
     /// The lines of a run whose plan is still being written.
-    pub(crate) fn of_nothing(printer: Printer) -> Self {
+    pub(crate) fn without_plan(printer: Printer) -> Self {
         Self {
             board: Mutex::default(),
             printer,
@@ -436,8 +437,8 @@ impl EndedStepLines {
     }
 
     /// Restarts the view for another plan that replaces the current one.
-    pub(crate) fn begin_again(&self) {
-        self.board().begin_again();
+    pub(crate) fn restart(&self) {
+        self.board().restart();
     }
 
     /// Processes an event, and prints a line if it ends a step.

@@ -464,9 +464,9 @@ fn a_plan_grows_while_it_is_written() {
       0 of 2 steps, 0.1s
     ⠙ some:model writes the plan
     ");
-    board.is_written();
+    board.mark_written();
     assert!(!lines(&board, 100).contains("writes"));
-    board.begin_again();
+    board.restart();
     assert_snapshot!(lines(&board, 100), @"");
 }
 

@@ -15,7 +15,7 @@ use crate::view::printer::Printer;
 /// The largest number of lines of one value on a terminal. Output to a file or another program is whole.
 pub(super) const MAX_LINES: usize = 100;
 
-/// The default limit for the bytes of one value: a person reads no more, and no model takes more in.
+/// The default limit for the bytes of one value. Neither a person nor a model reads more.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
 /// Returns the output of the plan as lines; empty if it has none.
@@ -31,11 +31,11 @@ pub(crate) fn text(summary: &RunSummary, max_bytes: Option<u64>) -> String {
             usize::MAX
         },
     };
-    output(&summary.output, room) + &beside(summary)
+    output(&summary.output, room) + &media_lines(summary)
 }
 
-/// Returns a line for each non-text output of steps that the output names.
-pub(super) fn beside(summary: &RunSummary) -> String {
+/// Returns a line for each medium, such as an image, that steps in the output returned.
+pub(super) fn media_lines(summary: &RunSummary) -> String {
     let mut text = String::new();
     for step in &summary.steps {
         let shown = summary.output.get(step.at.step.as_str());
@@ -117,13 +117,13 @@ fn previews(steps: &[StepPreview], depth: usize, text: &mut String) {
     }
 }
 
-/// The depth to which values are laid out; below it they are JSON.
+/// The depth to which values are laid out. Deeper values are printed as JSON.
 const MAX_DEPTH: usize = 5;
 
-/// The most columns of a table.
+/// The maximum number of columns of a table.
 const MAX_COLUMNS: usize = 8;
 
-/// The longest that an entry of a table may be, in columns.
+/// The maximum width of an entry of a table, in columns.
 const MAX_ENTRY_WIDTH: usize = 60;
 
 /// The space for the lines of a value.
@@ -432,7 +432,7 @@ fn json(value: &Value, room: Room) -> Vec<String> {
         text: Vec::new(),
         left: room.lines.saturating_add(1),
     };
-    // Writing fails once the room is used up; the text so far is all that is needed.
+    // Writing fails once the room is used up. The text so far suffices.
     let _ = serde_json::to_writer_pretty(&mut lines, value);
     some_lines(&String::from_utf8_lossy(&lines.text), room)
 }

@@ -20,7 +20,10 @@ fn half_an_answer_is_a_failure() {
             json!({"text": "Two dogs are", "cut_off": true}),
             "error: the reply of `replay:answers.json` reached the maximum length\n",
         ),
-        (json!(" "), "error: `replay:answers.json` said nothing\n"),
+        (
+            json!(" "),
+            "error: the reply of `replay:answers.json` is empty\n",
+        ),
     ] {
         let (data, log) = chat(
             &fixture,

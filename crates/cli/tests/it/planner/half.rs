@@ -36,7 +36,7 @@ fn halves() -> [(Value, &'static str, u64); 4] {
             "the reply of `replay:answers.json` reached the maximum length",
             3,
         ),
-        (json!(""), "`replay:answers.json` said nothing", 1),
+        (json!(""), "the reply of `replay:answers.json` is empty", 1),
     ]
 }
 

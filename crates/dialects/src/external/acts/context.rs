@@ -166,7 +166,7 @@ fn unknown_type(word: &str) -> Diagnostic {
     let help = match nearest(word, message_types()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
-            "it is preserved, but nothing reads it; there are {}",
+            "it is preserved, but has no effect; there are {}",
             known.join(", ")
         ),
     };
@@ -254,13 +254,13 @@ fn unknown_field(key: &str, word: &str) -> Diagnostic {
     let message = format!("the message has an unknown field {}", quote(key));
     let help = match nearest(key, ["_instance"]) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("a name with `_` at its start stands in the object `{word}`"),
+        None => format!("write a name that begins with `_` in the object `{word}`"),
     };
     Diagnostic::error(Code::UnknownField, message).help(help)
 }
 
 fn in_two_places(word: &str) -> Diagnostic {
-    let message = format!("fields stand both in `{word}` and beside it");
+    let message = format!("the message has fields both in `{word}` and beside it");
     Diagnostic::error(Code::ConflictingFields, message).help(format!(
         "put all of them into `{word}`, or all beside `type`"
     ))
@@ -329,7 +329,8 @@ pub(super) fn check_instance(
         .take(MAX_CANDIDATES)
         .map(|instance| &**instance);
     let help = if instances.is_empty() {
-        "`_instance` on `state` and `input` messages makes instances, and there is none".to_owned()
+        "there are no instances; `_instance` of `state` and `input` messages creates them"
+            .to_owned()
     } else if let Some(near) = nearest(&name.text, known) {
         format!("did you mean `{near}`?")
     } else {

@@ -113,7 +113,7 @@ pub(super) fn read(text: &str) -> Result<ActsExpression, Vec<ActsExpressionError
         .collect())
 }
 
-/// Returns true if `text` is meant as an expression: it begins with exactly one sign.
+/// Returns true if `text` is an expression, valid or not: it begins with exactly one sign.
 pub(super) fn is_meant(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(SIGN) && leading_signs(text) == 1
@@ -240,7 +240,7 @@ fn mixed_operators(text: &str) -> ActsExpressionError {
         range: trimmed(text, 0..text.len()),
         code: Code::MixedOperators,
         message: format!("{} mixes `||` and `&&`", quote(text.trim())),
-        help: "nothing says which of them comes first: use one of them, and let another call do the rest"
+        help: "their precedence is not defined: use one of them, and let another call do the rest"
             .to_owned(),
         fix: None,
     }
@@ -254,10 +254,10 @@ fn operand(part: &str) -> Result<Operand, String> {
         return Err(format!("{} does not begin with `{SIGN}`", quote(part)));
     };
     if path.is_empty() {
-        return Err(format!("`{SIGN}` stands alone"));
+        return Err(format!("a name is missing after `{SIGN}`"));
     }
     if path.starts_with(char::is_whitespace) {
-        return Err(format!("a blank stands behind `{SIGN}`"));
+        return Err(format!("a blank follows `{SIGN}`"));
     }
     let (word, mut rest) = name(part, path)?;
     let mut keys: Vec<Arc<str>> = Vec::new();
@@ -307,12 +307,12 @@ fn name<'a>(part: &str, rest: &'a str) -> Result<(&'a str, &'a str), String> {
 }
 
 fn trailing_text(reference: &str) -> String {
-    format!("text stands behind the reference {}", quote(reference))
+    format!("text follows the reference {}", quote(reference))
 }
 
 fn unexpected_character(character: char) -> String {
     let character = quote(&character.to_string());
-    format!("{character} cannot stand in a reference")
+    format!("a reference cannot contain {character}")
 }
 
 /// Letters of every script, digits, and the characters with which models join words.
@@ -329,7 +329,7 @@ struct Repair {
     is_guess: bool,
 }
 
-/// The text as it was probably meant, if that is an expression.
+/// Returns the probable correction of the text, if that is an expression.
 fn repaired(text: &str, parts: &[Range<usize>], operator: Operator) -> Option<Repair> {
     let mut is_guess = false;
     let mut operands = Vec::with_capacity(parts.len());

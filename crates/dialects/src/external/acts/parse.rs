@@ -316,7 +316,7 @@ fn action(fields: &mut Fields<'_>, tool: Option<&Name>, reader: &mut ActsReader<
     if let (Some(item), None) = (scopes, plan) {
         let message = "`_scopes` says nothing without a plan in `_delegate`";
         let diagnostic = Diagnostic::warning(Code::ConflictingFields, message);
-        let help = "a tool is given its parameters and nothing else";
+        let help = "a tool receives only its parameters";
         reader.sink.push(item.place, diagnostic.help(help));
     }
     if let Some(item) = output {
@@ -368,7 +368,7 @@ fn kinds_in(item: &Item, sink: &mut DiagnosticSink) -> Vec<SlotKind> {
 fn unknown_scope(word: &str) -> Diagnostic {
     if message_types().any(|known| known == word) {
         let message = format!(
-            "messages of the type {} hold nothing that a plan reads",
+            "a plan reads nothing from messages of the type {}",
             quote(word)
         );
         return Diagnostic::warning(Code::InvalidFieldValue, message)

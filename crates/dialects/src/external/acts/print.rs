@@ -65,15 +65,15 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
                 Arc::clone(step.id.text())
             });
             ids.next(&name);
-            let link = output_slots.targets_of(position);
-            write_call(step, name, link, &writer, &mut losses)
+            let output_slot = output_slots.targets_of(position);
+            write_call(step, name, output_slot, &writer, &mut losses)
         })
         .collect();
     let mut root = write(plan, calls, &mut losses);
     if let Output::Value(node) = &plan.output {
         let output = write_node(node, &writer, &mut losses);
         if output.is_null() {
-            losses.error(node.place, "that the plan gives back `null`");
+            losses.error(node.place, "an output of `null`");
         }
         root.field("output", output);
     }
@@ -83,7 +83,7 @@ pub(super) fn print(plan: &Plan) -> (Option<String>, Diagnostics) {
 fn write_call(
     step: &Step,
     name: Arc<str>,
-    link: Option<&Targets>,
+    output_slot: Option<&Targets>,
     writer: &ActsWriter<'_>,
     losses: &mut LossReport<'_>,
 ) -> Value {
@@ -99,7 +99,7 @@ fn write_call(
         object.field(&key, value);
     }
     write_action(step, &mut object, writer, losses);
-    write_targets(step, link, &mut object, losses);
+    write_targets(step, output_slot, &mut object, losses);
     object.optional("_instance", step.instance.clone());
     object.build()
 }
@@ -108,7 +108,7 @@ fn write_call(
 fn parameters(step: &Step, writer: &ActsWriter<'_>, losses: &mut LossReport<'_>) -> Object {
     let args = write_node(&step.args, writer, losses);
     let Value::Object(fields) = &args else {
-        losses.error(step.args.place, "arguments that are not object");
+        losses.error(step.args.place, "arguments that are not an object");
         return Object::default();
     };
     let written = fields.iter().map(|(key, value)| {
@@ -148,13 +148,13 @@ fn write_action(
                     object.field("_delegate", Arc::clone(&name.text));
                 }
                 PlanTarget::Inline(_) => {
-                    losses.error(step.place, "a plan that stands inside of a step");
+                    losses.error(step.place, "an inline plan");
                 }
             }
             if !call.scopes.is_empty() {
                 let words = call.scopes.iter().map(|kind| {
                     if word_for(*kind).is_none() {
-                        let what = format!("that a plan sees the `{kind}` of its caller");
+                        let what = format!("the access of a plan to the `{kind}` of its caller");
                         losses.error(step.place, &what);
                     }
                     Value::from(word_for(*kind).unwrap_or_default())
@@ -165,16 +165,16 @@ fn write_action(
     }
 }
 
-/// Writes the slots of the step, including `link`, the slot through which other steps read its output.
+/// Writes the slots of the step, including `output_slot`, through which other steps read its output.
 fn write_targets(
     step: &Step,
-    link: Option<&Targets>,
+    output_slot: Option<&Targets>,
     object: &mut ObjectBuilder,
     losses: &mut LossReport<'_>,
 ) {
     let writes = slot_writes(step);
     let method = writes.map_or(Method::Set, |writes| writes.method);
-    let Some(targets) = link.or_else(|| writes.map(|writes| &writes.targets)) else {
+    let Some(targets) = output_slot.or_else(|| writes.map(|writes| &writes.targets)) else {
         return;
     };
     losses.report_single_choice(targets, step.place);
@@ -208,24 +208,28 @@ fn write(plan: &Plan, calls: Vec<Value>, losses: &mut LossReport<'_>) -> ObjectB
         }
     }
     let instances: HashSet<&Arc<str>> = plan.instances.iter().collect();
-    let mut made = created_instances(plan);
+    let mut created = created_instances(plan);
     // The order of instances is that in which messages first name them.
-    if !plan.instances.starts_with(&made) {
-        messages.extend(plan.instances.iter().map(creation));
-        made.clone_from(&plan.instances);
+    if !plan.instances.starts_with(&created) {
+        messages.extend(plan.instances.iter().map(instance_message));
+        created.clone_from(&plan.instances);
     }
     for content in &plan.contents {
         report_unknown_instance(content.instance.as_ref(), content.place, &instances, losses);
         if let Some(word) = word(content.kind, content.place, losses) {
-            messages.push(slots(word, content.instance.as_ref(), &content.value));
+            messages.push(slot_message(
+                word,
+                content.instance.as_ref(),
+                &content.value,
+            ));
         }
     }
     // Defaults come last: they apply whatever the initial values of the inputs are.
     messages.extend(defaults);
-    let made: HashSet<&Arc<str>> = made.iter().collect();
+    let created: HashSet<&Arc<str>> = created.iter().collect();
     for instance in &plan.instances {
-        if !made.contains(instance) {
-            messages.push(creation(instance));
+        if !created.contains(instance) {
+            messages.push(instance_message(instance));
         }
     }
     let mut root = ObjectBuilder::default();
@@ -303,7 +307,7 @@ fn is_plan(message: &Value) -> bool {
     message.get("type").and_then(Value::as_text) == Some("plan")
 }
 
-/// Returns true if the reader would only preserve `message`: metadata may come from another dialect.
+/// Returns true if the reader keeps `message` as metadata and does not interpret it. Metadata may come from another dialect.
 fn is_preserved_message(message: &Value) -> bool {
     let Some(fields) = message.as_object() else {
         return false;
@@ -382,7 +386,7 @@ fn write_inputs(
             ("schema", schema),
         ]));
     }
-    (!defaults.is_empty()).then(|| slots("input", None, &defaults.into()))
+    (!defaults.is_empty()).then(|| slot_message("input", None, &defaults.into()))
 }
 
 fn report_input(input: &Input, losses: &mut LossReport<'_>) {
@@ -394,7 +398,7 @@ fn report_input(input: &Input, losses: &mut LossReport<'_>) {
         losses.warning(input.place, &format!("that the input {name} is a variable"));
     }
     if !matches!(input.schema, Value::Null | Value::Bool(true)) {
-        let what = format!("that the value of the input {name} must fit its schema");
+        let what = format!("the schema of the input {name}");
         losses.warning(input.place, &what);
     }
 }
@@ -402,21 +406,21 @@ fn report_input(input: &Input, losses: &mut LossReport<'_>) {
 fn word(kind: SlotKind, place: Place, losses: &mut LossReport<'_>) -> Option<&'static str> {
     let word = word_for(kind);
     if word.is_none() {
-        losses.error(place, "what the variables hold before the first step");
+        losses.error(place, "initial values of variables");
     }
     word
 }
 
 /// A message that creates an instance without any values.
-fn creation(instance: &Arc<str>) -> Value {
+fn instance_message(instance: &Arc<str>) -> Value {
     Value::object([
         ("type", Value::from("state")),
         ("_instance", Value::Text(Arc::clone(instance))),
     ])
 }
 
-/// A message of the type `word`, with its fields beside `type` unless one of them would be misread there.
-fn slots(word: &'static str, instance: Option<&Arc<str>>, value: &Value) -> Value {
+/// A message of the type `word`. The fields of `value` stand beside `type` unless the reader would misread one of them there.
+fn slot_message(word: &'static str, instance: Option<&Arc<str>>, value: &Value) -> Value {
     let mut message = ObjectBuilder::default();
     message.field("type", word);
     message.optional("_instance", instance.cloned());

@@ -65,7 +65,7 @@ fn inside_of_text(range: std::ops::Range<usize>) -> ActsExpressionError {
         range,
         code: Code::MalformedReference,
         message: "a reference must be the whole text".to_owned(),
-        help: "give it to a parameter of its own, or write `††` for a literal `†`".to_owned(),
+        help: "pass it as a whole parameter, or write `††` for a literal `†`".to_owned(),
         fix: None,
     }
 }
@@ -211,7 +211,7 @@ impl OutputSlots {
             }
             let Some(mut paths) = extendable_paths(step) else {
                 let what = format!(
-                    "a reference to {}, which writes its output in a way of its own",
+                    "a reference to {}, which does not simply store its output",
                     quote(step.id.as_str())
                 );
                 losses.error(*place, &what);
@@ -219,7 +219,7 @@ impl OutputSlots {
             };
             let Some(name) = used.free_name(step.id.as_str()) else {
                 let what = format!(
-                    "a reference to {} where other steps use the state as a whole",
+                    "a reference to {} while other steps use the state as a whole",
                     quote(step.id.as_str())
                 );
                 losses.error(*place, &what);
@@ -249,7 +249,7 @@ impl OutputSlots {
     }
 }
 
-/// The writes of `step`, except a variable that only names its result, which nothing here reads.
+/// The writes of `step`, except a variable that only names its result, which no reference of this dialect reads.
 pub(super) fn slot_writes(step: &Step) -> Option<&Writes> {
     let says_something =
         |writes: &&Writes| !writes.targets.paths().is_empty() && result_variable(writes).is_none();
@@ -469,7 +469,7 @@ impl ActsWriter<'_> {
             | Source::Index
             | Source::Last
             | Source::ExternalValue(..) => {
-                let what = format!("what {} refers to", quote(&reference.text));
+                let what = format!("the reference {}", quote(&reference.text));
                 losses.error(reference.place, &what);
                 return None;
             }

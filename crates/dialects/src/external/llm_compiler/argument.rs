@@ -274,7 +274,7 @@ impl<'a> ArgumentScanner<'a> {
     }
 }
 
-/// Returns true if arguments that begin like this are meant as Python syntax.
+/// Returns true if arguments with this beginning are in Python syntax, rather than unquoted words.
 pub(super) fn is_structured(arguments: &str) -> bool {
     arguments.starts_with(['"', '\'', '[', '{']) || name_length(arguments).is_some()
 }
@@ -398,7 +398,7 @@ fn escape(rest: &str) -> Option<(Option<char>, usize)> {
     Some((Some(simple), 2))
 }
 
-/// The character whose code stands in `digits` digits after `\x`; the backslash if it is invalid.
+/// The character whose code is in `digits` digits after `\x`; the backslash if the code is invalid.
 fn code(rest: &str, digit_count: usize) -> (Option<char>, usize) {
     let character = rest
         .get(2..2 + digit_count)

@@ -127,7 +127,7 @@ impl CallReader<'_> {
                 let line = trimmed(self.text, range.clone());
                 let number =
                     quote(&self.text[range.start + number.start..range.start + number.end]);
-                context.report_malformed(line, format!("line {number} calls nothing"), FORM);
+                context.report_malformed(line, format!("line {number} has no call"), FORM);
             }
         } else if let Some(thought) = line.trim_start().strip_prefix("Thought:") {
             self.thought = Some(thought.trim().into());
@@ -177,7 +177,7 @@ impl CallReader<'_> {
         };
         let range = start + call.number.start..end;
         if self.is_over {
-            let message = format!("step {} stands after `{JOIN}()`", quote(&id));
+            let message = format!("step {} comes after `{JOIN}()`", quote(&id));
             context.report_malformed(range, message, "put it before, or take it away");
             return end;
         }

@@ -125,22 +125,22 @@ fn plan(root: &Item, source: &mut SourceText, sink: &mut DiagnosticSink) -> Opti
 }
 
 fn metadata(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Value {
-    let mut own = ObjectBuilder::default();
+    let mut wrapped = ObjectBuilder::default();
     if fields.list("tags", sink).is_some() {
-        own.optional("tags", fields.optional("tags").map(Item::to_value));
+        wrapped.optional("tags", fields.optional("tags").map(Item::to_value));
     }
     let metadata = fields.object("metadata", sink).map(Item::to_value);
     let is_foreign = metadata
         .as_ref()
         .and_then(Value::as_object)
         .is_some_and(is_foreign_metadata);
-    own.optional("metadata", metadata.clone());
-    let own = own.build();
+    wrapped.optional("metadata", metadata.clone());
+    let wrapped = wrapped.build();
     match metadata {
-        // Metadata of another dialect stands there unwrapped.
-        Some(metadata) if is_foreign && own.get("tags").is_none() => metadata,
-        _ if own == Value::empty_object() => Value::Null,
-        _ => own,
+        // Metadata of another dialect was written without a wrapper, so it is returned as it is.
+        Some(metadata) if is_foreign && wrapped.get("tags").is_none() => metadata,
+        _ if wrapped == Value::empty_object() => Value::Null,
+        _ => wrapped,
     }
 }
 
@@ -155,8 +155,8 @@ pub(super) fn is_foreign_metadata(fields: &Object) -> bool {
 }
 
 fn inputs(fields: &mut Fields<'_>, sink: &mut DiagnosticSink) -> Vec<Input> {
-    let writers = fields.object("variables", sink);
-    let entries = writers.and_then(Item::as_object).unwrap_or_default();
+    let variables = fields.object("variables", sink);
+    let entries = variables.and_then(Item::as_object).unwrap_or_default();
     entries
         .iter()
         .map(|entry| Input {
@@ -197,7 +197,7 @@ impl<'a> IndexedStep<'a> {
             .collect();
         let result = fields.optional("result_variable");
         let result = result.and_then(|item| result_variable(item, sink));
-        // The status in a saved picture of the plan says nothing about this run.
+        // A saved plan may have the `_status` of an earlier run, which is ignored.
         fields.entry("_status");
         fields.finish(sink);
         Some(Self {
@@ -230,7 +230,7 @@ fn result_variable(item: &Item, sink: &mut DiagnosticSink) -> Option<Name> {
         let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
         sink.push(
             item.place,
-            diagnostic.help("leave it out where nothing reads it"),
+            diagnostic.help("omit it if no step reads the result"),
         );
         return None;
     }
@@ -293,9 +293,9 @@ fn lower_steps(
     let writers = VariableWriters::of(&links);
     let declared: HashSet<&str> = inputs.iter().map(|input| &*input.name).collect();
     let mut steps = Vec::with_capacity(drafts.len());
-    for (reader, draft) in drafts.iter().enumerate() {
+    for (step_index, draft) in drafts.iter().enumerate() {
         let mut scope = StepScope {
-            reader,
+            step_index,
             drafts,
             writers: &writers,
             declared: &declared,
@@ -331,7 +331,8 @@ fn writes(variable: &Name) -> Writes {
 
 /// The reference syntax, and the variables that one step can read.
 struct StepScope<'a> {
-    reader: usize,
+    /// The index of the step whose references are read.
+    step_index: usize,
     drafts: &'a [IndexedStep<'a>],
     writers: &'a VariableWriters<'a>,
     declared: &'a HashSet<&'a str>,
@@ -341,27 +342,28 @@ struct StepScope<'a> {
 
 impl ReferenceSyntax for StepScope<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
-        let (reader, drafts) = (self.reader, self.drafts);
+        let (step_index, drafts) = (self.step_index, self.drafts);
         let (writers, declared) = (self.writers, self.declared);
-        let borders = (&mut *self.source, &mut *self.sink);
-        let kind = lower_template(text, place, b"\"", borders, &mut |inside, place| {
-            let origin = |name: &str| match writers.origin(name, reader, declared.contains(name)) {
-                VariableOrigin::Step(position) => {
-                    Some(StepId::new(Arc::clone(&drafts[position].id)))
-                }
-                VariableOrigin::Initial => None,
-            };
+        let source_and_sink = (&mut *self.source, &mut *self.sink);
+        let kind = lower_template(text, place, b"\"", source_and_sink, &mut |inside, place| {
+            let origin =
+                |name: &str| match writers.origin(name, step_index, declared.contains(name)) {
+                    VariableOrigin::Step(position) => {
+                        Some(StepId::new(Arc::clone(&drafts[position].id)))
+                    }
+                    VariableOrigin::Initial => None,
+                };
             Ok(VariableMarker::read(inside)?.resolve(&origin, inside, place))
         });
         if let NodeKind::Text(parts) = &kind
             // `${a}}` looks like a whole reference, but is text with a brace.
             && has_stray_brace(parts)
         {
-            let message = format!("{} has a `}}` too many", quote(text));
+            let message = format!("{} has an extra `}}`", quote(text));
             let diagnostic = Diagnostic::error(Code::MalformedReference, message);
             self.sink.push(
                 place,
-                diagnostic.help("take away what follows the first `}`"),
+                diagnostic.help("remove the text after the first `}`"),
             );
         }
         kind

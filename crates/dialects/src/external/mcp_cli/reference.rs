@@ -251,7 +251,7 @@ pub(super) fn write(
         return refuse(reference, what, losses);
     };
     let Some(Variable { name, used }) = variable(read) else {
-        let what = format!("what {} refers to", quote(&reference.text));
+        let what = format!("the reference {}", quote(&reference.text));
         return refuse(reference, &what, losses);
     };
     let mut written = format!("${{{name}");
@@ -353,7 +353,7 @@ impl<'a> VariableWriters<'a> {
         Self { ranks, writers }
     }
 
-    /// The source from which the step at `reader` reads `name`. `declared`: the plan gives the variable a value.
+    /// Returns the source from which the step at `reader` reads `name`. `declared` is true if the plan gives the variable a value.
     pub(super) fn origin(&self, name: &str, reader: usize, declared: bool) -> VariableOrigin {
         let rank = self.ranks[reader];
         let writers = self.writers.get(name).map_or(&[][..], Vec::as_slice);

@@ -22,7 +22,7 @@ pub(super) enum LineStart {
 pub(super) struct StepHead {
     pub(super) id: Range<usize>,
     pub(super) body: StepBody,
-    /// True if it is written as in other languages: `let id = tool(`, `id := tool(`, `1. id = tool(`.
+    /// True if it has the syntax of other languages: `let id = tool(`, `id := tool(`, `1. id = tool(`.
     pub(super) is_foreign: bool,
 }
 
@@ -59,13 +59,13 @@ pub(super) fn line_start(line: &str) -> Option<LineStart> {
 
 /// The head of the step that `line` begins.
 pub(super) fn step_head(line: &str) -> Option<StepHead> {
-    match left(line) {
+    match assigned_id(line) {
         Some((id, at)) => head(line, id, at, false).or_else(|| foreign_head(line)),
         None => foreign_head(line),
     }
 }
 
-/// The head of a step that is written as in other languages: with a number, a keyword, or another operator.
+/// The head of a step in the syntax of other languages: with a number, a keyword, or another operator.
 fn foreign_head(line: &str) -> Option<StepHead> {
     let mut start = indent_length(line);
     start += list_marker_length(&line[start..]);
@@ -125,7 +125,7 @@ fn head(line: &str, id: Range<usize>, at: usize, is_foreign: bool) -> Option<Ste
 /// The error in a line that is a malformed step or belongs to a program, and the advice; `None` for prose.
 pub(super) fn error(line: &str) -> Option<(String, String)> {
     let start = indent_length(line);
-    if let Some((id, at)) = left(line) {
+    if let Some((id, at)) = assigned_id(line) {
         let value = line[at..].trim_end().trim_end_matches(';');
         let id = line[id].trim_matches('"');
         let message = format!("`{id}` does nothing");
@@ -221,9 +221,9 @@ fn call_at_start(text: &str) -> Option<(&str, usize)> {
     None
 }
 
-/// The tool of a line that would be a step, had it an id.
+/// The tool of a line that lacks only the id of a step.
 pub(super) fn bare_call(line: &str) -> Option<&str> {
-    let is_other = left(line).is_some() || foreign_code::error(line).is_some();
+    let is_other = assigned_id(line).is_some() || foreign_code::error(line).is_some();
     let name = call_without_id(line.trim()).filter(|_| !is_other)?;
     (!PRINT_FUNCTIONS.contains(&name)).then_some(name)
 }
@@ -234,7 +234,7 @@ const MAX_SHOWN_VALUE: usize = 100;
 /// Functions that print, in several languages.
 const PRINT_FUNCTIONS: [&str; 6] = ["print", "println", "printf", "console.log", "echo", "puts"];
 
-/// Returns true if `line` begins a step that is written as in other languages.
+/// Returns true if `line` begins a step in the syntax of other languages.
 pub(super) fn is_foreign_step(line: &str) -> bool {
     step_head(line).is_some_and(|head| head.is_foreign)
 }
@@ -274,7 +274,7 @@ pub(super) fn assigned_name(text: &str) -> Option<(Range<usize>, usize)> {
 }
 
 /// The id before a `=`, and the start of the text after it.
-fn left(line: &str) -> Option<(Range<usize>, usize)> {
+fn assigned_id(line: &str) -> Option<(Range<usize>, usize)> {
     let start = indent_length(line);
     let end = start + name_length(&line[start..], is_id_char)?;
     Some((start..end, after_equals(line, end)?))

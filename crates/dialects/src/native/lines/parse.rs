@@ -122,7 +122,7 @@ struct StatementReader<'a> {
     indentation: Option<&'a str>,
     /// True after a line that was reported, for the lines of its block.
     is_in_block: bool,
-    /// The steps that are written as in other languages, each with the line that was meant.
+    /// The steps in the syntax of other languages, each with the correct line.
     foreign: Vec<(Range<usize>, String)>,
     /// The ids of all steps, once a call without an id needs another one.
     ids: Option<UsedIds>,
@@ -180,7 +180,7 @@ impl StatementReader<'_> {
             .fixes([edit])
     }
 
-    /// The tree as JSON would have it; `None` if no line has a meaning.
+    /// Returns the tree that the same plan in JSON would have; `None` if no line has a meaning.
     fn finish(mut self) -> Option<Item> {
         self.report_foreign();
         if let Some((note, at)) = self.values.note() {
@@ -207,7 +207,7 @@ impl StatementReader<'_> {
         })
     }
 
-    /// Reports all steps that are written as in other languages, in one diagnostic.
+    /// Reports all steps in the syntax of other languages, in one diagnostic.
     fn report_foreign(&mut self) {
         let mut foreign = std::mem::take(&mut self.foreign).into_iter();
         let Some((range, first)) = foreign.next() else {
@@ -325,7 +325,7 @@ impl StatementReader<'_> {
                 let spot = (place, PointerSegment::Key("value".into()));
                 let value = self.value(base + at, statement, spot, 3);
                 let end = value.as_ref().map(|(_, end)| *end);
-                // Without a value the step would be reported for doing nothing, which is not its problem.
+                // Without a value, a second diagnostic would report that the step does nothing, which is only a consequence.
                 let nothing = || entry("value", ItemKind::Null, place);
                 let value = value.map(|(item, _)| entry_of("value", item));
                 entries.push(value.unwrap_or_else(nothing));
@@ -492,7 +492,7 @@ fn entry_of(key: &str, item: Item) -> ItemEntry {
     }
 }
 
-/// The maximum number of further lines in the advice about steps that are written as in other languages.
+/// The maximum number of further lines in the advice about steps in the syntax of other languages.
 const MAX_SHOWN_LINES: usize = 2;
 
 /// The maximum length of such a line in bytes.

@@ -222,7 +222,7 @@ fn is_program_line(line: &str) -> bool {
     SIGNS.iter().any(has) || is_import(line)
 }
 
-/// Returns true for `import os`, which has none of the signs.
+/// Returns true for a line such as `import os`, which has none of the other signs of a program.
 fn is_import(line: &str) -> bool {
     let choices: Vec<&str> = line.split_whitespace().take(5).collect();
     matches!(

@@ -17,14 +17,14 @@ use crate::schedule::{TaskId, Timer};
 impl Driver {
     /// Executes the effects that the run has asked for, in order.
     pub(super) fn execute_effects(&mut self) {
-        // The buffer goes back afterwards, since every turn needs one.
+        // The buffer is put back afterwards, because every turn needs one.
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
             match effect {
                 Effect::Emit(event) => self.broadcast(&event),
                 Effect::Learn { task, tool, took } => {
                     let waited = self.journal_waits.remove(&task).unwrap_or_default();
-                    // The wait for the journal is not a property of the tool.
+                    // The wait for the journal does not count as a duration of the tool.
                     let took = took.saturating_sub(waited);
                     self.durations
                         .lock()
@@ -92,7 +92,7 @@ impl Driver {
         }
     }
 
-    /// Sends an event to all listeners, and forgets those that are gone.
+    /// Sends an event to all listeners, and removes those that were dropped.
     pub(super) fn broadcast(&mut self, event: &StampedEvent) {
         self.events
             .retain(|listener| listener.send(event.clone()).is_ok());
@@ -101,7 +101,7 @@ impl Driver {
 
     /// Sends a call whose intent is stored. Its time limit starts now.
     pub(super) fn send_pending(&mut self, task: TaskId, pending: PendingCall) {
-        // The tool must not be charged for the time that the journal took.
+        // The time that the journal took must not count as a duration of the tool.
         let waited = self.now().saturating_sub(pending.decided);
         self.journal_waits.insert(task, waited);
         self.calls.start(task, pending.attempt, *pending.call);

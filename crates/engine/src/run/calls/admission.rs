@@ -15,14 +15,14 @@ use crate::run::journaling::history::History;
 use crate::run::outcome::{Outcome, StepStatus};
 use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskData;
-use crate::schedule::{Event, TaskId, Timer};
+use crate::schedule::{SchedulerEvent, TaskId, Timer};
 
 /// The task id of the run's own timer. No task has it.
 pub(in crate::run) const RUN_TIMER_TASK: TaskId = TaskId(u32::MAX);
 
 impl RunMachine {
-    /// Counts the calls of earlier processes. Their consecutive failures are forgotten: the person who resumes the run
-    /// has seen them.
+    /// Counts the calls of earlier processes. Their consecutive failures do not count, because the person who resumes the run has seen
+    /// them.
     pub(in crate::run) fn restore_usage(&mut self, history: &History) {
         if self.options.guards.is_empty() {
             return;
@@ -43,7 +43,7 @@ impl RunMachine {
         }
     }
 
-    /// The reason why a question is pointless: the call would be refused anyway.
+    /// Returns the error of a call that would be refused even with consent; `None` if a question makes sense.
     pub(in crate::run) fn refusal_before_asking(&self, data: &TaskData) -> Option<ToolError> {
         self.budgets.guard.check(data.tool.as_ref()?).err()
     }
@@ -74,7 +74,7 @@ impl RunMachine {
         self.record(effects, || Some(Record::OutOfTime));
         let error = self.budgets.guard.expire();
         self.lifecycle.end_by_time_limit(error);
-        self.queue.notify(Event::Cancel);
+        self.queue.notify(SchedulerEvent::Cancel);
     }
 
     /// The outcome of a task that the run's time limit has ended: tasks that had begun, or were about to call, fail;

@@ -15,7 +15,7 @@ use crate::run::effects::Effect;
 use crate::run::journaling::history::{PastDecision, StepHistory};
 use crate::run::redaction::redactor::MASK;
 use crate::run::run_machine::RunMachine;
-use crate::schedule::{Event, TaskId, TaskState};
+use crate::schedule::{SchedulerEvent, TaskId, TaskState};
 
 /// Digests of tool definitions, each computed once.
 #[derive(Debug, Default)]
@@ -46,13 +46,13 @@ impl RunMachine {
             return;
         };
         let at = Arc::clone(&data.address);
-        // This is not a question of consent: a person has to find out whether the call happened.
+        // This is no question of consent, because a person must find out first whether the call happened.
         if data.outcome_unknown {
             let tool = Arc::clone(&tool.name);
             self.emit(effects, || RunEvent::OutcomeUnknown { at, tool, args });
             return;
         }
-        // No person is asked about a call that is refused anyway.
+        // A call that would be refused in any case is not asked about.
         let refused = self.refusal_before_asking(data);
         if let Some(error) = refused.or_else(|| self.write_value(&args).err()) {
             self.reject(task, error);
@@ -138,7 +138,7 @@ impl RunMachine {
                         data.args = Some(args);
                     }
                 }
-                self.queue.notify(Event::Approved(task));
+                self.queue.notify(SchedulerEvent::Approved(task));
             }
             Decision::Reject { because } => {
                 self.emit(effects, || RunEvent::ApprovalDecided {
@@ -159,7 +159,7 @@ impl RunMachine {
         if let Some(data) = self.task_data_mut(task) {
             data.last_error = Some(Box::new(error));
         }
-        self.queue.notify(Event::Rejected(task));
+        self.queue.notify(SchedulerEvent::Rejected(task));
     }
 
     /// Restores the secrets in arguments that a person wrote in place of the call's own.

@@ -16,7 +16,7 @@ use crate::journal::Record;
 use crate::run::effects::Effect;
 use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::{CallRecord, Group};
-use crate::schedule::{AttemptEnd, Event, TaskId, TaskState, Timer};
+use crate::schedule::{AttemptEnd, SchedulerEvent, TaskId, TaskState, Timer};
 
 /// The number of digest digits in an idempotency key: 64 bits suffice, since keys are compared within one place of one
 /// run only.
@@ -121,7 +121,7 @@ impl RunMachine {
             if let Some(data) = self.task_data_mut(task) {
                 data.postponed = true;
             }
-            self.queue.notify(Event::Postponed {
+            self.queue.notify(SchedulerEvent::Postponed {
                 task,
                 attempt,
                 pause,
@@ -138,7 +138,7 @@ impl RunMachine {
                 data.last_error = Some(Box::new(error));
                 let end = AttemptEnd::Final;
                 self.queue
-                    .notify(Event::AttemptEnded { task, attempt, end });
+                    .notify(SchedulerEvent::AttemptEnded { task, attempt, end });
                 return false;
             }
         }
@@ -160,7 +160,7 @@ impl RunMachine {
         }
         let end = AttemptEnd::Final;
         self.queue
-            .notify(Event::AttemptEnded { task, attempt, end });
+            .notify(SchedulerEvent::AttemptEnded { task, attempt, end });
         false
     }
 
@@ -288,7 +288,7 @@ impl RunMachine {
         };
         // The run's data is updated first, since the scheduler may settle the task at once.
         self.queue
-            .notify(Event::AttemptEnded { task, attempt, end });
+            .notify(SchedulerEvent::AttemptEnded { task, attempt, end });
     }
 
     /// Updates the durations of a tool after a successful call.
@@ -331,7 +331,7 @@ impl RunMachine {
                 data.last_error = Some(Box::new(error));
             }
         }
-        self.queue.notify(Event::TimerFired(task, timer));
+        self.queue.notify(SchedulerEvent::TimerFired(task, timer));
     }
 }
 

@@ -1,9 +1,9 @@
-//! The flow of data while the plan runs: labels that servers state for their results, and the comparison of where texts really
-//! come from with the origins that the analysis has named.
-//!
-//! A text keeps its allocation on its way through references, loops, slots, inner plans and most functions of expressions. So
-//! the address of a text in an argument tells which output it is from. Texts that a step computes have none, and neither have
-//! numbers: nothing is said about them here, and the analysis alone covers them.
+//! The flow of data while the plan runs: labels that servers state for their results, and the comparison of the actual sources of texts
+//! with
+//! the sources that the analysis has named.
+//! A text keeps its allocation on its way through references, loops, slots, inner plans and most functions of expressions. So the address
+//! of a text in an argument identifies the output that it is from. Computed texts and numbers have no recorded source, so only the analysis
+//! covers them.
 //!
 //! Design: [Why a comparison at run time?](https://github.com/planwright/planwright/blob/main/docs/design/flow.md#why-a-comparison-at-run-time)
 
@@ -26,7 +26,7 @@ pub(in crate::run) struct RunFlow {
     report: Option<Box<FlowReport>>,
     /// The steps for whose outputs servers have stated labels.
     stated: Vec<(Arc<str>, ValueLabels)>,
-    /// The steps whose outputs do not fit their schemas, and may expose the reader of the run's output by that.
+    /// The steps whose outputs violate their schemas, so that they may contain texts that the analysis does not know.
     unfitting: Vec<Arc<str>>,
     sources: TextSources,
 }
@@ -35,7 +35,7 @@ pub(in crate::run) struct RunFlow {
 #[derive(Debug, Default)]
 struct TextSources {
     texts: HashMap<usize, TextSource, Hashing>,
-    /// The texts that come from elsewhere as well, such as inputs that a function returns.
+    /// The texts that also have another source, such as inputs that a function returns.
     shared: HashSet<usize, Hashing>,
     fields: Vec<FieldPath>,
     field_ids: HashMap<(u32, Arc<str>), u32, Hashing>,
@@ -116,7 +116,7 @@ impl TextSources {
         }
     }
 
-    /// Adds the texts of arguments that are from no output. A function that keeps them may return them later.
+    /// Excludes the texts of arguments that are from no output, because a function that stores them may return them later.
     fn exclude_computed(&mut self, args: &Value) {
         each_text(args, &mut |text| {
             let at = address(text);

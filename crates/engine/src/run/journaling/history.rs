@@ -193,8 +193,8 @@ impl History {
 
     /// Removes the history of a step that has changed, with all its parts. Its calls stay recorded.
     pub fn forget(&mut self, step: &StepId) {
-        let gone = self.steps.extract_if(|at, _| at.outermost() == step);
-        for (at, past) in gone {
+        let forgotten = self.steps.extract_if(|at, _| at.outermost() == step);
+        for (at, past) in forgotten {
             let calls = past.calls.into_iter();
             self.calls_of_forgotten
                 .extend(calls.map(|call| (Arc::clone(&at), call)));
@@ -399,8 +399,9 @@ pub struct PastEnd {
 }
 
 impl PastCall {
-    /// Returns true if it happened, because the tool succeeded; false if it did not, because the tool or the
-    /// connection refused it. `None` if that is unknown, since no answer came.
+    /// Returns true if the call happened, because the tool succeeded; false if it did not happen, because the tool or the connection
+    /// refused
+    /// it; `None` if that is unknown, because no answer arrived.
     pub fn happened(&self) -> Option<bool> {
         match &self.answer {
             Some(Ok(_)) => Some(true),

@@ -28,8 +28,9 @@ pub(in crate::run) struct JournalState {
     replayed_consent: Option<RecordedConsent>,
 }
 
-/// The places at which a process needed or lacked consent, as its journal has them. A replay reads them there, since a journal
-/// has neither the flow policy nor secrets or definitions of tools.
+/// The places at which a process needed or lacked consent, read from its journal. A replay needs them, because a journal contains neither
+/// the
+/// flow policy nor secrets nor definitions of tools.
 #[derive(Debug, Default)]
 pub(in crate::run) struct RecordedConsent {
     /// The places that the process asked about.
@@ -142,8 +143,8 @@ impl RunMachine {
         }
     }
 
-    /// The error of a loop or an inner plan that exceeded its time limit in an earlier process, if other steps
-    /// continued from that: its parts were cancelled and must not run after all.
+    /// Returns the error of a loop or an inner plan that exceeded its time limit in an earlier process, if other steps continued from that
+    /// error. The parts of the group were cancelled, and must not run now.
     pub(in crate::run) fn earlier_timeout(&self, task: TaskId) -> Option<ToolError> {
         let history = self.journal.history()?;
         let at = self.address(task)?;

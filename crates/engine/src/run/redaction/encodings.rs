@@ -123,8 +123,8 @@ fn backslashes(text: &[u8], mut at: usize) -> Vec<usize> {
     ends
 }
 
-/// The position after the line breaks at `at`, which may be escaped.
-pub(super) fn behind_breaks(text: &[u8], mut at: usize) -> usize {
+/// Returns the position after the line breaks at `at`, which may be escaped.
+pub(super) fn after_line_breaks(text: &[u8], mut at: usize) -> usize {
     loop {
         let slashes = backslashes(text, at);
         let letter = slashes.last().copied().unwrap_or(at);

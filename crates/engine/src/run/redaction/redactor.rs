@@ -25,7 +25,7 @@ pub const MASK: &str = "[redacted]";
 /// Redacted forms of shared parts by identity; `None` if a part holds no secret.
 type MaskCache = HashMap<SharedPart, Option<Value>, Hashing>;
 
-/// The minimum size of a secret, in bytes. Shorter texts would blank out half of every message.
+/// The minimum size of a secret, in bytes. Shorter texts occur in every message by chance.
 pub const MIN_SECRET_BYTES: usize = 4;
 
 /// Redacts secrets in everything that is shown or stored. Values that steps pass to each other are not changed.
@@ -305,7 +305,7 @@ impl Redactor {
                 }
             }
             RunEvent::RunStarted { .. }
-            // Without a wildcard, so that a new event with data of a tool cannot be forgotten here.
+            // There is no wildcard, so that a new event with data of a tool does not compile until it is handled here.
             | RunEvent::PlanExtended { .. }
             // Its message is redacted before it is cut.
             | RunEvent::CallProgress { .. }

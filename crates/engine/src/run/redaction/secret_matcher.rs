@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::encodings::{PatternChar, behind_breaks, escaped, sextet};
+use super::encodings::{PatternChar, after_line_breaks, escaped, sextet};
 
-/// The scan budget of one text for each of its bytes, and for any text. A matching character costs one unit, and
-/// several if it can be encoded in several ways; typical secrets cost a few.
+/// The scan budget of a text: the units for each of its bytes, and the minimum. A matching character costs one unit for each encoding that
+/// it may have. Typical secrets cost a few units.
 const BUDGET_PER_BYTE: usize = 128;
 const MIN_BUDGET: usize = 64 * 1024;
 
@@ -16,7 +16,7 @@ const CANDIDATE_COST: usize = 32;
 /// The number of character comparisons that cost one unit.
 const COMPARISONS_PER_UNIT: usize = 64;
 
-/// The minimum number of characters of a secret that count as one beside a truncation mark.
+/// The minimum number of characters of a secret that count as the secret next to a truncation mark.
 const MIN_PART_CHARS: usize = 4;
 
 /// The marks of truncated texts.
@@ -299,7 +299,7 @@ impl SecretPattern {
                 }
                 next_char.each_end(text, end, &mut next);
                 if index > first {
-                    let behind = behind_breaks(text, end);
+                    let behind = after_line_breaks(text, end);
                     if behind > end {
                         next_char.each_end(text, behind, &mut next);
                     }

@@ -20,7 +20,7 @@ pub(crate) struct CostModel<'a> {
     plans: HashMap<PlanDigest, u64>,
 }
 
-/// The longest paths of the steps of a plan, from some step on.
+/// The longest paths of the last steps of a plan, beginning with some step.
 pub(crate) struct PlanPaths {
     /// The longest path from the start of each step.
     pub(crate) ranks: Vec<u64>,
@@ -117,13 +117,13 @@ impl<'a> CostModel<'a> {
         let all = plan.plan().steps.iter().zip(plan.steps());
         for (((step, checked), takes), waits) in all.zip(&times).zip(waits(plan, 0)) {
             let is_call = step.for_each.is_none() && step.repeat.is_none();
-            // A loop is one job here, and occupies no slot: its items take the slots, one each.
+            // A loop is one job here. It occupies no slot, because each of its items takes one.
             let tool = checked.tool.as_ref().filter(|_| is_call);
             let lane = tool.map(|tool| jobs.lane(&tool.server, &tool.name));
             let job = Job {
                 takes: *takes,
                 lane,
-                alone: step.concurrency == Concurrency::Alone,
+                is_exclusive: step.concurrency == Concurrency::Alone,
             };
             jobs.add(job, waits);
         }

@@ -229,7 +229,7 @@ impl JobBuilder<'_> {
                 break;
             }
             let mut waits = waits.clone();
-            // Limited to `together` items, each starts about when the one that many places before it ends.
+            // At most `together` items run at a time, so each item starts about when the item that many places before it ends.
             let before = together.and_then(|together| ends.get(index.checked_sub(together)?));
             waits.extend(before.copied());
             let address = Address {
@@ -279,7 +279,7 @@ impl JobBuilder<'_> {
         let job = Job {
             takes: micros,
             lane: Some(self.jobs.lane(&tool.server, &tool.name)),
-            alone: step.concurrency == Concurrency::Alone,
+            is_exclusive: step.concurrency == Concurrency::Alone,
         };
         let id = self.jobs.add(job, waits);
         let (at, tool) = (Arc::new(at), Arc::clone(tool));
@@ -304,7 +304,9 @@ impl JobBuilder<'_> {
         self.assumptions.extend(granted.into_iter().flatten());
     }
 
-    /// The items of a list that is known before the run, or whose length is: items then contain references as written.
+    /// Returns the items of a list whose length is known before the run; `None` if it is not. Items that are not known contain references
+    /// as
+    /// written.
     fn known_list(&self, frame: &Frame, over: &Node) -> Option<Arc<Vec<Value>>> {
         if let NodeKind::List(items) = &over.kind {
             let items = items.iter();

@@ -24,7 +24,7 @@ pub struct StepTime {
 }
 
 impl StepTime {
-    /// The time that `items` of its items take.
+    /// Returns the time that a number of its items takes.
     pub fn of_items(&self, items: u64) -> Duration {
         let waves = items.div_ceil(self.parallelism.max(1));
         self.once

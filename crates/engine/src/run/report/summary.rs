@@ -130,8 +130,9 @@ pub struct StepSummary {
     pub handled: bool,
     /// The reason why it did not run.
     pub reason: Option<SkipReason>,
-    /// True if the run ended during a call of it that may have happened and must not be repeated unasked: a person
-    /// decides what follows when the run is resumed.
+    /// True if the run ended during a call of the step that may have happened and must not be repeated without consent. A person decides
+    /// what
+    /// follows when the run is resumed.
     pub is_in_doubt: bool,
     /// Items, rounds, or the steps of an inner plan.
     pub parts: Vec<StepSummary>,
@@ -187,7 +188,7 @@ impl RunMachine {
         let mut output_error = None;
         let output = self.selected(&roots, &mut output_error);
         let mut status = self.status(&steps);
-        // A run that failed or waits anyway needs no second reason.
+        // A run that has failed or waits needs no second reason.
         if let Some(error) = output_error
             && status == RunStatus::Succeeded
         {
@@ -244,7 +245,7 @@ impl RunMachine {
         }
     }
 
-    /// The output of the run. A failure to make it is stored in `error`.
+    /// Returns the output of the run. If it cannot be computed, the reason is stored in `error`.
     fn selected(&self, roots: &[&Frame], error: &mut Option<Diagnostic>) -> Value {
         let mut selected = 0;
         let mut one = |frame: &Frame| match self
@@ -316,7 +317,7 @@ impl RunMachine {
         })
     }
 
-    /// Returns true if the last call of a task may have happened, and its tool must not be called again unasked.
+    /// Returns true if the last call of a task may have happened, and must not be repeated without consent.
     fn is_in_doubt(&self, task: TaskId, data: &TaskData) -> bool {
         let is_unsafe = data.tool.as_ref().is_some_and(|tool| !tool.is_repeatable());
         let error = self.tasks.last_call(task).map(|call| call.error.as_deref());
@@ -375,9 +376,9 @@ impl RunMachine {
             all.extend(calls.map(|(_, call)| call));
             return all;
         };
-        let gone = history.forgotten_calls();
+        let forgotten = history.forgotten_calls();
         let mut all: Vec<(Duration, CallSummary)> = calls
-            .chain(gone.map(|(at, call)| (call.sent, CallSummary::forgotten(at, call))))
+            .chain(forgotten.map(|(at, call)| (call.sent, CallSummary::forgotten(at, call))))
             .collect();
         // The sort is stable: calls sent at the same time stay in order.
         all.sort_by_key(|(sent, _)| *sent);
@@ -406,7 +407,7 @@ pub enum OutputError {
         failed: Option<Box<(Arc<Address>, ToolError)>>,
         /// The steps, items and rounds whose call waits for a decision.
         needs_approval: Vec<Arc<Address>>,
-        /// The steps, items and rounds whose call may or may not have happened: a person has to say what becomes of it.
+        /// The steps, items and rounds whose call may or may not have happened, so that a person must decide what follows.
         in_doubt: Vec<Arc<Address>>,
     },
     /// The run has succeeded with another output.
@@ -432,7 +433,7 @@ impl RunSummary {
     }
 }
 
-/// The first step with an error, as deep inside of it as the error occurred.
+/// Returns the first step with an error, or the innermost part of it in which the error occurred.
 fn first_failure(steps: &[StepSummary]) -> Option<(Arc<Address>, ToolError)> {
     let failed = steps
         .iter()

@@ -13,7 +13,7 @@ use crate::run::effects::Effect;
 use crate::run::outcome::{Outcome, SkipKind, SkipReason, StepStatus};
 use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::TaskKind;
-use crate::schedule::{Event, SettledBy, TaskId};
+use crate::schedule::{SchedulerEvent, SettledBy, TaskId};
 
 impl RunMachine {
     pub(in crate::run) fn complete_task(
@@ -124,7 +124,7 @@ impl RunMachine {
         let pending = data.pending_outcome.take().map(|pending| *pending);
         let last_error = data.last_error.clone();
         let internal = || ToolError::new(ErrorKind::Internal, "a task ended without a result");
-        // The end of the run says nothing new about a call that may have happened.
+        // The end of the run adds no information about a call that may have happened.
         if data.outcome_unknown && matches!(by, SettledBy::Stop | SettledBy::Cancel) {
             return Outcome::without_output(StepStatus::Unknown, None);
         }
@@ -158,7 +158,7 @@ impl RunMachine {
         }
     }
 
-    /// The outcome of a task that did not begin because the run stopped.
+    /// Returns the outcome of a task that did not begin because the run stopped.
     pub(in crate::run) fn not_run_outcome(&self) -> Outcome {
         let step = self.lifecycle.stopped_by();
         let reason = step.map(|step| SkipReason::new(SkipKind::Stopped, Arc::clone(step.text())));
@@ -208,7 +208,7 @@ impl RunMachine {
             Targets::OneOf(paths) => vec![branch(paths, output)?.clone()],
         };
         let method = writes.method;
-        // A kind as a whole is an object of slots, which nothing else can replace.
+        // A kind as a whole is an object of slots, so only an object can replace it.
         if let Some(whole) = paths.iter().find(|path| path.keys.is_empty())
             && output.value.as_object().is_none()
         {
@@ -328,7 +328,7 @@ impl RunMachine {
         if owner.is_none() {
             self.lifecycle.stop_after(id);
         }
-        self.queue.notify(Event::Stop(owner));
+        self.queue.notify(SchedulerEvent::Stop(owner));
     }
 }
 

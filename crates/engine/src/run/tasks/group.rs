@@ -15,7 +15,7 @@ use crate::run::run_machine::RunMachine;
 use crate::run::tasks::task::{Group, Iteration, TaskData, TaskKind};
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::run::values::slots::Frame;
-use crate::schedule::{Event, TaskId, TaskState};
+use crate::schedule::{SchedulerEvent, TaskId, TaskState};
 
 /// The next step of a group after one of its parts has settled.
 enum NextPart {
@@ -33,14 +33,14 @@ impl RunMachine {
             return;
         }
         let next = self.determine_next_part(task);
-        // The last part may have ended a stopped group anyway; nothing new is started in one.
+        // A stopped group may have ended by its last part; nothing new starts in it.
         let stopped = self.queue.scheduler().is_stopped(task);
         match next {
-            NextPart::Item(..) if stopped => self.queue.notify(Event::Sealed(task)),
+            NextPart::Item(..) if stopped => self.queue.notify(SchedulerEvent::Sealed(task)),
             // The outcome of the group depends on the round that should have followed.
             NextPart::Round(number, _) if stopped => {
                 self.set_round(task, number);
-                self.queue.notify(Event::Sealed(task));
+                self.queue.notify(SchedulerEvent::Sealed(task));
             }
             NextPart::Item(index, item) => {
                 if let Some(Group::Items { next, .. }) = self.group_mut(task) {
@@ -55,10 +55,10 @@ impl RunMachine {
                     if let Some(data) = self.task_data_mut(task) {
                         data.last_error = Some(Box::new(error));
                     }
-                    self.queue.notify(Event::Sealed(task));
+                    self.queue.notify(SchedulerEvent::Sealed(task));
                 }
             },
-            NextPart::Seal => self.queue.notify(Event::Sealed(task)),
+            NextPart::Seal => self.queue.notify(SchedulerEvent::Sealed(task)),
             NextPart::Nothing => {}
         }
     }
@@ -140,7 +140,7 @@ impl RunMachine {
         match scope.node(&repeat.until, None) {
             Ok(Value::Bool(true)) => Ok(NextPart::Seal),
             Ok(Value::Bool(false)) if number + 1 < max => {
-                // Rounds that always return the same suggest a condition that never holds.
+                // Rounds that always have the same output suggest a condition that never holds.
                 self.budgets.guard.check_rounds(same)?;
                 Ok(NextPart::Round(number + 1, Some(value)))
             }
@@ -207,7 +207,7 @@ impl RunMachine {
             last,
         }));
         let rank = match data.group.as_deref() {
-            // Later items have fewer waves of items after them, so they rank lower than earlier ones.
+            // Fewer waves of items follow later items, so they rank lower than earlier ones.
             Some(Group::Items {
                 items,
                 item_cost,
@@ -268,7 +268,7 @@ impl RunMachine {
             });
             data.pending_outcome = outcome.map(Box::new);
         }
-        self.queue.notify(Event::Closed(task));
+        self.queue.notify(SchedulerEvent::Closed(task));
     }
 
     /// Combines the outputs of items, in their order; `null` for items without one.
@@ -310,7 +310,7 @@ impl RunMachine {
         let unfinished = unfinished_outcome(self.outcomes_of_parts(data).flatten())
             .or_else(|| (data.parts.len() < count).then(|| self.not_run_outcome()));
         match (first, unfinished) {
-            // The other items follow when the run is resumed, so the failure of one is not yet that of the step.
+            // The other items follow when the run is resumed, so the step has not failed yet by the failure of one item.
             (Some(_), Some(outcome)) if self.lifecycle.is_draining() => outcome,
             (Some((index, error)), _) => {
                 let count = failures.len();
@@ -330,14 +330,14 @@ impl RunMachine {
                 outcome
             }
             (None, None) => match skipped {
-                // What its items need does not exist, so the step did not succeed.
+                // The values that its items need do not exist, so the step did not succeed.
                 Some(reason) => Outcome::skipped(reason.clone()),
                 None => Outcome::succeeded(output),
             },
         }
     }
 
-    /// Returns true if the output of the loop has each item beside its output.
+    /// Returns true if the output of the loop contains each item with its output.
     fn pairs_items(&self, task: TaskId) -> bool {
         let step = self.step_of(task);
         step.and_then(|(_, step)| step.for_each.as_ref())
@@ -460,8 +460,8 @@ impl RunMachine {
     }
 }
 
-/// The outcome of a group with unfinished parts: that of the first such part. A part with an unknown outcome has
-/// precedence, since a person must hear of it.
+/// Returns the outcome of a group with unfinished parts: that of the first unfinished part. A part with an unknown outcome has precedence,
+/// because a person must learn of it. `None` if no part is unfinished.
 fn unfinished_outcome<'a>(parts: impl Iterator<Item = &'a Arc<Outcome>>) -> Option<Outcome> {
     let mut first = None;
     for part in parts {

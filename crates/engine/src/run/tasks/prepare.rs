@@ -1,4 +1,4 @@
-//! Preparation of tasks: the action of a task whose waits are over.
+//! Preparation of tasks: the next action of a task that waits for no other task.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::run::report::cost_model::CostModel;
 use crate::run::run_machine::RunMachine;
 use crate::run::values::resolve::{ReferenceScope, ResolveError};
 use crate::run::values::slots::{Frame, Slots};
-use crate::schedule::{CallTerms, Event, Prepared, TaskId, TaskState};
+use crate::schedule::{CallTerms, Prepared, SchedulerEvent, TaskId, TaskState};
 
 /// The maximum number of started items of a loop without its own limit. It bounds memory; parallelism is bounded by
 /// the limits on calls.
@@ -42,7 +42,7 @@ impl RunMachine {
                     .map(|(frame, _)| on.iter().filter_map(|step| frame.task(*step)).collect())
                     .unwrap_or_default();
                 self.queue
-                    .notify(Event::Prepared(task, Prepared::WaitFor(tasks)));
+                    .notify(SchedulerEvent::Prepared(task, Prepared::WaitFor(tasks)));
             }
             TaskAction::Done(mut outcome) => {
                 // A call that succeeded stays done, even if its arguments cannot be computed any more.
@@ -62,7 +62,8 @@ impl RunMachine {
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));
                 }
-                self.queue.notify(Event::Prepared(task, Prepared::Done));
+                self.queue
+                    .notify(SchedulerEvent::Prepared(task, Prepared::Done));
             }
             TaskAction::Items(_) | TaskAction::Rounds(_) | TaskAction::Plan(_)
                 if let Some(error) = self.earlier_timeout(task) =>
@@ -135,7 +136,7 @@ impl RunMachine {
         self.begin(task, effects);
         let timeout = self.step_timeout(task);
         self.queue
-            .notify(Event::Prepared(task, Prepared::Group(timeout)));
+            .notify(SchedulerEvent::Prepared(task, Prepared::Group(timeout)));
     }
 
     /// The time limit of a task: only a whole step has one, not its items and rounds.
@@ -190,7 +191,9 @@ impl RunMachine {
                 if let Some(data) = self.task_data_mut(task) {
                     data.pending_outcome = Some(Box::new(outcome));
                 }
-                return self.queue.notify(Event::Prepared(task, Prepared::Done));
+                return self
+                    .queue
+                    .notify(SchedulerEvent::Prepared(task, Prepared::Done));
             }
             PriorCall::Approved(changed) => {
                 // Approved arguments that are not valid any more need a new decision.
@@ -226,7 +229,7 @@ impl RunMachine {
         let retry = step.retry.map_or(of_run, |retry| retry.over(of_run));
         let terms = CallTerms {
             lane,
-            alone: step.concurrency == Concurrency::Alone,
+            is_exclusive: step.concurrency == Concurrency::Alone,
             approval: outcome_unknown || (approval && !agreed),
             retry,
             // A step with its own limit is bound by that alone.
@@ -239,14 +242,15 @@ impl RunMachine {
             retry_uncertain: !approval || tool.is_repeatable(),
         };
         self.queue
-            .notify(Event::Prepared(task, Prepared::Call(terms)));
+            .notify(SchedulerEvent::Prepared(task, Prepared::Call(terms)));
     }
 
     fn fail_before_call(&mut self, task: TaskId, error: ToolError) {
         if let Some(data) = self.task_data_mut(task) {
             data.pending_outcome = Some(Box::new(Outcome::failed(error)));
         }
-        self.queue.notify(Event::Prepared(task, Prepared::Done));
+        self.queue
+            .notify(SchedulerEvent::Prepared(task, Prepared::Done));
     }
 
     fn open_plan(&mut self, task: TaskId, args: Value, effects: &mut Vec<Effect>) {
@@ -291,7 +295,7 @@ impl RunMachine {
         self.instantiate(plan, Some(task), None, arguments, shared);
         self.start_steps(frame, 0);
         // All steps of the plan are known, so no children will be added.
-        self.queue.notify(Event::Sealed(task));
+        self.queue.notify(SchedulerEvent::Sealed(task));
     }
 }
 
@@ -318,7 +322,7 @@ impl From<ResolveError> for TaskAction {
 }
 
 impl RunMachine {
-    /// Determines the action of a task whose waits are over.
+    /// Determines the next action of a task that waits for no other task.
     fn next_action(&self, task: TaskId) -> TaskAction {
         let internal = || {
             TaskAction::Done(Outcome::failed(ToolError::new(
@@ -373,7 +377,7 @@ impl RunMachine {
                 return Ok(TaskAction::Wait(open));
             }
         }
-        // The condition goes before the list, which it may guard: a step that is skipped needs none.
+        // The condition is evaluated before the list, because it may guard the list.
         if let Some(when) = &step.when
             && !is_per_item(step, when)
             && !is_true(when, scope)?
@@ -392,7 +396,7 @@ impl RunMachine {
         }
     }
 
-    /// Returns true if a step that only has to come after `name` must not run, because of a failure.
+    /// Returns true if a failure of `name` prevents a step that only has to come after it.
     fn blocks_after(frame: &Frame, name: &Name) -> bool {
         let outcome = frame
             .plan
@@ -497,7 +501,7 @@ fn is_per_item(step: &Step, when: &Node) -> bool {
     step.for_each.is_some() && per_item
 }
 
-/// Returns true if a step has references that are resolved when it cannot wait any more.
+/// Returns true if a step has references that are resolved at a time when it cannot wait.
 fn needs_everything(step: &Step) -> bool {
     step.repeat.is_some()
         || matches!(&step.on_error, OnError::Output(node) if node.as_literal().is_none())

@@ -55,7 +55,7 @@ pub(crate) struct TaskData {
     pub(crate) question_is_open: bool,
     /// True if its call was postponed by a rate limit.
     pub(crate) postponed: bool,
-    /// The longest path after its end, in microseconds.
+    /// The longest path from its end to that of the run, in microseconds.
     pub(crate) path_after: u64,
     /// The index of its last call.
     pub(crate) last_call: Option<usize>,
@@ -70,7 +70,7 @@ pub(crate) struct Iteration {
     pub(crate) item: Option<Value>,
     /// The position of the item, or the number of the round.
     pub(crate) index: u64,
-    /// The output of the round before.
+    /// The output of the previous round.
     pub(crate) last: Option<Value>,
 }
 

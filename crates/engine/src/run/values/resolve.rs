@@ -84,7 +84,7 @@ pub(crate) struct ReferenceScope<'a> {
     pub(crate) item: Option<&'a Value>,
     pub(crate) index: Option<u64>,
     pub(crate) last: Option<&'a Value>,
-    /// The reader's own outcome so far: the round that has just ended, or the failure to be replaced.
+    /// The reader's own outcome so far: that of the last round, or the failure to replace.
     pub(crate) own_outcome: Option<(u32, &'a Outcome)>,
     pub(crate) secret_values: &'a SecretValues,
     pub(crate) limits: &'a EvaluationLimits,
@@ -105,8 +105,9 @@ impl ReadValue {
         Self { value, text: None }
     }
 
-    /// The text, if there is one and the receiver takes text but not the value; otherwise the value. `expected` is
-    /// evaluated only if there is a text.
+    /// Returns the text if there is one and the receiver takes text but not the value, else the value. `expected` is evaluated only if
+    /// there
+    /// is a text.
     fn fitting<T: Borrow<Type>>(self, expected: impl FnOnce() -> Option<T>) -> Value {
         match self.text {
             Some(text)
@@ -266,8 +267,9 @@ impl ReferenceScope<'_> {
             };
             match tried {
                 Ok(found) => return Ok(found),
-                // A later alternative is read only once this one is known to be missing: waiting for both would delay
-                // the step for data that it does not need.
+                // A later alternative is read only once this one is known to be missing, because waiting for both would delay the step
+                // for data that it
+                // does not need.
                 Err(now @ (ResolveError::Wait(_) | ResolveError::Fail(_))) => return Err(now),
                 Err(new @ ResolveError::Missing(_))
                     if !matches!(reason, Some(ResolveError::Missing(_))) =>

@@ -1,8 +1,7 @@
 //! A running plan (the run's own, an instance of it, or an inner plan), and its inputs and slots.
-//!
-//! Writes apply in plan order, not in the order in which they are made: of two writers to one slot, the later one in the plan wins,
-//! however fast it was. So if a write arrives after an overlapping one that comes later in the plan, the slots of its
-//! kind are rebuilt from the log when they are next read. The order of fields follows the plan as well.
+//! Writes apply in plan order, not in the order in which they arrive: of two writers to one slot, the later one in the plan wins. So if a
+//! write arrives after an overlapping one that is later in the plan, the slots of its kind are rebuilt from the log at the next read. The
+//! order of fields follows the plan, too.
 //!
 //! Design: [Slot writes count in plan order](https://github.com/planwright/planwright/blob/main/docs/design/execution.md#slot-writes-count-in-plan-order).
 
@@ -155,7 +154,7 @@ impl Slots {
             kind.order_is_stale = false;
         } else if let Some(current) = kind.current.get_mut() {
             apply(current, &write.keys, write.method, &write.value);
-            // The values are right, but a new slot may now stand behind those of later steps.
+            // The values are right, but a new slot may now follow those of later steps.
             kind.order_is_stale |= at < kind.log.len();
         }
         kind.log.insert(at, write);
@@ -296,7 +295,7 @@ fn apply(at: &mut Value, keys: &[Arc<str>], method: Method, value: &Value) {
     if let Value::Object(fields) = at {
         let fields = Arc::make_mut(fields);
         if rest.is_empty() {
-            // Taken out, the value has a single owner and can grow in place.
+            // After it is taken out, the value has a single owner and can grow in place.
             let old = fields.get_mut(key).map(std::mem::take);
             let combined = combine(old, method, value);
             fields.insert(Arc::clone(key), combined);

@@ -58,7 +58,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns a call that was to be made: the task begins the same attempt again later.
+    /// Handles a postponed call: the task begins the same attempt again later.
     pub(super) fn postponed(
         &mut self,
         id: TaskId,
@@ -88,12 +88,12 @@ impl Scheduler {
         let Some(terms) = self.terms_of(id) else {
             return;
         };
-        let (lane, alone) = (terms.lane, terms.alone);
+        let (lane, is_exclusive) = (terms.lane, terms.is_exclusive);
         if terms.attempt_timeout.is_some() {
             let timer = Timer::Attempt(self.attempt(id));
             out.push(SchedulerCommand::ClearTimer(id, timer));
         }
-        self.ready.release(lane, alone);
+        self.ready.release(lane, is_exclusive);
     }
 
     pub(super) fn timer_fired(
@@ -121,7 +121,7 @@ impl Scheduler {
             Timer::Run => {}
             Timer::Step => {
                 if state != TaskState::Settled {
-                    // The children end first, so the group does not close as if it were done.
+                    // The children end first, so that the group does not close as if it had succeeded.
                     if state == TaskState::Group {
                         self.end_all(Some(id), SettledBy::Cancel, out);
                     }
@@ -160,7 +160,7 @@ fn pause_after(policy: &RetryPolicy, task: TaskId, attempt: u32) -> Duration {
     let doubled = policy
         .delay
         .saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1).min(20)));
-    // The mixing function of SplitMix64: it spreads neighbouring inputs and has no state to restore in a replay.
+    // The mixing function of SplitMix64 spreads neighbouring inputs, and has no state that a replay would have to restore.
     let mut mixed =
         (u64::from(task.0) << 32 | u64::from(attempt)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

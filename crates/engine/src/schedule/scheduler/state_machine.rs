@@ -9,7 +9,7 @@ use super::tasks::TaskFlag;
 use super::tasks::{Task, Tasks};
 use crate::schedule::ready::{ConcurrencyLimits, LaneId, ReadySet};
 use crate::schedule::task::{
-    CallTerms, Event, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
+    CallTerms, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId, TaskState, Timer,
 };
 
 /// A pure scheduler: no clock, no randomness, no waiting. See the [module](crate::schedule).
@@ -69,38 +69,38 @@ impl Scheduler {
     }
 
     /// Applies an event and appends the resulting commands.
-    pub fn handle(&mut self, event: Event, out: &mut Vec<SchedulerCommand>) {
+    pub fn handle(&mut self, event: SchedulerEvent, out: &mut Vec<SchedulerCommand>) {
         match event {
-            Event::Prepared(task, prepared) => self.prepared(task, prepared, out),
-            Event::AttemptEnded { task, attempt, end } => {
+            SchedulerEvent::Prepared(task, prepared) => self.prepared(task, prepared, out),
+            SchedulerEvent::AttemptEnded { task, attempt, end } => {
                 self.attempt_ended(task, attempt, end, SettledBy::Attempt, out);
             }
-            Event::Postponed {
+            SchedulerEvent::Postponed {
                 task,
                 attempt,
                 pause,
             } => self.postponed(task, attempt, pause, out),
-            Event::Approved(task) => {
+            SchedulerEvent::Approved(task) => {
                 if self.state(task) == TaskState::AwaitingApproval {
                     self.enqueue(task, out);
                 }
             }
-            Event::Rejected(task) => {
+            SchedulerEvent::Rejected(task) => {
                 if self.state(task) == TaskState::AwaitingApproval {
                     self.settle(task, SettledBy::Rejection, out);
                 }
             }
-            Event::TimerFired(task, timer) => self.timer_fired(task, timer, out),
-            Event::Sealed(task) => {
+            SchedulerEvent::TimerFired(task, timer) => self.timer_fired(task, timer, out),
+            SchedulerEvent::Sealed(task) => {
                 if let Some(group) = self.task_mut(task) {
                     group.set_flag(TaskFlag::Sealed);
                 }
                 // The last child may have settled before the group was sealed.
                 self.close_if_done(task, out);
             }
-            Event::Closed(task) => self.settle(task, SettledBy::Itself, out),
-            Event::Stop(scope) => self.stop(scope, out),
-            Event::Cancel => self.end_all(None, SettledBy::Cancel, out),
+            SchedulerEvent::Closed(task) => self.settle(task, SettledBy::Itself, out),
+            SchedulerEvent::Stop(scope) => self.stop(scope, out),
+            SchedulerEvent::Cancel => self.end_all(None, SettledBy::Cancel, out),
         }
     }
 
@@ -117,7 +117,9 @@ impl Scheduler {
     /// Changes the rank of a task. A queued one keeps its position.
     pub fn rank_as(&mut self, task: TaskId, rank: u64) {
         let queued = self.state(task) == TaskState::Ready;
-        let terms = self.terms_of(task).filter(|terms| queued && !terms.alone);
+        let terms = self
+            .terms_of(task)
+            .filter(|terms| queued && !terms.is_exclusive);
         let lane = terms.map(|terms| terms.lane);
         self.ready.rank_as(task, rank, lane);
     }
@@ -258,9 +260,9 @@ impl Scheduler {
         let Some(terms) = self.terms_of(task) else {
             return;
         };
-        let (lane, alone) = (terms.lane, terms.alone);
+        let (lane, is_exclusive) = (terms.lane, terms.is_exclusive);
         self.enter(task, TaskState::Ready);
-        self.ready.push(task, lane, alone);
+        self.ready.push(task, lane, is_exclusive);
     }
 
     /// Starts whatever the limits allow. Call it once all events have been applied and every [`SchedulerCommand::Prepare`] was

@@ -1,12 +1,11 @@
-//! The tasks. The data read at every event lies together, in a quarter of a cache line, with the state of the task packed
-//! into one number: with a million tasks the next one is seldom near the previous one, and fetching a cache line takes as
-//! long as all the rest. The number of open waits lies apart, since the end of each awaited task decrements it and mostly
-//! needs nothing else.
+//! The tasks. The data that every event reads is adjacent, in a quarter of a cache line, with the state of the task packed into one number.
+//! With a million tasks, the next one is seldom near the previous one in memory, and fetching a cache line takes as long as all other work.
+//! The number of open waits is stored separately, because the end of an awaited task mostly needs nothing else.
 
 use super::super::task::{TaskId, TaskState};
 
-/// The state of a task, its current attempt and three flags. The state takes the lowest three bits, each flag one, the
-/// attempt the rest.
+/// The state of a task, its current attempt and three flags. The lowest three bits are the state, the next three are the flags, and the
+/// others are the attempt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PackedState(u32);
 
@@ -200,9 +199,8 @@ impl Tasks {
         ids.zip(&self.all).map(|(id, task)| (id, task.state()))
     }
 
-    /// Reads the data needed when `soon` start and end: their own, and that of the latest two tasks that wait for
-    /// each. `also` reads further data about a task. It changes nothing; see
-    /// [`Prefetch`](crate::schedule::ready::Prefetch).
+    /// Reads the data that is needed when the tasks in `soon` start and end: their own data, and that of the latest two tasks that wait for
+    /// each. `also` reads further data about a task. Nothing is changed; see [`Prefetch`](crate::schedule::ready::Prefetch).
     pub(super) fn prefetch_data(&self, soon: &[TaskId], also: impl Fn(TaskId) -> usize) {
         let mut seen = 0;
         for task in soon {

@@ -47,7 +47,7 @@ impl Drill {
         drill
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: SchedulerEvent) {
         let mut out = Vec::new();
         self.scheduler.handle(event, &mut out);
         self.carry_out(out);
@@ -64,7 +64,7 @@ impl Drill {
                     {
                         let prepared = Prepared::Call(self.terms(task));
                         self.scheduler
-                            .handle(Event::Prepared(task, prepared), &mut out);
+                            .handle(SchedulerEvent::Prepared(task, prepared), &mut out);
                     }
                     SchedulerCommand::Call { task, attempt } => {
                         self.log.push(format!("+{}", task.0));
@@ -102,7 +102,7 @@ impl Drill {
             lane: self
                 .scheduler
                 .lane(&"s".into(), &Arc::from(tool.to_string())),
-            alone: tool == 9,
+            is_exclusive: tool == 9,
             approval: false,
             retry: RetryPolicy::default(),
             attempt_timeout: None,
@@ -114,7 +114,7 @@ impl Drill {
     fn end(&mut self, index: usize) {
         let (task, attempt) = self.running.remove(index);
         self.log.push(format!("-{}", task.0));
-        self.tell(Event::AttemptEnded {
+        self.tell(SchedulerEvent::AttemptEnded {
             task,
             attempt,
             end: AttemptEnd::Final,
@@ -198,7 +198,7 @@ fn a_full_tool_does_not_delay_others() {
 fn stop_starts_nothing_new_and_lets_calls_end() {
     let waits = vec![vec![], vec![], vec![0], vec![]];
     let mut drill = Drill::new(limits(2, None), &waits, vec![0; 4]);
-    drill.tell(Event::Stop(None));
+    drill.tell(SchedulerEvent::Stop(None));
     while !drill.running.is_empty() {
         drill.end(0);
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::schedule::{
-    AttemptEnd, CallTerms, ConcurrencyLimits, Event, Prepared, Scheduler, SchedulerCommand, TaskId,
-    Timer,
+    AttemptEnd, CallTerms, ConcurrencyLimits, Prepared, Scheduler, SchedulerCommand,
+    SchedulerEvent, TaskId, Timer,
 };
 use planwright_core::plan::RetryPolicy;
 
@@ -91,21 +91,23 @@ fn tell(scheduler: &mut Scheduler, line: &str, out: &mut Vec<SchedulerCommand>) 
     None
 }
 
-fn event(scheduler: &mut Scheduler, words: &[&str]) -> Event {
+fn event(scheduler: &mut Scheduler, words: &[&str]) -> SchedulerEvent {
     let ended = |what: &str, end| {
         let (task, attempt) = attempt(what);
-        Event::AttemptEnded { task, attempt, end }
+        SchedulerEvent::AttemptEnded { task, attempt, end }
     };
     match *words {
-        ["value", one] => Event::Prepared(task(one), Prepared::Done),
-        ["wait", one, ref on @ ..] => Event::Prepared(task(one), Prepared::WaitFor(tasks(on))),
+        ["value", one] => SchedulerEvent::Prepared(task(one), Prepared::Done),
+        ["wait", one, ref on @ ..] => {
+            SchedulerEvent::Prepared(task(one), Prepared::WaitFor(tasks(on)))
+        }
         ["call", one, tool, ref words @ ..] => {
             let terms = terms(scheduler, tool, words);
-            Event::Prepared(task(one), Prepared::Call(terms))
+            SchedulerEvent::Prepared(task(one), Prepared::Call(terms))
         }
         ["group", one, ref words @ ..] => {
             let whole = option(words, "whole").map(Duration::from_millis);
-            Event::Prepared(task(one), Prepared::Group(whole))
+            SchedulerEvent::Prepared(task(one), Prepared::Group(whole))
         }
         ["final", what] => ended(what, AttemptEnd::Final),
         ["unsure", what] => ended(what, AttemptEnd::Uncertain),
@@ -116,28 +118,28 @@ fn event(scheduler: &mut Scheduler, words: &[&str]) -> Event {
         ["postpone", what, pause] => {
             let (task, attempt) = attempt(what);
             let pause = Duration::from_millis(number(pause));
-            Event::Postponed {
+            SchedulerEvent::Postponed {
                 task,
                 attempt,
                 pause,
             }
         }
-        ["approve", one] => Event::Approved(task(one)),
-        ["reject", one] => Event::Rejected(task(one)),
+        ["approve", one] => SchedulerEvent::Approved(task(one)),
+        ["reject", one] => SchedulerEvent::Rejected(task(one)),
         ["fire", "attempt", what] => {
             let (task, attempt) = attempt(what);
-            Event::TimerFired(task, Timer::Attempt(attempt))
+            SchedulerEvent::TimerFired(task, Timer::Attempt(attempt))
         }
         ["fire", "pause", what] => {
             let (task, attempt) = attempt(what);
-            Event::TimerFired(task, Timer::Pause(attempt))
+            SchedulerEvent::TimerFired(task, Timer::Pause(attempt))
         }
-        ["fire", "step", one] => Event::TimerFired(task(one), Timer::Step),
-        ["seal", one] => Event::Sealed(task(one)),
-        ["close", one] => Event::Closed(task(one)),
-        ["stop"] => Event::Stop(None),
-        ["stop", one] => Event::Stop(Some(task(one))),
-        ["cancel"] => Event::Cancel,
+        ["fire", "step", one] => SchedulerEvent::TimerFired(task(one), Timer::Step),
+        ["seal", one] => SchedulerEvent::Sealed(task(one)),
+        ["close", one] => SchedulerEvent::Closed(task(one)),
+        ["stop"] => SchedulerEvent::Stop(None),
+        ["stop", one] => SchedulerEvent::Stop(Some(task(one))),
+        ["cancel"] => SchedulerEvent::Cancel,
         _ => panic!("the line {words:?}"),
     }
 }
@@ -146,7 +148,7 @@ fn terms(scheduler: &mut Scheduler, tool: &str, words: &[&str]) -> CallTerms {
     let (server, tool) = tool.split_once('.').unwrap_or(("s", tool));
     CallTerms {
         lane: scheduler.lane(&server.into(), &Arc::from(tool)),
-        alone: words.contains(&"alone"),
+        is_exclusive: words.contains(&"alone"),
         approval: words.contains(&"asks"),
         retry: RetryPolicy {
             attempts: option(words, "attempts").unwrap_or(NonZeroU32::MIN),

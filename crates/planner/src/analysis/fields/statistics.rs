@@ -30,7 +30,7 @@ pub(crate) fn number_statistics(
     let mut sorted: Vec<Amount> = amounts.iter().map(|(_, amount)| *amount).collect();
     // Rounded sums do not depend on the order of the records if the numbers are sorted.
     sorted.sort_by(Amount::compare);
-    let mark = |wanted: &Amount| {
+    let locate_number = |wanted: &Amount| {
         let (item, value) = amounts.iter().find(|(_, amount)| amount == wanted)?;
         let (at, name) = locate(*item);
         let value = *value;
@@ -46,8 +46,8 @@ pub(crate) fn number_statistics(
         mean,
         median: median(&sorted)?,
         deviation: deviation.and_then(Amount::from_f64),
-        min: mark(sorted.first()?)?,
-        max: mark(sorted.last()?)?,
+        min: locate_number(sorted.first()?)?,
+        max: locate_number(sorted.last()?)?,
         outliers: outliers(amounts, &sorted, mean, deviation, locate),
     })
 }
@@ -93,7 +93,7 @@ fn median(sorted: &[Amount]) -> Option<Amount> {
     }
 }
 
-/// The fewest numbers among which outliers are searched.
+/// The minimum sample size for outliers.
 const MIN_NUMBERS: usize = 8;
 
 /// The number of outliers that are listed.
@@ -112,8 +112,10 @@ const MAX_OUTLIER_SHARE: f64 = 0.1;
 /// The count from which the octile skewness alone decides.
 const LARGE_SAMPLE: usize = 1000;
 
-/// The smallest relevant octile skewness; in small samples, the factor of the root of the count that it must also exceed.
+/// The smallest relevant octile skewness.
 const MIN_SKEWNESS: f64 = 0.1;
+
+/// The skewness of a small sample must also exceed this factor divided by the square root of its count, so that chance does not explain it.
 const CHANCE_SKEWNESS: f64 = 2.5;
 
 /// The ratio by which the nearest outlier must be farther than all other numbers, if most numbers are equal.
@@ -197,8 +199,8 @@ impl RobustScale {
     }
 }
 
-/// Finds outliers by distance from the median. Skewed distributions have none; numbers must also be outliers on a logarithmic
-/// scale.
+/// Finds outliers by distance from the median; `None` if the distribution is skewed. If all numbers of a small sample are positive, an
+/// outlier must also be one on a logarithmic scale.
 fn outliers_by_median(
     amounts: &[(usize, Amount)],
     sorted: &[f64],

@@ -27,7 +27,7 @@ pub(super) struct ProviderReply {
     has_end: bool,
     /// True if the response states its usage.
     has_usage: bool,
-    /// The reason of the provider if it stopped early for reasons of its own.
+    /// The provider's finish reason if it means that the reply is unusable.
     interruption: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl ProviderReply {
         dropped.fill_in(&mut reply);
         reply.usage = usage.map(convert_usage).unwrap_or_default();
         for part in &mut content {
-            // Providers accept objects only as arguments in the messages that are sent back.
+            // In messages that are sent back, arguments must be objects.
             if let ContentPart::ToolCall(call) = part
                 && !call.fn_arguments.is_object()
             {
@@ -337,8 +337,8 @@ fn parse_rejected(error: &Error) -> Option<ProviderReply> {
     reply.map(ProviderReply::from_reply)
 }
 
-/// Returns true if a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends, so a genuine end must
-/// show by its fields.
+/// Returns true if a streamed reply is complete. For some protocols `genai` reports an end whenever the stream ends. For those, the
+/// fields of the reply decide.
 fn is_complete(reply: &ProviderReply, kind: AdapterKind) -> bool {
     match kind {
         AdapterKind::Gemini | AdapterKind::GeminiIx => reply.has_end,

@@ -1,4 +1,4 @@
-//! Errors of attempts: their kind, whether a retry may help, and their message, on one line and without our key.
+//! Errors of attempts: their kind, whether a retry may help, and a message of one line that does not contain the key.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub(super) struct AttemptError {
     pub(super) retry_after: Option<Duration>,
     /// The provider's message if it rejected the request.
     pub(super) rejection: Option<String>,
-    /// The model's own text as far as it arrived.
+    /// The part of the model's text that arrived.
     pub(super) reply: String,
     /// The tokens that the provider reports in spite of the error.
     pub(super) usage: Usage,
@@ -99,7 +99,7 @@ impl AttemptError {
             ModelErrorKind::Malformed,
             with_detail(message, sanitize(cause, context.key)),
         )
-        .help("is there a server of this provider's protocol at the base URL?")
+        .help("check that the server at the base URL speaks this provider's protocol")
     }
 
     /// Creates the error for a request that exceeded its timeout.
@@ -228,7 +228,7 @@ fn from_transport_error(error: &reqwest::Error, context: ErrorContext<'_>) -> At
         let address = address.map_or_else(String::new, |address| format!(" at {address}"));
         let message = format!("`{}` cannot be reached{address}", context.name);
         return AttemptError::new(ModelErrorKind::Unavailable, with_detail(message, cause))
-            .help("is it running there, and is the base URL right?")
+            .help("check that it is running, and that the base URL is right")
             .transient();
     }
     if error.is_timeout() {

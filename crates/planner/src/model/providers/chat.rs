@@ -138,7 +138,7 @@ pub(super) fn chat_options(
         options = options.with_reasoning_effort(ReasoningEffort::Budget(0));
     }
     if request.is_prefix_shared && kind == AdapterKind::Anthropic {
-        // Other providers cache unasked; for theirs, `genai` would send a retention that not all models accept.
+        // Other providers cache without a request. For them, `genai` would send a retention that not all models accept.
         options = options.with_cache_control(CacheControl::Ephemeral);
     }
     match &request.answer {
@@ -153,7 +153,7 @@ fn is_ollama(kind: AdapterKind) -> bool {
     matches!(kind, AdapterKind::Ollama | AdapterKind::OllamaCloud)
 }
 
-/// Returns true if the provider expects its reasoning back with the results of calls, and sends it unasked.
+/// Returns true if the provider sends its reasoning without a request, and expects it back with the results of calls.
 fn returns_reasoning(kind: AdapterKind) -> bool {
     !matches!(
         kind,

@@ -104,7 +104,7 @@ impl ProviderState {
         }
     }
 
-    /// Adds the cost of what a provider reports to have read and written.
+    /// Adds the cost of the tokens that the provider reports.
     fn with_cost(&self, usage: Usage) -> Usage {
         let is_reported = 0 < usage.input_tokens + usage.output_tokens;
         let prices = self.settings.prices.filter(|_| is_reported);
@@ -141,7 +141,7 @@ impl ProviderState {
                     error
                 }
             };
-            // Each parameter is dropped only once, so this cannot go on forever.
+            // Each parameter is dropped only once, so this loop ends.
             if self.drop_rejected_parameter(&error, request) {
                 continue;
             }

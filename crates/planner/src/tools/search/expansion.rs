@@ -1,5 +1,5 @@
-//! The words of a catalog that a word of a query stands for: itself, or else words that it begins, words that mean about the
-//! same, or words that it misspells.
+//! Expansion of a word of a query to words of a catalog: the word itself, else words that begin with it, synonyms, or words that it
+//! misspells.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -40,7 +40,7 @@ const MAX_MISSPELT: usize = 32;
 /// The number of words that a misspelt word expands to.
 const MAX_CORRECTIONS: usize = 4;
 
-/// Words that mean about the same, for words that no tool has.
+/// Groups of synonyms, for words that no tool has.
 const SYNONYMS: &[&[&str]] = &[
     &["find", "search", "lookup", "locate", "discover", "query"],
     &["get", "fetch", "retrieve", "obtain", "load", "read"],
@@ -75,7 +75,7 @@ const SYNONYMS: &[&[&str]] = &[
     &["list", "show", "display", "enumerate"],
 ];
 
-/// For each stem, the stems that mean about the same.
+/// The synonyms of each stem, as stems.
 static STEMMED_SYNONYMS: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
     let mut stemmed: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for group in SYNONYMS {

@@ -1,5 +1,5 @@
-//! Listings of a catalog within a token budget. As the budget shrinks, tools lose first the texts of their signatures, then the
-//! types, then the parameters, one tool after the other.
+//! Listings of a catalog within a token budget. With a smaller budget, tools lose first their descriptions, then the types, then the
+//! parameters, one tool after the other.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -73,7 +73,7 @@ fn types(tool: &Tool) -> String {
     } else if let Some(seen) = seen(tool) {
         let output = &seen.schema();
         let shape = shape(output, output, OUTPUT_LIMITS);
-        // Without counts: a prompt that changes with each call is never in the cache of a provider.
+        // Counts are left out, because a prompt that changes with each call is never in the cache of a provider.
         let _ = write!(text, " -> {shape} (seen, not declared)");
     }
     text
@@ -91,8 +91,9 @@ const MAX_SEEN_FIELDS: usize = 24;
 /// The length of a masked sample, in bytes.
 const MAX_SAMPLE_LENGTH: usize = 2000;
 
-/// Describes the answers that a tool without an output schema gave so far: their structure, how often each field was there, and one answer with its
-/// values masked. `None` if there are none.
+/// Describes the recorded answers of a tool without an output schema: their structure, the number of answers with each field, and one
+/// answer
+/// with masked values. `None` if there are none.
 pub fn seen_answers(tool: &Tool) -> Option<String> {
     let seen = seen(tool)?;
     let calls = match seen.calls {
@@ -253,7 +254,7 @@ pub fn details(tool: &Tool) -> String {
 
 /// A parameter, or a field of one.
 struct ParameterField<'a> {
-    /// The path of the enclosing parameter with the sign behind it; empty if there is none.
+    /// The path of the enclosing parameter with its separator; empty if there is none.
     path: &'a str,
     name: &'a str,
     schema: &'a Value,

@@ -213,7 +213,7 @@ async fn empty_replies_fail_for_callers_that_need_text() {
         let error = reply.completed("openai:m").unwrap_err();
         assert_eq!(
             (error.kind, error.message.as_str()),
-            (ModelErrorKind::Empty, "`openai:m` said nothing")
+            (ModelErrorKind::Empty, "the reply of `openai:m` is empty")
         );
     }
 }

@@ -85,7 +85,7 @@ pub struct LaidOutEdgeV1 {
     pub flow: Option<&'static str>,
 }
 
-/// The most parts of one step that are drawn.
+/// The maximum number of parts of one step that are drawn.
 const MAX_PARTS: usize = 50;
 
 /// The open groups and parts of a layout.

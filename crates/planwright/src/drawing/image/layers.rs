@@ -13,11 +13,11 @@ const GAP: f64 = 20.0;
 const LAYER_GAP: f64 = 40.0;
 /// The width that an edge takes where it crosses a layer, in pixels.
 const CROSSING_WIDTH: f64 = 6.0;
-/// The most crossings of edges and layers. A graph with more draws its long edges straight, behind the steps.
+/// The maximum number of crossings of edges and layers. In a graph with more, long edges are drawn straight, behind the steps.
 const MAX_CROSSINGS: usize = 20_000;
 /// The number of sweeps over the layers that search for an order with few crossings, and for positions.
 const SWEEPS: usize = 8;
-/// The number of nodes beyond which only two sweeps are made, so that a plan of 10,000 steps is drawn at once.
+/// The number of nodes from which only two sweeps are made, so that a plan of 10,000 steps is drawn without a delay.
 const MANY_NODES: usize = 4_000;
 
 /// The size of a step's box, in pixels.

@@ -18,7 +18,7 @@ const STYLE: &str = include_str!("page.css");
 
 /// The longest value that is shown whole, in bytes of formatted JSON.
 const MAX_VALUE: usize = 64 * 1024;
-/// The most items, rounds or inner steps that are shown of a step.
+/// The maximum number of items, rounds or inner steps that are shown of a step.
 const MAX_PARTS: usize = 200;
 /// The deepest level of inner steps that is shown.
 const MAX_DEPTH: usize = 8;
@@ -28,7 +28,7 @@ const MAX_DEPTH: usize = 8;
 pub struct RunRecord<'a> {
     /// The run.
     pub run: &'a DrawnRunV1,
-    /// The steps as they stand; empty if they are not known.
+    /// The summaries of the steps; empty if they are not known.
     pub steps: &'a [StepSummary],
     /// The history of its calls.
     pub history: &'a History,

@@ -14,9 +14,9 @@ pub(super) const LINE: f64 = 16.0;
 pub(super) const PADDING: f64 = 10.0;
 /// The space around a plan inside of a box, in pixels.
 const GROUP_PADDING: f64 = 14.0;
-/// The most columns of a line in a box.
+/// The maximum width of a line in a box, in columns.
 const MAX_COLUMNS: usize = 38;
-/// The most notes in a box; its title has all of them.
+/// The maximum number of notes in a box. Its title has all notes.
 const MAX_NOTES: usize = 3;
 
 /// A graph with coordinates.

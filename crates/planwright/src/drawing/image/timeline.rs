@@ -19,11 +19,11 @@ const AXIS_WIDTH: f64 = 760.0;
 const ROW: f64 = 20.0;
 /// The width of a character of the ids, in pixels.
 const COLUMN: f64 = 7.3;
-/// The most columns of an id.
+/// The maximum width of an id, in columns.
 const MAX_COLUMNS: usize = 30;
 /// The least width of a bar, in pixels, so that a short call can be seen.
 const MIN_BAR: f64 = 1.5;
-/// The most marks of the time axis.
+/// The maximum number of marks of the time axis.
 const MAX_TICKS: u128 = 8;
 
 /// Draws the calls of a run that took `duration`, in rows for `steps`. Returns `None` if the run has not called anything.

@@ -1,4 +1,4 @@
-//! The state of every step of a run, folded from its journal: what a graph, a timeline or a list shows beside the steps.
+//! The state of every step of a run, computed from its journal, for graphs, timelines and lists.
 
 #[cfg(test)]
 mod tests;
@@ -16,9 +16,8 @@ use planwright_engine::{RunId, StepStatus};
 use super::{ActiveStep, EndedStep, RunView, enclosing, is_part, whole};
 use crate::format::ProcessV1;
 
-/// The states of the steps of a run as far as the entries of its journal have been applied.
-///
-/// Items and rounds have no state of their own: they are counted with their step.
+/// The states of the steps of a run after the journal entries that were applied.
+/// Items and rounds have no separate state. They are counted with their step.
 #[derive(Clone, Debug)]
 pub struct StepStates {
     run: RunId,
@@ -70,7 +69,7 @@ pub enum StepPhase {
     Failed,
     /// Skipped.
     Skipped,
-    /// Not run, since a step before it did not succeed.
+    /// Not run, because an earlier step did not succeed.
     NotRun,
     /// Cancelled.
     Cancelled,
@@ -97,7 +96,7 @@ impl StepPhase {
 }
 
 impl StepPhase {
-    /// The order in which the states of several instances stand for all of them.
+    /// The rank by which the state of one instance represents all instances.
     fn rank(self) -> u8 {
         match self {
             Self::Failed => 0,
@@ -165,14 +164,15 @@ impl StepStates {
         self.entries
     }
 
-    /// The calls that wait for a decision, by address, with the digest that a decision names. Those of a run that has ended as waiting are
-    /// among them.
+    /// The calls that wait for a decision, by address, with the digest that a decision names. Includes those of a run that has ended as
+    /// waiting.
     pub fn questions(&self) -> &IndexMap<String, Arc<str>> {
         &self.questions
     }
 
-    /// The state of the step at `address`. An address without instances stands for the step in all instances of its plan: the state that
-    /// matters most, from the first start to the last end.
+    /// Returns the state of the step at `address`. An address without instances means the step in all instances of its plan: the result
+    /// is their
+    /// most important state, from the first start to the last end.
     pub fn step(&self, address: &str) -> StepView {
         let Some(instances) = self.instances.get(address) else {
             return self.single(address);
@@ -197,14 +197,15 @@ impl StepStates {
                 .cloned()
                 .unwrap_or(StepView::PENDING),
         };
-        // A loop waits as long as one of its calls does, and a run that has ended as waiting has ended none of the steps that wait.
+        // A loop waits as long as one of its calls does. A run that has ended as waiting has not ended its waiting steps.
         if self.asking.contains(address) {
             state.phase = StepPhase::Waiting;
         }
         state
     }
 
-    /// The addresses of all steps that have begun, or have ended without a beginning; those of instances, and the same without the instance.
+    /// The addresses of all steps that have begun, or have ended without a beginning. Steps of instances are included with and without the
+    /// instance.
     pub fn addresses(&self) -> impl Iterator<Item = &str> {
         let ended = self.ended.keys();
         let ended = ended.filter(|address| !self.view.active.contains_key(&***address));
@@ -218,8 +219,9 @@ impl StepStates {
             .map(String::as_str)
     }
 
-    /// Applies the next entry of the journal. Returns the addresses of the steps that it is about. An entry about the run as a whole, such as
-    /// the beginning of a further process, may change the states of all steps.
+    /// Applies the next entry of the journal. Returns the addresses of the steps that it concerns. An entry about the whole run, such as
+    /// the start
+    /// of a process, may change the states of all steps.
     pub fn entry(&mut self, entry: &Entry) -> Vec<String> {
         self.entries += 1;
         if let Record::Opened { header, .. } = &entry.record {
@@ -254,9 +256,9 @@ impl StepStates {
         changed
     }
 
-    /// Removes the states of the steps that the next process takes up again.
+    /// Removes the states of the steps that the next process resumes.
     fn opened(&mut self, header: &planwright_core::Value) {
-        // A header of a program of its own names no steps that it forgets.
+        // The header of another program does not name the steps that it forgets.
         let forgotten = ProcessV1::from_value(header).map(|process| process.forgotten);
         let forgotten = forgotten.unwrap_or_default();
         let left = &self.view.ended_steps;

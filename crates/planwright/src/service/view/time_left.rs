@@ -1,4 +1,4 @@
-//! The expected time that a run has left, from the durations of earlier calls.
+//! The expected remaining time of a run, from the durations of earlier calls.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use planwright_engine::run::{StepTime, step_times};
 
 use super::{ActiveStep, EndedStep, RunView};
 
-/// The expected time that a run has left. It is an estimate: a list that is not known before the run counts as one item until its step has
-/// started, repetitions count as one round, and time in which people are asked is not included.
+/// The expected remaining time of a run. It is an estimate: a list that is not known before the run counts as one item until its step has
+/// started, repetitions count as one round, and the time of questions to people is not included.
 #[derive(Clone, Debug)]
 pub struct TimeLeft {
     /// The times of the steps that have not ended, by id.
@@ -21,8 +21,9 @@ pub struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// The time left of a run of `plan` that has not started; `None` if that cannot be estimated, since the duration of a tool is not known or the
-    /// plan runs for several instances.
+    /// The remaining time of a run of `plan` that has not started; `None` if it cannot be estimated, because the duration of a tool is
+    /// not known
+    /// or the plan runs for several instances.
     pub fn new(
         plan: &CheckedPlan,
         durations: &Durations,
@@ -41,12 +42,12 @@ impl TimeLeft {
     /// Applies the end of a step.
     pub fn step_ended(&mut self, ended: &EndedStep) {
         if ended.at.inside.is_none() {
-            // Plans are short beside what their steps take, so the search for the place is not a cost.
+            // The search for the place is cheap compared with the duration of a step.
             self.steps.swap_remove(ended.at.step.as_str());
         }
     }
 
-    /// The time left `now`, counted from the run's start, of the run that `view` shows.
+    /// Returns the remaining time of the run that `view` shows. `now` counts from the run's start.
     pub fn expected(&self, view: &RunView, now: Duration) -> Duration {
         let (mut longest, mut work) = (Duration::ZERO, Duration::ZERO);
         for (id, step) in &self.steps {
@@ -70,7 +71,7 @@ impl TimeLeft {
     }
 }
 
-/// The time that a step in progress still takes.
+/// The remaining time of a step in progress.
 fn rest(step: &StepTime, active: &ActiveStep, now: Duration) -> Duration {
     match active.items {
         Some(items) => step.of_items(items.saturating_sub(active.items_ended)),

@@ -15,12 +15,8 @@ const FORM: &str = "(a reference is a whole text such as `†state.user.name`; t
 #[test]
 fn references() {
     let cases = [
-        (
-            "† state",
-            "a blank stands behind `†` (write `†state`)",
-            "† state",
-        ),
-        ("†", "`†` stands alone FORM", "†"),
+        ("† state", "a blank follows `†` (write `†state`)", "† state"),
+        ("†", "a name is missing after `†` FORM", "†"),
         (
             "†stat.x",
             "`stat` is not a kind of data (write `†state.x`)",
@@ -41,12 +37,12 @@ fn references() {
         ),
         (
             "†state.x is good",
-            "text stands behind the reference `†state.x` FORM",
+            "text follows the reference `†state.x` FORM",
             "†state.x is good",
         ),
         (
             "†state.x > 3",
-            "text stands behind the reference `†state.x` FORM",
+            "text follows the reference `†state.x` FORM",
             "†state.x > 3",
         ),
         (
@@ -66,7 +62,7 @@ fn references() {
         ),
         (
             r#"†state[\"a\"] b"#,
-            "text stands behind the reference `†state[\"a\"]` FORM",
+            "text follows the reference `†state[\"a\"]` FORM",
             r#"†state[\"a\"] b"#,
         ),
         (
@@ -88,7 +84,7 @@ fn references() {
         ("†state.a ||", "an operand is missing FORM", ""),
         (
             "†state.a | †state.b",
-            "text stands behind the reference `†state.a` FORM",
+            "text follows the reference `†state.a` FORM",
             "†state.a | †state.b",
         ),
         (
@@ -107,7 +103,7 @@ fn references() {
             "†",
         ),
     ];
-    let whole = "(give it to a parameter of its own, or write `††` for a literal `†`)";
+    let whole = "(pass it as a whole parameter, or write `††` for a literal `†`)";
     for (text, wanted, spot) in cases {
         let wanted = wanted.replace("FORM", FORM).replace("WHOLE", whole);
         let deep =
@@ -227,7 +223,7 @@ fn calls() {
         (
             r#"[{"_tool": "t", "_delegate": "p", "_scopes": ["stat", "text", 1]}]"#,
             "PW0108 at /0/_scopes/0: `stat` is not a kind of data (did you mean `state`?) [\"stat\"]\n\
-             warning PW0108 at /0/_scopes/1: messages of the type `text` hold nothing that a plan reads (`input`, \
+             warning PW0108 at /0/_scopes/1: a plan reads nothing from messages of the type `text` (`input`, \
              `state` and `data` do) [\"text\"]\n\
              PW0104 at /0/_scopes/2: expected a list of texts in `_scopes`, found a number [1]",
         ),
@@ -282,7 +278,7 @@ fn messages() {
         ),
         (
             r#"{"type": "state", "state": {"a": 1}, "b": 2, "c": 3}"#,
-            "PW0107 at /context/0/b: fields stand both in `state` and beside it (put all of them into `state`, or all \
+            "PW0107 at /context/0/b: the message has fields both in `state` and beside it (put all of them into `state`, or all \
              beside `type`) [\"b\"]",
         ),
         (

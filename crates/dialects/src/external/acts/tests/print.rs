@@ -174,7 +174,7 @@ fn steps_that_refer_to_steps() {
     assert_eq!(
         written(&plan(&first)),
         format!(
-            "Error: the acts dialect cannot express a reference to `first`, which writes its output in a way of its own\n{}",
+            "Error: the acts dialect cannot express a reference to `first`, which does not simply store its output\n{}",
             warning.trim_end()
         )
     );
@@ -265,7 +265,7 @@ fn what_cannot_be_said() {
                 output: Output::Value(literal()),
                 ..one(step("a", "a", literal()))
             },
-            "that the plan gives back `null`",
+            "an output of `null`",
         ),
     ];
     for (plan, wanted) in cases {
@@ -304,10 +304,10 @@ fn what_is_lost_without_harm() {
         written(&plan),
         "Warning: the acts dialect cannot express the plan's name\n\
          Warning: the acts dialect cannot express the field `query` of the plan's metadata\n\
-         Warning: the acts dialect cannot express that the value of the input `a` must fit its schema\n\
+         Warning: the acts dialect cannot express the schema of the input `a`\n\
          Warning: the acts dialect cannot express that the input `b` is required\n\
          Warning: the acts dialect cannot express that the input `b` is a variable\n\
-         Warning: the acts dialect cannot express that the value of the input `b` must fit its schema\n\
+         Warning: the acts dialect cannot express the schema of the input `b`\n\
          {\"context\":[{\"type\":\"input\",\"schema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},\
          \"b\":{\"type\":\"integer\"}}}},{\"type\":\"input\",\"a\":1}],\"calls\":[{\"_tool\":\"a\"},{\"_tool\":\"a\"},\
          {\"_tool\":\"x\",\"_activity\":\"a\"}]}"
