@@ -54,6 +54,8 @@ class GraphView extends Component {
     removeEventListener('scheme', this.onScheme);
     cancelAnimationFrame(this.frame);
     clearTimeout(this.rest);
+    // Their memory is large, and the next garbage collection may be far.
+    for (const canvas of [this.canvas, this.map]) if (canvas) canvas.width = 0;
   }
 
   componentDidUpdate(before) {
