@@ -96,6 +96,12 @@ class GraphView extends Component {
     return { x0: view.x - margin * width, y0: view.y - margin * height, x1: view.x + (1 + margin) * width, y1: view.y + (1 + margin) * height, k: view.k };
   }
 
+  /** Returns whether the view shows all of a graph. */
+  shows({ width, height }) {
+    const { x0, y0, x1, y1 } = this.rect();
+    return x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
+  }
+
   /** Returns whether the overview covers the part of the graph in the view. While the view moves, a finer one will do as well. */
   covers() {
     const { region, view, props: { graph } } = this;
@@ -264,9 +270,12 @@ class GraphView extends Component {
   /** The listeners are on an element above the drawing, not around it: the browser would collect the places of all that is inside of it. */
   render({ graph, states, at, label }) {
     if (this.index.nodes !== graph.nodes) {
+      const wasWhole = this.view && !this.isMoved && this.shows(this.graph);
       this.index = indexGraph(graph);
       this.region = this.tiles = null;
+      if (wasWhole && !this.shows(graph)) this.view = this.start();
     }
+    this.graph = graph;
     const selected = this.index.byAddress.get(at);
     const state = selected && states?.get(at);
     return html`<div class="graph">
