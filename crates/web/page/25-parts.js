@@ -116,21 +116,18 @@ function VirtualList(props) {
   };
 
   // A row that stays in the window while the list scrolls is not made again.
-  const made = useMemo(() => new Map(), [props, slots]);
-  for (const index of made.keys()) if (index < first || index >= last) made.delete(index);
+  const made = useMemo(() => ({}), [props, slots]);
+  for (const index in made) if (index < first || index >= last) delete made[index];
   const rows = [];
-  const order = [];
   for (let index = first; index < last; index += 1) {
-    if (!made.has(index)) made.set(index, html`<div id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
+    rows[index % slots] = made[index] ??= html`<div id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
       aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
       style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
-      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`);
-    rows[index % slots] = made.get(index);
-    order.push(`row-${index}`);
+      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`;
   }
   return html`<div class="list" ref=${element} role="presentation">
     ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}
-    <div class="rows" role="listbox" tabindex="0" aria-label=${label} aria-owns=${order.join(' ')} data-list
+    <div class="rows" role="listbox" tabindex="0" aria-label=${label} aria-owns=${Object.keys(made).map((index) => `row-${index}`).join(' ')} data-list
       aria-activedescendant=${selected >= first && selected < last ? `row-${selected}` : null}
       style=${{ height: `${length * rowHeight}px`, width }} onKeyDown=${onKeyDown}>${rows}${overlay && html`<div class="overlay" aria-hidden="true">${overlay}</div>`}</div>
   </div>`;

@@ -43,6 +43,9 @@ const STYLE_SPACES: &[(&str, &str)] = &[
     ("; ", ";"),
     (", ", ","),
     (": ", ":"),
+    (" > ", ">"),
+    ("{\n", "{"),
+    ("}\n", "}"),
 ];
 
 /// The document, and the value of its `Content-Security-Policy`.
