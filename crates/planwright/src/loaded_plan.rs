@@ -60,8 +60,26 @@ pub struct LoadedPlan {
     reorder: bool,
     share: bool,
     recalled: Object,
-    recalled_labels: RecalledLabels,
-    retained: StepLabels,
+    labels: ResultLabels,
+}
+
+/// The labels for the flow policy of results that a plan uses and does not compute.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResultLabels {
+    /// The labels of results of earlier runs that the plan refers to.
+    pub recalled: RecalledLabels,
+    /// The labels of results of an earlier plan of the run, by step.
+    pub retained: StepLabels,
+}
+
+impl ResultLabels {
+    /// Returns the labels that are stored with a plan, and those of the results that stay in its run.
+    pub(crate) fn of_stored(stored: &PlanTextV1, retained: StepLabels) -> Self {
+        Self {
+            recalled: RecalledLabelsV1::decode(&stored.recalled_labels),
+            retained,
+        }
+    }
 }
 
 impl LoadedPlan {
@@ -86,8 +104,7 @@ impl LoadedPlan {
             reorder: false,
             share: false,
             recalled: Object::default(),
-            recalled_labels: RecalledLabels::new(),
-            retained: StepLabels::new(),
+            labels: ResultLabels::default(),
         }
     }
 
@@ -193,25 +210,20 @@ impl LoadedPlan {
             plan.steps.insert(0, step);
         }
         self.recalled = results;
-        self.recalled_labels = labels;
+        self.labels.recalled = labels;
         self
     }
 
     /// The same plan for a run with results of an earlier plan that have the labels `retained`, by step.
     #[must_use]
     pub fn with_retained(mut self, retained: StepLabels) -> Self {
-        self.retained = retained;
+        self.labels.retained = retained;
         self
     }
 
-    /// Returns the labels of results of an earlier plan, by step.
-    pub fn retained(&self) -> &StepLabels {
-        &self.retained
-    }
-
-    /// Returns the labels of the results of earlier runs that the plan refers to.
-    pub fn recalled_labels(&self) -> &RecalledLabels {
-        &self.recalled_labels
+    /// Returns the labels of the results that the plan uses and does not compute.
+    pub fn labels(&self) -> &ResultLabels {
+        &self.labels
     }
 
     /// Names another plan that this one may run, so that diagnostics distinguish a misspelt name from a missing plan.
@@ -238,8 +250,7 @@ impl LoadedPlan {
             reorder: false,
             share: false,
             recalled: Object::default(),
-            recalled_labels: RecalledLabels::new(),
-            retained: StepLabels::new(),
+            labels: ResultLabels::default(),
         }
     }
 
@@ -254,7 +265,7 @@ impl LoadedPlan {
             share: self.share,
             is_unfinished: false,
             recalled: self.recalled.clone(),
-            recalled_labels: RecalledLabelsV1::encode(&self.recalled_labels),
+            recalled_labels: RecalledLabelsV1::encode(&self.labels.recalled),
             max_steps: self.max_steps.unwrap_or(Limits::default().max_steps),
             library: library
                 .iter()
@@ -304,8 +315,8 @@ impl LoadedPlan {
             .with_library(&self.library)
             .with_policy(policy)
             .with_inputs(&self.inputs)
-            .with_recalled(&self.recalled_labels)
-            .with_retained(&self.retained);
+            .with_recalled(&self.labels.recalled)
+            .with_retained(&self.labels.retained);
         let (checked, found) = check(plan, &context);
         self.diagnostics.extend(found);
         self.diagnostics.sort();

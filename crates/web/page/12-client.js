@@ -1,7 +1,10 @@
 // The source of the page inside an MCP client (the extension `io.modelcontextprotocol/ui`, revision 2026-01-26). The client shows the page in a
 // frame and passes its calls on to the gateway's tools `read_run_view` and `decide_call`.
 
-/** The intervals at which the run on the screen and the inbox are read, in ms. The extension has no stream of events. */
+/**
+ * The intervals at which the run on the screen and the inbox are read, in ms. The extension has no stream of events. They are read by
+ * `read_run_view`, since the gateway counts what `get_run` returns as read by the model, and its results must not carry tokens to decide.
+ */
 const RUN_INTERVAL = 1000;
 const INBOX_INTERVAL = 3000;
 /** The height that the view asks for, in pixels, where the client lets it choose: its screens fill what they get, and scroll. */

@@ -83,10 +83,14 @@ function useViewport() {
  * A list of rows of equal height that draws only the visible ones. `row(index)` returns the content of a row; `selected` is scrolled into
  * view when it changes. The rows are options of one listbox, whose keys are the arrows, Home, End, Page Up and Page Down.
  */
-function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay }) {
+function VirtualList(props) {
+  const { length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay } = props;
   const [element, view] = useViewport();
+  // As many rows wherever the list is: a row that leaves the window lends its nodes to the one that enters it, and none moves in the
+  // document, since the browser would lay it out again.
+  const slots = Math.ceil(view.height / rowHeight) + 13;
   const first = Math.max(0, Math.min(length, Math.floor(view.top / rowHeight)) - 6);
-  const last = Math.min(length, Math.ceil((view.top + view.height) / rowHeight) + 6);
+  const last = Math.min(length, first + slots);
   const head = header ? rowHeight : 0;
 
   useLayoutEffect(() => {
@@ -111,18 +115,19 @@ function VirtualList({ length, rowHeight, row, rowClass, selected, onSelect, onO
     }
   };
 
-  // A row that leaves the window lends its nodes to the row that enters it.
-  const slots = Math.ceil(view.height / rowHeight) + 14;
+  // A row that stays in the window while the list scrolls is not made again.
+  const made = useMemo(() => ({}), [props, slots]);
+  for (const index in made) if (index < first || index >= last) delete made[index];
   const rows = [];
   for (let index = first; index < last; index += 1) {
-    rows.push(html`<div key=${index % slots} id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
+    rows[index % slots] = made[index] ??= html`<div id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
       aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
       style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
-      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`);
+      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`;
   }
   return html`<div class="list" ref=${element} role="presentation">
     ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}
-    <div class="rows" role="listbox" tabindex="0" aria-label=${label} data-list
+    <div class="rows" role="listbox" tabindex="0" aria-label=${label} aria-owns=${Object.keys(made).map((index) => `row-${index}`).join(' ')} data-list
       aria-activedescendant=${selected >= first && selected < last ? `row-${selected}` : null}
       style=${{ height: `${length * rowHeight}px`, width }} onKeyDown=${onKeyDown}>${rows}${overlay && html`<div class="overlay" aria-hidden="true">${overlay}</div>`}</div>
   </div>`;

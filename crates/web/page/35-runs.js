@@ -44,7 +44,7 @@ function RunsScreen({ parameters }) {
       </select>
       <${Suggested} id="plan" label="plan" value=${filter.plan} choices=${known('plan')} onInput=${(value) => set('plan', value)} />
       <${Suggested} id="client" label="client" value=${filter.client} choices=${known('client')} onInput=${(value) => set('client', value)} />
-      <${Suggested} id="time" label="time, such as last week" value=${filter.time} choices=${TIMES} onInput=${(value) => set('time', value)} />
+      <${Suggested} id="time" label="time: last week" value=${filter.time} choices=${TIMES} onInput=${(value) => set('time', value)} />
       ${isFiltered && html`<button class="quiet" onClick=${() => go(route(['runs']))}>Clear</button>`}
     </div>
     <${ErrorNote} error=${error} retry=${reload} />

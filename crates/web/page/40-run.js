@@ -83,7 +83,7 @@ function Revisions({ shown, onClose }) {
     ${revision?.ends_beginning && html`<p class="soft">The plan before it was a beginning that the model did not continue.</p>`}
     <${ErrorNote} error=${error} />
     ${!data && busy && html`<${Busy} what="the plan" />`}
-    ${data && html`<div class="framed"><${GraphView} key=${number} graph=${data} states=${number === last ? shown.states : undefined} version=${number} at=${null} label=${`Plan ${number}`} /></div>`}
+    ${data && html`<div class="framed"><${GraphView} key=${number} graph=${data} states=${number === last ? shown.states : new Map(Object.entries(data.parts ?? {}))} version=${number} at=${null} label=${`Plan ${number}`} /></div>`}
   <//>`;
 }
 

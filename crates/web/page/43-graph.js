@@ -54,6 +54,8 @@ class GraphView extends Component {
     removeEventListener('scheme', this.onScheme);
     cancelAnimationFrame(this.frame);
     clearTimeout(this.rest);
+    // Their memory is large, and the next garbage collection may be far.
+    for (const canvas of [this.canvas, this.map]) if (canvas) canvas.width = 0;
   }
 
   componentDidUpdate(before) {
@@ -74,7 +76,7 @@ class GraphView extends Component {
     this.isMoving = true;
     clearTimeout(this.rest);
     this.rest = setTimeout(() => {
-      this.isMoving = false;
+      this.isMoving = this.zoomed = false;
       this.layer.style.willChange = '';
       if (this.region?.k !== this.view.k) this.region = null;
       this.draw();
@@ -94,11 +96,19 @@ class GraphView extends Component {
     return { x0: view.x - margin * width, y0: view.y - margin * height, x1: view.x + (1 + margin) * width, y1: view.y + (1 + margin) * height, k: view.k };
   }
 
-  /** Returns whether the overview covers the view. */
+  /** Returns whether the view shows all of a graph. */
+  shows({ width, height }) {
+    const { x0, y0, x1, y1 } = this.rect();
+    return x0 <= 0 && y0 <= 0 && x1 >= width && y1 >= height;
+  }
+
+  /** Returns whether the overview covers the part of the graph in the view. While the view moves, a finer one will do as well. */
   covers() {
-    const { region, view } = this;
+    const { region, view, props: { graph } } = this;
     const rect = this.rect();
-    return rect.x0 >= region.x0 && rect.y0 >= region.y0 && rect.x1 <= region.x1 && rect.y1 <= region.y1 && view.k / region.k < 2 && view.k / region.k > 0.6;
+    const scale = view.k / region.k;
+    return Math.max(0, rect.x0) >= region.x0 && Math.max(0, rect.y0) >= region.y0 && Math.min(graph.width, rect.x1) <= region.x1
+      && Math.min(graph.height, rect.y1) <= region.y1 && scale <= 2 && (this.isMoving || scale > 0.6);
   }
 
   /** Moves what is drawn to its place in the view. */
@@ -142,6 +152,7 @@ class GraphView extends Component {
     const { view } = this;
     const k = Math.min(ZOOM_MAX, Math.max(ZOOM_MIN, view.k * factor));
     this.isMoved = true;
+    this.zoomed = factor;
     this.view = { x: view.x + x / view.k - x / k, y: view.y + y / view.k - y / k, k };
     this.move();
   }
@@ -259,9 +270,12 @@ class GraphView extends Component {
   /** The listeners are on an element above the drawing, not around it: the browser would collect the places of all that is inside of it. */
   render({ graph, states, at, label }) {
     if (this.index.nodes !== graph.nodes) {
+      const wasWhole = this.view && !this.isMoved && this.shows(this.graph);
       this.index = indexGraph(graph);
       this.region = this.tiles = null;
+      if (wasWhole && !this.shows(graph)) this.view = this.start();
     }
+    this.graph = graph;
     const selected = this.index.byAddress.get(at);
     const state = selected && states?.get(at);
     return html`<div class="graph">
@@ -305,12 +319,18 @@ class GraphView extends Component {
       this.tiles.update(states, at);
       isComplete = this.isMoving ? !this.tiles.missing(rect).length : this.tiles.draw(rect, now);
     }
-    this.holder.classList.toggle('asleep', isFar);
+    // At each scale, the browser would lay out the texts of the tiles again.
+    this.holder.classList.toggle('asleep', isFar || Boolean(this.zoomed && !isComplete));
     if (isComplete) {
       // The memory of the canvas is worth more than the time to draw it again.
       if (this.region) this.canvas.width = this.canvas.height = 0;
       this.region = null;
-    } else if (!this.region || !this.covers() || this.region.isFar !== isFar) this.region = { ...this.rect(isFirst ? 0 : MARGIN), isFar };
+    } else if (!this.region || !this.covers() || (!this.isMoving && this.region.isFar !== isFar)) {
+      // A view that grows would soon leave an overview of its own size, so it gets a coarser one of more of the graph.
+      const isGrowing = isFar && this.zoomed < 1;
+      this.region = { ...this.rect(isFirst ? 0 : isGrowing ? 1 : MARGIN), isFar };
+      if (isGrowing) this.region.k /= 2;
+    }
     this.canvas.classList.toggle('away', isComplete);
     if (!isComplete) this.paintCanvas();
     if (!isFirst && (this.mapOf || !this.isMoving)) this.paintMap();

@@ -117,7 +117,7 @@ function barTitle(bar) {
 }
 
 /** The distances between two marks of the axis, in ms: a few units of each kind of time. */
-const TICKS = [1, 1000, 60000, 3600000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((count) => count * unit)).concat(100, 200, 500).sort((a, b) => a - b);
+const TICKS = [1, 1000, 60000, 3600000].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((count) => count * unit)).concat(50, 100, 200, 500).sort((a, b) => a - b);
 
 /** Round times for the axis. */
 function ticks(end, width) {

@@ -35,6 +35,19 @@ const PARTS: &[&str] = &[
     include_str!("../page/90-app.js"),
 ];
 
+/// Spaces of the style without a meaning, with what is written for them. No text in the style has them.
+const STYLE_SPACES: &[(&str, &str)] = &[
+    (" { ", "{"),
+    ("; }", "}"),
+    (" }", "}"),
+    ("; ", ";"),
+    (", ", ","),
+    (": ", ":"),
+    (" > ", ">"),
+    ("{\n", "{"),
+    ("}\n", "}"),
+];
+
 /// The document, and the value of its `Content-Security-Policy`.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
@@ -56,6 +69,8 @@ impl Document {
         let style = style.filter(|line| !line.is_empty() && !line.starts_with("/*"));
         let style: Vec<&str> = style.collect();
         let style = style.join("\n");
+        let style =
+            (STYLE_SPACES.iter()).fold(style, |style, (space, short)| style.replace(space, short));
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; img-src data:; base-uri 'none'; \
              form-action 'none'; frame-ancestors 'none'",

@@ -163,6 +163,8 @@ async fn follow(
                 }
             }
         }
+        // It begins here: entries that are stored while these are published wait no longer than the others.
+        let pause = tokio::time::sleep(UPDATE_INTERVAL);
         let (read, id) = (Arc::clone(state), id.clone());
         let (is_driven, row, questions) = blocking(move || {
             let info = read.settings.store.run(id.as_str())?;
@@ -171,7 +173,7 @@ async fn follow(
         })
         .await?;
         lock(followed).publish(is_driven, row, questions)?;
-        tokio::time::sleep(UPDATE_INTERVAL).await;
+        pause.await;
     }
 }
 

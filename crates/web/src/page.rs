@@ -14,7 +14,7 @@ use axum::routing::get;
 use planwright::Planwright;
 use planwright::core::{CheckedPlan, Code};
 use planwright::drawing::Drawing;
-use planwright::loaded_plan::LoadedPlan;
+use planwright::loaded_plan::ResultLabels;
 use planwright::planner::dates::{Now, TimeError};
 use planwright::store::Store;
 
@@ -30,9 +30,8 @@ use crate::tools::PageTools;
 /// The largest body of a request, in bytes.
 const MAX_BODY: usize = 4 * 1024 * 1024;
 
-/// Marks the paths of untrusted and private values in a drawing of a plan. The loaded plan has the labels of results that it did not
-/// compute.
-pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &LoadedPlan) + Send + Sync;
+/// Marks the ways of untrusted and private values in a drawing of a plan, with the labels of the results that the plan does not compute.
+pub type FlowMarker = dyn Fn(&mut Drawing, &CheckedPlan, &ResultLabels) + Send + Sync;
 
 /// The subject of a page: a store with its runs, and the tools of plans.
 #[derive(Clone)]

@@ -73,7 +73,7 @@ impl RunPlan {
         let plan = self.checked.as_ref().map_err(String::as_str)?;
         Ok(self.drawing.get_or_init(|| {
             let mut drawing = Drawing::of(plan);
-            mark(&mut drawing, plan, &stored.shown());
+            mark(&mut drawing, plan, &stored.labels());
             drawing
         }))
     }

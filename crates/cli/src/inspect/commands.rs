@@ -135,7 +135,7 @@ pub(crate) async fn show(
         (None, None) => return Ok(Exit::Rejected),
     };
     if let (true, Some(plan)) = (marks_flow, &sound) {
-        flow::mark(&mut drawing, plan, &loaded, &config);
+        flow::mark(&mut drawing, plan, loaded.labels(), &config);
     }
     if let Some(step) = &arguments.step {
         step::print(&drawing, step, arguments.format, printer)?;

@@ -12,7 +12,7 @@ use planwright::core::flow::{
 use planwright::core::{Catalog, CheckedPlan, Diagnostic, Diagnostics, Severity};
 use planwright::drawing::Drawing;
 use planwright::format::{FlowToolV1, FlowToolsV1, FlowV1};
-use planwright::loaded_plan::LoadedPlan;
+use planwright::loaded_plan::{LoadedPlan, ResultLabels};
 use planwright::terminal_text::one_line;
 
 use crate::args::{FlowArguments, Format, RunFormat};
@@ -113,18 +113,17 @@ pub(super) fn check(
     (sound, loaded)
 }
 
-/// Marks the flow of untrusted and private values in a drawing of `plan`. `loaded` has the labels of results that the plan did not
-/// compute.
+/// Marks the flow of untrusted and private values in a drawing of `plan`, with the labels of the results that the plan does not compute.
 pub(crate) fn mark(
     drawing: &mut Drawing,
     plan: &CheckedPlan,
-    loaded: &LoadedPlan,
+    labels: &ResultLabels,
     config: &Config,
 ) {
     let policy = config.restrict(Policy::new());
     let context = FlowContext {
-        recalled: Some(loaded.recalled_labels()),
-        retained: Some(loaded.retained()),
+        recalled: Some(&labels.recalled),
+        retained: Some(&labels.retained),
         ..FlowContext::new(config.flow(), &policy.releases)
     };
     drawing.mark_flow(plan, context);

@@ -108,7 +108,7 @@ impl AdaptationSettings<'_> {
             dialect: "native".to_owned(),
             ..old.clone()
         };
-        let mut retained = session.loaded.retained().clone();
+        let mut retained = session.loaded.labels().retained.clone();
         retained.retain(|step, _| !forgotten.contains(step));
         LoadedPlan::from_stored(&new, session.loaded.inputs.clone()).with_retained(retained)
     }

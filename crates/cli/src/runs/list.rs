@@ -293,7 +293,7 @@ pub(crate) fn show(
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;
         let config = arguments.flow().apply(stored.with_flow(config));
-        flow::mark(&mut drawing, &plan, &stored.shown(), &config);
+        flow::mark(&mut drawing, &plan, &stored.labels(), &config);
     }
     if let Picture::Text | Picture::Ascii | Picture::List = arguments.picture() {
         printer.data_line(&headline(&run));

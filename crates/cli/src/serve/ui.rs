@@ -163,8 +163,8 @@ pub(crate) fn page_settings(
         person: environment::variable("USER"),
         now: store::now,
         code_page: explain::page,
-        mark_flow: Arc::new(move |drawing, plan, loaded| {
-            flow::mark(drawing, plan, loaded, &config);
+        mark_flow: Arc::new(move |drawing, plan, labels| {
+            flow::mark(drawing, plan, labels, &config);
         }),
         today: Arc::new(move || {
             let now = Now::at(store::since_1970(), &zone)?;

@@ -18,7 +18,7 @@ use super::{EarlierConsents, PassphraseError, RetainedResults, tools_of};
 use crate::format::{
     FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
 };
-use crate::loaded_plan::LoadedPlan;
+use crate::loaded_plan::{LoadedPlan, ResultLabels};
 
 #[cfg(feature = "config")]
 use crate::config::Config;
@@ -225,10 +225,9 @@ impl StoredRun {
         steps.map(|step| step.id.to_string()).collect()
     }
 
-    /// The plan to show: without inputs, and with the labels of results that stay.
-    pub fn shown(&self) -> LoadedPlan {
-        let loaded = LoadedPlan::from_stored(&self.plan, Object::default());
-        loaded.with_retained(self.retained.labels())
+    /// Returns the labels of the results that the latest plan uses and does not compute.
+    pub fn labels(&self) -> ResultLabels {
+        ResultLabels::of_stored(&self.plan, self.retained.labels())
     }
 
     /// Loads the latest plan with the inputs of the latest process, overridden by `more`.

@@ -14,7 +14,8 @@ use planwright::core::Object;
 use planwright::drawing::{GraphLayoutV1, LaidOutStepV1, TimelineV1};
 use planwright::engine::run::estimate;
 use planwright::format::{DiffV1, ReportV1, RevisionV1, RunClock, UsageV1, milliseconds};
-use planwright::stored::{PlanChange, compare_runs};
+use planwright::service::StepStates;
+use planwright::stored::{PlanChange, StoredRun, compare_runs};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
@@ -128,7 +129,7 @@ fn picture(state: &PageState, visitor: &Visitor, id: &str) -> Result<Response, A
             && visitor.client().is_none(),
         run,
     };
-    response_of(&picture, &data)
+    response_with(&picture, &data)
 }
 
 #[derive(Deserialize)]
@@ -139,9 +140,8 @@ pub(crate) struct GraphParameters {
     revision: Option<usize>,
 }
 
-/// The graph of a run, with the states of the items and rounds that are open in it. The stream of events does not have these states, but
-/// each
-/// change of one changes the state of its step.
+/// The graph of a run, with the states of the items and rounds that are open in it. They are not part of the stream of events: a change of one
+/// changes the state of its step. The graph of an earlier plan has the states of all steps, as they were when another plan replaced it.
 #[derive(Serialize)]
 pub(crate) struct OpenGraph {
     #[serde(flatten)]
@@ -156,13 +156,13 @@ pub(crate) async fn graph(
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
     Parameters(parameters): Parameters<GraphParameters>,
-) -> Result<Json<OpenGraph>, ApiError> {
+) -> Result<Response, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &id)?;
         let open = parameters.open.unwrap_or_default();
         let open = open.split(',').filter(|at| !at.is_empty());
         let open: BTreeSet<String> = open.map(str::to_owned).collect();
-        let layout = match parameters.revision {
+        let graph = match parameters.revision {
             None => {
                 let read = Inspections::read(&state, &info)?;
                 let layout = read.drawing(&state)?.layout_of_run(&open, &read.parts);
@@ -172,26 +172,32 @@ pub(crate) async fn graph(
                     let state = read.part_state(at, node.is_group)?;
                     Some((node.at.clone(), state))
                 });
-                return Ok(Json(OpenGraph {
+                OpenGraph {
                     parts: parts.collect(),
                     layout,
-                }));
+                }
             }
             Some(number) => {
-                let stored = planwright::stored::StoredRun::read(&state.settings.store, &id)?;
+                let stored = StoredRun::read(&state.settings.store, info.id.as_str())?;
+                let entries = stored.entries.len();
                 let missing = || ApiError::missing("plan", &number.to_string());
                 let before = number.checked_sub(1).ok_or_else(missing)?;
                 let stored = stored.with_plan(before)?.ok_or_else(missing)?;
                 let plan = stored.latest_plan()?;
                 let mut drawing = planwright::drawing::Drawing::of(&plan);
-                (state.settings.mark_flow)(&mut drawing, &plan, &stored.shown());
-                drawing.layout(&open)
+                (state.settings.mark_flow)(&mut drawing, &plan, &stored.labels());
+                let is_driven = info.holder.is_some() && stored.entries.len() == entries;
+                let mut states = StepStates::new(info.id, plan.plan().steps.len());
+                for entry in &stored.entries {
+                    states.entry(entry);
+                }
+                OpenGraph {
+                    layout: drawing.layout(&open),
+                    parts: StepStateEntry::all(&states, states.addresses(), is_driven),
+                }
             }
         };
-        Ok(Json(OpenGraph {
-            layout,
-            parts: IndexMap::new(),
-        }))
+        response_of(&graph)
     })
     .await
 }
@@ -250,7 +256,7 @@ pub(crate) async fn timeline(
     State(state): State<Arc<PageState>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Result<Json<RunTimeline>, ApiError> {
+) -> Result<Response, ApiError> {
     blocking(move || {
         let info = find(&state, &visitor, &id)?;
         let read = Inspections::read(&state, &info)?;
@@ -276,11 +282,11 @@ pub(crate) async fn timeline(
             let since = (state.settings.now)().duration_since(time);
             milliseconds(at + since.unwrap_or_default())
         });
-        Ok(Json(RunTimeline {
+        response_of(&RunTimeline {
             timeline: TimelineV1::of(plan, &read.stored.entries, &read.history, &read.states),
             now_ms: now,
             estimate_ms: expected.map(milliseconds),
-        }))
+        })
     })
     .await
 }
@@ -325,16 +331,30 @@ impl Formatter for OwnNumbers {
     }
 }
 
-/// Returns one object with the fields of `own` and of `data`. The numbers of `data` stay as they are written. Both have at least one field.
-fn response_of(own: &impl Serialize, data: &impl Serialize) -> Result<Response, ApiError> {
-    let mut body = Vec::new();
-    let written = own.serialize(&mut Serializer::with_formatter(&mut body, OwnNumbers));
-    written.map_err(|error| ApiError::unwritable(&error))?;
+/// Returns a response without data of plans and tools.
+fn response_of(own: &impl Serialize) -> Result<Response, ApiError> {
+    Ok(json(written(own)?))
+}
+
+/// Returns one object with the fields of `own` and those of `data`, whose numbers stay as they were written. Each has at least one field.
+fn response_with(own: &impl Serialize, data: &impl Serialize) -> Result<Response, ApiError> {
+    let mut body = written(own)?;
     let data = serde_json::to_vec(data).map_err(|error| ApiError::unwritable(&error))?;
     body.pop();
     body.push(b',');
     body.extend(data.into_iter().skip(1));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(json(body))
+}
+
+fn written(own: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+    let mut body = Vec::new();
+    let written = own.serialize(&mut Serializer::with_formatter(&mut body, OwnNumbers));
+    written.map_err(|error| ApiError::unwritable(&error))?;
+    Ok(body)
+}
+
+fn json(body: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 #[cfg(test)]
@@ -346,7 +366,7 @@ mod tests {
     #[tokio::test]
     async fn whole_numbers_of_planwright_have_no_fraction() {
         let own = json!({"x": [410.0, -0.0, 0.5, -7.0, 1e15, 3]});
-        let response = response_of(&own, &json!({"inputs": {"a": 1.0}})).unwrap();
+        let response = response_with(&own, &json!({"inputs": {"a": 1.0}})).unwrap();
         let body = axum::body::to_bytes(response.into_body(), usize::MAX);
         let body = body.await.unwrap();
         let expected = r#"{"x":[410,0,0.5,-7,1000000000000000.0,3],"inputs":{"a":1.0}}"#;

@@ -150,7 +150,7 @@ fn checked(
     let graph = match (&plan, &unchecked) {
         (Some(plan), _) => {
             let mut drawing = Drawing::of(plan);
-            (state.settings.mark_flow)(&mut drawing, plan, &loaded);
+            (state.settings.mark_flow)(&mut drawing, plan, loaded.labels());
             Some(drawing.layout(&std::collections::BTreeSet::new()))
         }
         (None, Some(plan)) => {

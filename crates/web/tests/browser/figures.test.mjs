@@ -142,14 +142,18 @@ test('figures for live updates', async () => {
   const row = page.getByRole('row').filter({ hasText: 'live' });
   await row.getByRole('link').first().click();
   await page.locator('.node').first().waitFor();
-  // The time of each frame in which the number of ended steps is another one.
+  // The time at the end of each frame in which the number of ended steps is another one: a message that is sent in a frame arrives after it.
   await page.evaluate(() => {
     window.seen = [];
     let last = 0;
-    const look = () => {
+    const { port1, port2 } = new MessageChannel();
+    port2.onmessage = () => {
       const ended = Number(document.querySelector('.run-header .figure')?.firstChild?.data.replaceAll(',', '') ?? 0);
       if (ended !== last) window.seen.push([ended, Date.now()]);
       last = ended;
+    };
+    const look = () => {
+      port1.postMessage(null);
       requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -167,7 +171,7 @@ test('figures for live updates', async () => {
   }, id);
   const seen = await page.evaluate(() => window.seen);
   assert.ok(seen.length > 10, 'the page saw the run while it was running');
-  // The delay of each end of a step: up to the first frame that counts it.
+  // The delay of each end of a step: up to the end of the first frame that counts it.
   const delays = ended.map((time, index) => seen.find(([count]) => count > index)[1] - started - time);
   assert.equal(delays.length, LIVE_STEPS);
   console.log(`event to pixel: median ${median(delays).toFixed(0)} ms over ${delays.length} events, which ${seen.length} frames showed`);

@@ -299,3 +299,42 @@ test('a run of another process is cancelled', async () => {
   assert.equal((await process.ended).code, 130);
   await finish(page);
 });
+
+test('each plan of a run that a model replanned has its graph, with the states of its steps', async () => {
+  const answer = { steps: [{ id: 'mail', tool: 'send_mail', args: { to: 'office@example.com', text: 'Eve is unknown: ${orders.orders[0].id}.' } }] };
+  world.write('answers.json', [JSON.stringify(answer)]);
+  const { run, status } = await world.run({ ...welcome, name: 'replanned' }, '--var', 'who=Eve', '--model', 'replay:answers.json', '--replan', '1');
+  assert.equal(status, 'succeeded');
+  const page = await browser.open(world, { route: `#/run/${run}/graph` });
+  await countIs(page, '.node', 2);
+  await page.getByRole('button', { name: '1 revision' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Revisions of the plan' });
+  assert.ok(await dialog.getByRole('radio', { name: 'Plan 2' }).isChecked());
+  await dialog.getByText('A model wrote further steps after customer failed: no such customer (replay:answers.json)').waitFor();
+  await countIs(page, 'dialog .node.s-succeeded', 2);
+  await dialog.getByRole('radio', { name: 'Plan 2' }).focus();
+  await press(page, 'ArrowLeft');
+  await countIs(page, 'dialog .node', 3);
+  const nodes = await page.locator('dialog .node').evaluateAll((list) => list.map((node) => [node.querySelector('.id').textContent, /s-(\w+)/.exec(node.getAttribute('class'))[1]]));
+  assert.deepEqual(nodes.sort(), [['customer', 'failed'], ['mail', 'skipped'], ['orders', 'succeeded']]);
+  assert.equal(await dialog.getByText('A model wrote further steps').count(), 0);
+  await checkAccess(page, 'the revisions of a plan');
+  await screenshot(page, 'revisions');
+  await finish(page);
+});
+
+test('views that were left do not stay in memory', async () => {
+  const page = await browser.open(world);
+  await page.evaluate(() => { window.views = []; });
+  for (const [tab, selector] of [['graph', '.node'], ['steps', '.step-row'], ['timeline', '.time-row'], ['report', '.report']]) {
+    await go(page, `#/run/${ids.stock}/${tab}`);
+    await page.locator(selector).first().waitFor();
+    await page.evaluate((of) => { window.views.push(new WeakRef(document.querySelector(of))); }, selector);
+  }
+  await go(page, '#/tools');
+  await page.locator('.tool-row').first().waitFor();
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  assert.deepEqual(await page.evaluate(() => window.views.map((view) => view.deref()?.className ?? null)), [null, null, null, null]);
+  await finish(page);
+});

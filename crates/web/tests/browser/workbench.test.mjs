@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { payBack, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, finish, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, countIs, finish, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -45,6 +45,22 @@ test('diagnostics appear in place while a person types, and F8 goes to them', as
   await page.keyboard.type(selection.replace('get_custmer', 'get_customer'));
   await page.getByText('The plan is sound.').waitFor();
   await page.locator('.node').nth(2).waitFor();
+  await finish(page);
+});
+
+test('a graph that grows is shown whole, as the one before', async () => {
+  const page = await open();
+  await page.getByLabel('Plan', { exact: true }).fill(text({ steps: payBack.steps.slice(0, 1) }));
+  await countIs(page, '.node', 1);
+  await page.getByLabel('Plan', { exact: true }).fill(text(payBack));
+  await countIs(page, '.node', payBack.steps.length);
+  assert.ok(await page.evaluate(() => {
+    const box = document.querySelector('.graph').getBoundingClientRect();
+    return [...document.querySelectorAll('.node .box')].every((node) => {
+      const { left, right, top, bottom } = node.getBoundingClientRect();
+      return left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom;
+    });
+  }));
   await finish(page);
 });
 

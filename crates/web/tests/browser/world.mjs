@@ -233,7 +233,10 @@ export async function press(page, ...keys) {
 /** Waits until `condition`, a function in the page, returns something true, and returns it. */
 export async function until(page, condition, argument) {
   const handle = await page.waitForFunction(condition, argument, { timeout: PATIENCE });
-  return handle.jsonValue();
+  const value = await handle.jsonValue();
+  // An element with a handle stays in the memory of the page, with all that refers to it.
+  await handle.dispose();
+  return value;
 }
 
 /** Waits until `count` elements match a CSS selector. A graph that moves draws its nodes when it rests. */
