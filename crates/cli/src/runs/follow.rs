@@ -106,6 +106,8 @@ pub(crate) async fn attach(
 struct WatchedRun<'a> {
     store: &'a Store,
     info: &'a RunInfo,
+    /// The name of its plan.
+    plan: Option<String>,
     live: Arc<Live>,
     printer: Printer,
 }
@@ -121,6 +123,7 @@ impl<'a> WatchedRun<'a> {
         Ok(Self {
             store,
             info,
+            plan: list::plan_name(store, &info.id, info.plan.as_deref())?,
             live,
             printer,
         })
@@ -172,7 +175,7 @@ impl<'a> WatchedRun<'a> {
             return;
         }
         let view = followed.watch.view();
-        let plan = self.info.plan.as_deref().map(terminal_text::one_line);
+        let plan = self.plan.as_deref().map(terminal_text::one_line);
         let plan = plan.map_or_else(String::new, |plan| format!(" of `{plan}`"));
         self.live.suspend(|| {
             self.printer.message(&format!(
