@@ -44,7 +44,6 @@ const OPTION_HABITS: &[(&str, &str)] = &[
     ("quiet", "progress none"),
     ("set-var", "var"),
     ("tail", "follow"),
-    ("verbose", "log debug"),
     ("yes", "approve all"),
 ];
 
@@ -99,8 +98,6 @@ pub(super) fn with_tip(mut error: clap::Error, words: &[String], command: &Comma
                 error.remove(ContextKind::Suggested);
                 let meant = ContextValue::String(format!("--{meant}"));
                 error.insert(ContextKind::SuggestedArg, meant);
-            } else {
-                error.remove(ContextKind::SuggestedArg);
             }
         }
         _ => {}

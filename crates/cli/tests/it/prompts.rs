@@ -235,11 +235,11 @@ fn the_answers_are_explained() {
     let folder = scene();
     let line = RUN.join(" ");
     let exchange = [("[y]es", "?\n"), ("then waits\nmake this call?", "n\n")];
-    let wide = screen(folder.path(), &line, &exchange);
-    assert_screen("answers", &without_first(&wide));
-    // All lines fit: one that has scrolled away depends on the place of the line of the first step.
-    let narrow = screens(folder.path(), &line, &exchange, (30, 60));
-    assert_screen("answers-narrow", &without_first(narrow.last().unwrap()));
+    // All lines fit: what has scrolled away depends on the place of the line of the first step.
+    for (name, columns) in [("answers", 80), ("answers-narrow", 60)] {
+        let screens = screens(folder.path(), &line, &exchange, (30, columns));
+        assert_screen(name, &without_first(screens.last().unwrap()));
+    }
 }
 
 /// A loop of three calls that ask, each with a long argument.
