@@ -8,6 +8,7 @@ use planwright_store::{RunFilter, RunInfo, RunState, Store};
 use super::decide::OpenCall;
 use crate::args::{Format, RunFormat, WaitingArguments};
 use crate::error::{CommandError, Exit};
+use crate::runs::list::plan_name;
 use crate::runs::store;
 use crate::view::output;
 use crate::view::printer::{BOLD, Printer, counted, styled};
@@ -18,8 +19,12 @@ pub(crate) fn waiting(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let mut calls = Vec::new();
-    if let Some(store) = store::open_existing(&arguments.store)? {
-        for run in unfinished(&store)? {
+    if let Some(store) = store::open_if_there(&arguments.store)? {
+        for mut run in unfinished(&store)? {
+            // A header that cannot be read is reported with the calls.
+            if let Ok(name) = plan_name(&store, &run.id, run.plan.as_deref()) {
+                run.plan = name;
+            }
             match OpenCall::undecided(&store, &run.id) {
                 Ok(open) => calls.extend(open.into_iter().map(|call| (run.clone(), call))),
                 // A run that cannot be read must not hide the others.

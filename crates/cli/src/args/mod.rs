@@ -8,6 +8,7 @@ pub(crate) mod run;
 mod serve;
 mod servers;
 mod subjects;
+mod tips;
 
 pub(crate) use command::{
     Arguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH, MAX_SIZE,

@@ -1,12 +1,11 @@
-//! The commands by subject, as `--help` lists them, and suggestions for unknown commands.
+//! The commands by subject, as `--help` lists them.
 
 use std::fmt::Write as _;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
-use planwright::dialects::document::nearest;
 
 use super::Arguments;
+use super::tips::with_tip;
 use crate::view::paragraph::filled;
 use crate::view::printer::Printer;
 
@@ -43,27 +42,6 @@ const SUBJECTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that people try for a command, apart from its name and its aliases.
-const ALTERNATIVE_NAMES: &[(&str, &str)] = &[
-    ("continue", "resume"),
-    ("draw", "show"),
-    ("execute", "run"),
-    ("generate", "create"),
-    ("invoke", "call"),
-    ("lint", "check"),
-    ("new", "init"),
-    ("pending", "waiting"),
-    ("plan", "create"),
-    ("plans", "list"),
-    ("ps", "runs"),
-    ("remove", "delete"),
-    ("rm", "delete"),
-    ("setup", "init"),
-    ("start", "run"),
-    ("test", "check"),
-    ("verify", "check"),
-];
-
 /// The widest help, in columns.
 const MAX_COLUMNS: usize = 110;
 
@@ -73,8 +51,8 @@ pub(crate) fn parse() -> Arguments {
     let matches = command.clone().try_get_matches();
     let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     arguments.unwrap_or_else(|error| {
-        let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-        with_hint(error, first.as_deref(), &command).exit()
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        with_tip(error, &words, &command).exit()
     })
 }
 
@@ -120,47 +98,6 @@ fn list(command: &Command, columns: usize) -> String {
     text
 }
 
-/// Replaces clap's suggestion for an unknown command by one that knows the alternative names, too. Only the `first` word of the
-/// command line is a command.
-fn with_hint(mut error: clap::Error, first: Option<&str>, command: &Command) -> clap::Error {
-    let is_unknown = error.kind() == ErrorKind::InvalidSubcommand;
-    let Some(ContextValue::String(word)) = error
-        .get(ContextKind::InvalidSubcommand)
-        .filter(|_| is_unknown)
-    else {
-        return error;
-    };
-    if first != Some(word) {
-        return error;
-    }
-    match suggested_command(word, command) {
-        Some(name) => {
-            let names = ContextValue::Strings(vec![name]);
-            error.insert(ContextKind::SuggestedSubcommand, names);
-        }
-        None => {
-            error.remove(ContextKind::SuggestedSubcommand);
-        }
-    }
-    error
-}
-
-/// Returns the command that an unknown word probably means; `None` if no name is similar.
-fn suggested_command(word: &str, command: &Command) -> Option<String> {
-    let alternative = ALTERNATIVE_NAMES.iter().find(|(other, _)| *other == word);
-    if let Some((_, name)) = alternative {
-        return Some((*name).to_owned());
-    }
-    let commands = command.get_subcommands();
-    let names = commands.flat_map(|command| {
-        let name = std::iter::once(command.get_name());
-        name.chain(command.get_all_aliases())
-    });
-    let name = nearest(word, names)?;
-    let found = command.find_subcommand(name)?;
-    Some(found.get_name().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -179,50 +116,6 @@ mod tests {
             .collect();
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), known);
         assert_eq!(listed.len(), known.len());
-    }
-
-    #[test]
-    fn habits_are_no_commands_and_lead_to_some() {
-        let command = Arguments::command();
-        for (habit, name) in ALTERNATIVE_NAMES {
-            assert!(command.find_subcommand(habit).is_none(), "{habit}");
-            let found = command.find_subcommand(name).unwrap();
-            assert_eq!(found.get_name(), *name, "{habit}");
-        }
-    }
-
-    #[test]
-    fn misspelt_commands_lead_to_the_right_one() {
-        let command = Arguments::command();
-        for (word, expected) in [
-            ("rnu", Some("run")),
-            ("chekc", Some("check")),
-            ("server", Some("servers")),
-            ("validat", Some("check")),
-            ("histroy", Some("runs")),
-            ("explian", Some("explain")),
-            ("start", Some("run")),
-            ("plan", Some("create")),
-            ("pending", Some("waiting")),
-            ("frobnicate", None),
-        ] {
-            assert_eq!(
-                suggested_command(word, &command).as_deref(),
-                expected,
-                "{word}"
-            );
-        }
-        for (alias, name) in [
-            ("validate", "check"),
-            ("graph", "show"),
-            ("ls", "runs"),
-            ("history", "runs"),
-            ("status", "runs"),
-            ("exec", "run"),
-        ] {
-            let found = command.find_subcommand(alias).unwrap();
-            assert_eq!(found.get_name(), name, "{alias}");
-        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub(crate) fn report_attempts(attempts: &[PlanAttempt], printer: Printer) {
                 quote_reply(attempt.words(), printer);
             }
         } else if is_last {
-            if number > 1 && !(attempt.repairs.is_empty() && attempt.diagnostics.is_empty()) {
+            if number > 1 && !(attempt.repairs.is_empty() && !attempt.diagnostics.has_problems()) {
                 printer.status(&format!("reply {number} of {last} has no errors:"));
             }
             print_diagnostics(attempt, printer);
@@ -111,8 +111,9 @@ pub(crate) fn print_usage(usage: Usage, printer: Printer) {
     }
 }
 
-fn print_diagnostics(attempt: &PlanAttempt, printer: Printer) {
-    for diagnostic in &attempt.diagnostics {
+fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
+    // The notes are about the form of the text, which a model writes anew each time.
+    for diagnostic in attempt.diagnostics.iter().filter(|found| !found.is_note()) {
         printer.quote(&format!("  {diagnostic}"));
     }
 }

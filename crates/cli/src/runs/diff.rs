@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use planwright::core::Value;
-use planwright::format::{ChangeV1, DiffV1, StepDiffV1, StepSideV1};
+use planwright::format::{ChangeV1, DiffV1, RunListingV1, StepDiffV1, StepSideV1};
 use planwright::stored::compare_runs;
 use planwright::terminal_text;
 use planwright_store::Store;
 
-use super::list::{milliseconds_to_duration, status_style};
+use super::list::{plan_name, span, status_style};
 use super::plan_diff;
 use super::selector::{NEWEST, find_run};
 use super::store;
@@ -33,7 +33,14 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: Printer) -> Result<Exit, 
     let diff = compared(&store, before, arguments.after.as_deref().unwrap_or(NEWEST))?;
     match arguments.format {
         Format::Json => output::json(&diff, RunFormat::Json, printer)?,
-        Format::Text => printer.data(&text(&diff, Printer::data_width())),
+        Format::Text => {
+            let name = |run: &RunListingV1| {
+                let name = plan_name(&store, &run.id, run.plan.as_deref())?;
+                Ok::<_, CommandError>(name.unwrap_or_else(|| "without a name".to_owned()))
+            };
+            let names = [name(&diff.before)?, name(&diff.after)?];
+            printer.data(&text(&diff, &names, Printer::data_width()));
+        }
     }
     Ok(if diff.same {
         Exit::Success
@@ -56,15 +63,15 @@ const MIN_ROOM: usize = 16;
 /// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
-/// Formats the differences, each line ended, no wider than `width` if possible.
-pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
+/// Formats the differences between two runs of the plans `names`, each line ended, no wider than `width` if possible.
+fn text(diff: &DiffV1, names: &[String; 2], width: usize) -> String {
     let (before, after) = (&diff.before, &diff.after);
     let mut text = format!(
         "{} → {}\n",
         styled(BOLD, store::short_id(&before.id)),
         styled(BOLD, store::short_id(&after.id))
     );
-    plan(diff, &mut text);
+    plan(diff, names, &mut text);
     change_lines("inputs", &diff.inputs, 0, width, &mut text);
     if before.status != after.status {
         let word = |status: &str| styled(status_style(status), status);
@@ -106,18 +113,15 @@ pub(crate) fn text(diff: &DiffV1, width: usize) -> String {
     text
 }
 
-fn plan(diff: &DiffV1, text: &mut String) {
+fn plan(diff: &DiffV1, names: &[String; 2], text: &mut String) {
     let plan = &diff.plan;
-    let name = |name: &Option<String>| {
-        terminal_text::one_line(name.as_deref().unwrap_or("without a name")).into_owned()
-    };
-    let names = (name(&diff.before.plan), name(&diff.after.plan));
+    let [before, after] = names.each_ref().map(|name| terminal_text::one_line(name));
     let what = if plan.same {
         "the same".to_owned()
-    } else if names.0 == names.1 {
-        format!("{}, changed", names.0)
+    } else if before == after {
+        format!("{before}, changed")
     } else {
-        format!("{} → {}", names.0, names.1)
+        format!("{before} → {after}")
     };
     let _ = writeln!(text, "plan: {what}");
     for (what, steps) in [

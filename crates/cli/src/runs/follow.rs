@@ -105,6 +105,8 @@ pub(crate) async fn attach(
 struct WatchedRun<'a> {
     store: &'a Store,
     info: &'a RunInfo,
+    /// The name of its plan.
+    plan: Option<String>,
     live: Arc<Live>,
     printer: Printer,
 }
@@ -120,6 +122,7 @@ impl<'a> WatchedRun<'a> {
         Ok(Self {
             store,
             info,
+            plan: list::plan_name(store, &info.id, info.plan.as_deref())?,
             live,
             printer,
         })
@@ -171,7 +174,7 @@ impl<'a> WatchedRun<'a> {
             return;
         }
         let view = followed.watch.view();
-        let plan = self.info.plan.as_deref().map(terminal_text::one_line);
+        let plan = self.plan.as_deref().map(terminal_text::one_line);
         let plan = plan.map_or_else(String::new, |plan| format!(" of `{plan}`"));
         self.live.suspend(|| {
             self.printer.message(&format!(

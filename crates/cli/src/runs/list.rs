@@ -88,8 +88,11 @@ pub(super) fn selected(
 
 /// The table of `runs`.
 pub(super) fn text(store: &Store, runs: &[RunListingV1]) -> Result<String, CommandError> {
-    let plans = runs.iter().map(|run| plan_name(store, run));
-    let plans = plans.collect::<Result<Vec<_>, _>>()?;
+    let plans = runs.iter().map(|run| {
+        let name = plan_name(store, &run.id, run.plan.as_deref())?;
+        Ok(name.unwrap_or_else(|| "–".to_owned()))
+    });
+    let plans = plans.collect::<Result<Vec<_>, CommandError>>()?;
     let room = if Printer::shows_data() {
         Printer::data_width()
     } else {
@@ -113,16 +116,20 @@ fn run_state(argument: RunStateArgument) -> RunState {
     }
 }
 
-/// Returns the name of the plan of a run; of an unnamed one, that of its file.
-fn plan_name(store: &Store, run: &RunListingV1) -> Result<String, CommandError> {
-    if let Some(plan) = &run.plan {
-        return Ok(plan.clone());
+/// Returns the `name` of the plan of a run, or else that of its file. `None` if it has neither.
+pub(crate) fn plan_name(
+    store: &Store,
+    run: &RunId,
+    name: Option<&str>,
+) -> Result<Option<String>, CommandError> {
+    if let Some(name) = name {
+        return Ok(Some(name.to_owned()));
     }
-    let header = store.header(run.id.as_str()).map_err(store::explain)?;
+    let header = store.header(run.as_str()).map_err(store::explain)?;
     let header = RunV1::from_value(&header).ok();
     let source = header.as_ref().map(|header| Path::new(&header.plan.source));
-    let name = source.and_then(|path| path.file_name()?.to_str());
-    Ok(name.unwrap_or("–").to_owned())
+    let file = source.and_then(|path| path.file_name()?.to_str());
+    Ok(file.map(str::to_owned))
 }
 
 /// The number of columns of the table of runs.
@@ -288,7 +295,9 @@ pub(crate) fn show(
     let mut drawing = drawing(&plan, steps, &history, run.status == "running");
     if let Some(step) = &arguments.step {
         let info = store.run(id.as_str()).map_err(store::explain)?;
-        return step::show(&info, &stored, &drawing, (step, arguments.format), printer);
+        let name = plan_name(store, id, info.plan.as_deref())?;
+        let plan = (&stored, name.as_deref());
+        return step::show(&info, plan, &drawing, (step, arguments.format), printer);
     }
     if arguments.flow().is_on() {
         let Settings { config, .. } = settings::load(Path::new("."))?;

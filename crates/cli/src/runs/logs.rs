@@ -11,7 +11,7 @@ use planwright::stored::{StoredRun, listing};
 use planwright::{call_view, terminal_text};
 use planwright_store::RunInfo;
 
-use super::list::{milliseconds_to_duration, moment_in_zone, status_style};
+use super::list::{moment_in_zone, plan_name, span, status_style};
 use super::selector::find_run;
 use super::{follow, store};
 use crate::approval::decide::ambiguous;
@@ -40,7 +40,10 @@ pub(crate) async fn logs(
     let entries = || EntryV1::of(&stored.entries, info.created, step);
     let log = || LogV1::new(listing(&info), info.created, &stored.entries, step);
     match arguments.format {
-        LogFormat::Text => printer.pages(&text(&log(), Printer::data_width())),
+        LogFormat::Text => {
+            let plan = plan_name(&store, &info.id, info.plan.as_deref())?;
+            printer.pages(&text(&log(), plan.as_deref(), Printer::data_width()));
+        }
         LogFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
         LogFormat::Events => {
             for entry in entries() {
@@ -62,9 +65,9 @@ pub(super) fn of_step(
     Ok(LogV1::new(listing, created, &stored.entries, Some(&step)))
 }
 
-/// The text of a log with whole values.
-pub(super) fn whole_text(log: &LogV1) -> String {
-    text(log, WHOLE_VALUE_WIDTH)
+/// The text of a log with whole values; `plan` is the name of its plan.
+pub(super) fn whole_text(log: &LogV1, plan: Option<&str>) -> String {
+    text(log, plan, WHOLE_VALUE_WIDTH)
 }
 
 /// The width of a line with a whole value, in columns.
@@ -110,9 +113,9 @@ const MIN_VALUE_WIDTH: usize = 40;
 const MAX_LINES: usize = 8;
 
 /// Formats a log, each line ended, no wider than `width` if possible.
-fn text(log: &LogV1, width: usize) -> String {
+fn text(log: &LogV1, plan: Option<&str>, width: usize) -> String {
     let run = &log.run;
-    let plan = run.plan.as_deref().unwrap_or("a plan without a name");
+    let plan = plan.unwrap_or("a plan without a name");
     let mut text = format!(
         "run {} of {}: {}, {} of {} done, {} in {}\n",
         styled(BOLD, store::short_id(&run.id)),

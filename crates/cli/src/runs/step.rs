@@ -13,10 +13,10 @@ use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// Shows a step of a run: its definition in the plan, and its calls.
+/// Shows a step of a run, whose plan has the name `plan`: what the plan says about it, and its calls.
 pub(super) fn show(
     info: &RunInfo,
-    stored: &StoredRun,
+    (stored, plan): (&StoredRun, Option<&str>),
     drawing: &Drawing,
     (step, format): (&str, Format),
     printer: Printer,
@@ -27,7 +27,7 @@ pub(super) fn show(
     match format {
         Format::Text => {
             let planned = drawing.step(planned, &printer.style()).unwrap_or_default();
-            printer.pages(&format!("{planned}\n{}", logs::whole_text(&log)));
+            printer.pages(&format!("{planned}\n{}", logs::whole_text(&log, plan)));
         }
         Format::Json => {
             let detail = drawing.step_detail(planned);

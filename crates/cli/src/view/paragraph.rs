@@ -1,11 +1,12 @@
 //! Paragraphs, broken into lines.
 
+use anstream::adapter::strip_str;
 use planwright::terminal_text;
 
 /// Breaks each line of `text` that is longer than `columns`. The further lines stand two columns to the right of the first.
 pub(crate) fn fitted(text: &str, columns: usize) -> String {
     let lines = text.lines().map(|line| {
-        if terminal_text::width(line) <= columns {
+        if width(line) <= columns {
             return line.to_owned();
         }
         let words = line.trim_start_matches(' ');
@@ -23,7 +24,7 @@ pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
     let mut filled = String::new();
     let mut column = 0;
     for word in words(text) {
-        let width = terminal_text::width(word);
+        let width = width(word);
         if column > indentation && column + 1 + width > columns {
             filled.push('\n');
             filled.extend(std::iter::repeat_n(' ', indentation));
@@ -36,6 +37,11 @@ pub(crate) fn filled(text: &str, columns: usize, indentation: usize) -> String {
         column += width;
     }
     filled
+}
+
+/// Returns the columns of a text, which may have styles.
+fn width(text: &str) -> usize {
+    terminal_text::width(&strip_str(text).to_string())
 }
 
 /// The words of `text`. White space between backticks separates none, and stays as it is: it may be part of a name.
@@ -67,6 +73,8 @@ mod tests {
     fn long_lines_are_broken() {
         let text = "a: b\n  hint: say `x y z` or `u`";
         assert_eq!(fitted(text, 30), text);
+        let styled = "\u{1b}[32m✓\u{1b}[0m two words";
+        assert_eq!(fitted(styled, 11), styled);
         assert_eq!(
             fitted(text, 14),
             "a: b\n  hint: say\n    `x y z` or\n    `u`"

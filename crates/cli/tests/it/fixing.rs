@@ -122,6 +122,40 @@ fn with_json_the_diff_is_no_part_of_the_document() {
     assert_eq!(plan(folder.path()), FIXED);
 }
 
+#[test]
+fn a_plan_in_another_format_is_rewritten_without_its_comments() {
+    for (name, text) in [
+        (
+            "plan.yaml",
+            "# The night shift.\nsteps:\n  - id: a # first\n    tool: say\n",
+        ),
+        (
+            "plan.toml",
+            "# The night shift.\n[[steps]]\nid = \"a\" # first\ntool = \"say\"\n",
+        ),
+        (
+            "plan.xml",
+            "<!-- The night shift. -->\n<plan><step id=\"a\" tool=\"say\"/></plan>\n",
+        ),
+    ] {
+        let folder = scene();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let output = check(folder.path(), &["--fix", name]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let note = "note: the whole text is rewritten as JSON, without comments\n";
+        assert!(said.contains(note), "{said}");
+        let fixed = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            fixed,
+            "{\n  \"steps\": [\n    {\n      \"id\": \"a\",\n      \"tool\": \"say\"\n    }\n  ]\n}\n"
+        );
+        let said = stderr(&check(folder.path(), &["--fix", name]));
+        assert_eq!(said, "the plan is sound: 1 step\n");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_permissions_stay() {

@@ -103,7 +103,13 @@ fn commands_are_listed_by_subject() {
 
 #[test]
 fn misspelt_commands_and_habits_lead_to_the_right_one() {
-    for (word, command) in [("rnu", "run"), ("start", "run"), ("server", "servers")] {
+    for (word, command) in [
+        ("rnu", "run"),
+        ("start", "run"),
+        ("server", "servers"),
+        ("stop", "cancel"),
+        ("dry-run", "run --dry-run"),
+    ] {
         let (exit, _, error) = run(&[word]);
         assert_eq!(exit, Some(2), "{word}");
         let tip = format!("tip: a similar subcommand exists: '{command}'\n");
@@ -115,6 +121,31 @@ fn misspelt_commands_and_habits_lead_to_the_right_one() {
     // The commands below another one have their own.
     let (_, _, error) = run(&["token", "lst"]);
     assert!(error.contains("'list'"), "{error}");
+}
+
+#[test]
+fn unknown_options_and_other_words_lead_to_what_is_meant() {
+    for (line, tip) in [
+        ("version", "a similar argument exists: '--version'"),
+        (
+            "create x --base-url y",
+            "a similar argument exists: '--model-base-url'",
+        ),
+        (
+            "run plan.json --from-step b",
+            "`planwright resume RUN --retry STEP` calls a step of a stored run again; finished steps stay finished",
+        ),
+        (
+            "servers add --hedaer x",
+            "a similar argument exists: '--header'",
+        ),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (exit, _, error) = run(&words);
+        assert_eq!(exit, Some(2), "{line}");
+        assert_eq!(error.matches("tip: ").count(), 1, "{line}: {error}");
+        assert!(error.contains(&format!("tip: {tip}\n")), "{line}: {error}");
+    }
 }
 
 #[test]

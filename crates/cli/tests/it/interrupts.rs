@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::program::{planwright, spawn_run, stderr, write_served_plan};
 use crate::prompts::{assert_screen, screens};
+#[cfg(target_os = "linux")]
+use crate::terminal::Terminal;
 
 #[test]
 fn a_person_who_starts_the_gateway_learns_what_it_is() {
@@ -289,32 +291,21 @@ fn a_terminal_shows_progress_and_the_stopping_of_a_run() {
 fn interrupted_at(folder: &Path, line: &str, question: &str) -> String {
     // The shell outlives the interruption of its program.
     let line = format!("trap : INT; {line}");
-    let mut child = Command::new("/usr/bin/script")
-        .args(["--quiet", "--command", &line, "/dev/null"])
-        .current_dir(folder)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let (mut shown, mut bytes) = (String::new(), [0; 1024]);
+    let mut terminal = Terminal::start(folder, &line, &[]);
+    let mut shown = String::new();
     let mut is_asked = false;
     loop {
-        let count = std::io::Read::read(&mut output, &mut bytes).unwrap();
-        if count == 0 {
+        let bytes = terminal.shown();
+        if bytes.is_empty() {
             break;
         }
-        shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        shown.push_str(&String::from_utf8_lossy(bytes));
         if !is_asked && shown.contains(question) {
             is_asked = true;
-            keys.write_all(b"\x03").unwrap();
+            terminal.press("\u{3}");
         }
     }
-    child.wait().unwrap();
+    terminal.exit();
     shown
 }
 

@@ -51,6 +51,7 @@ mod servers;
 mod stored;
 mod streamed;
 mod telemetry;
+mod terminal;
 mod tokens;
 mod trust;
 mod typing;

@@ -2,15 +2,14 @@
 //! `{bold}`, `{red}` and so on begin a style, `{}` ends it; ids and times are masked.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::decisions::{RUN, set_up, typed, waiting};
+use crate::terminal::{Terminal, ends_question};
 use crate::typing::at_terminal;
 
 /// The rows and columns of the terminal.
@@ -53,44 +52,32 @@ fn screens_in(
     let stty = format!("stty rows {rows} cols {columns}");
     let line = format!("{stty}; exec env {environment} '{program}' {arguments}");
     let editor = folder.join("editor");
-    let editor = editor.exists().then_some(("EDITOR", editor));
-    let mut child = Command::new("/usr/bin/script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(folder)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", folder)
-        .env("TERM", "xterm-256color")
-        .envs(editor)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
+    let mut variables = vec![("TERM", "xterm-256color")];
+    if editor.exists() {
+        variables.push(("EDITOR", editor.to_str().unwrap()));
+    }
+    let mut terminal = Terminal::start(folder, &line, &variables);
     let (rows, columns) = (NonZero::new(rows).unwrap(), NonZero::new(columns).unwrap());
-    let mut keys = child.stdin.take().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let mut terminal = vt100::Parser::new(rows, columns, 0);
+    let mut parser = vt100::Parser::new(rows, columns, 0);
     let mut exchange = exchange.iter();
     let mut next = exchange.next();
-    let mut bytes = [0; 4096];
     let mut screens = Vec::new();
     loop {
-        let read = output.read(&mut bytes).unwrap();
-        if read == 0 {
+        let bytes = terminal.shown();
+        if bytes.is_empty() {
             break;
         }
-        terminal.process(&bytes[..read]);
+        parser.process(bytes);
         while let Some((question, answer)) = next
-            && terminal.screen().contents().contains(question)
+            && is_asked(parser.screen(), question, answer)
         {
-            screens.push(rendered(terminal.screen()));
-            keys.write_all(answer.as_bytes()).unwrap();
+            screens.push(rendered(parser.screen()));
+            terminal.press(answer);
             next = exchange.next();
         }
     }
-    child.wait().unwrap();
-    let shown = rendered(terminal.screen());
+    terminal.exit();
+    let shown = rendered(parser.screen());
     assert!(next.is_none(), "{next:?} was not asked:\n{shown}");
     screens.push(shown);
     let folder = folder.display().to_string();
@@ -98,6 +85,23 @@ fn screens_in(
     screens
         .map(|shown| masked(&shown.replace(&folder, "/folder")))
         .collect()
+}
+
+/// Returns true once a person gives `answer`: the screen shows `question`, and the cursor is behind it if the answer is a line. The beginning of a
+/// question may be shown before its end, and the echo of an answer would be written between them.
+fn is_asked(screen: &vt100::Screen, question: &str, answer: &str) -> bool {
+    let (row, column) = screen.cursor_position();
+    let line: String = (0..column)
+        .filter_map(|column| screen.cell(row, column))
+        .map(|cell| {
+            if cell.has_contents() {
+                cell.contents()
+            } else {
+                " "
+            }
+        })
+        .collect();
+    screen.contents().contains(question) && (!answer.ends_with('\n') || ends_question(&line))
 }
 
 /// The lines of the screen with its styles.
@@ -190,7 +194,7 @@ fn run(more: &str, exchange: &[(&str, &str)]) -> String {
     without_first(&screen(folder.path(), &line, exchange))
 }
 
-/// `shown` without the line of the first step: it is written beside the question, before or after it.
+/// `shown`, of which nothing has scrolled away, without the line of the first step: it is written beside the question, before or after it.
 fn without_first(shown: &str) -> String {
     let lines: Vec<&str> = shown
         .lines()
@@ -231,10 +235,11 @@ fn the_answers_are_explained() {
     let folder = scene();
     let line = RUN.join(" ");
     let exchange = [("[y]es", "?\n"), ("then waits\nmake this call?", "n\n")];
-    let wide = screen(folder.path(), &line, &exchange);
-    assert_screen("answers", &without_first(&wide));
-    let narrow = screens(folder.path(), &line, &exchange, (20, 60));
-    assert_screen("answers-narrow", &without_first(narrow.last().unwrap()));
+    // All lines fit: what has scrolled away depends on the place of the line of the first step.
+    for (name, columns) in [("answers", 80), ("answers-narrow", 60)] {
+        let screens = screens(folder.path(), &line, &exchange, (30, columns));
+        assert_screen(name, &without_first(screens.last().unwrap()));
+    }
 }
 
 /// A loop of three calls that ask, each with a long argument.

@@ -1,27 +1,14 @@
 //! A person at a pseudo-terminal, who answers each question once it is shown.
 
 use std::fs;
-use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use crate::decisions::{RUN, set_up};
 use crate::program::{approve, run_program, stderr, stdout};
-
-/// The ends of the questions of the program.
-const QUESTIONS: [&str; 8] = [
-    "[n]o: ",
-    "[?]: ",
-    "ne by one: ",
-    "as JSON: ",
-    "passphrase: ",
-    "passphrase for decisions: ",
-    "is to be different: ",
-    "[y/N] ",
-];
+use crate::terminal::{Terminal, has_question};
 
 /// The prompt of a conversation.
 const PROMPT: &str = "\n> ";
@@ -35,36 +22,24 @@ pub(crate) fn at_terminal(
     mut person: impl FnMut(&str) -> Option<String>,
 ) -> (Option<i32>, String) {
     let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_planwright"));
-    let mut child = Command::new("/usr/bin/script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(folder)
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", folder)
-        .env("NO_COLOR", "1")
-        .env("TERM", "xterm")
-        .envs(environment.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::inherit())
-        .spawn()
-        .unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let (mut shown, mut since, mut bytes) = (Vec::new(), 0, [0; 4096]);
+    let environment = [&[("NO_COLOR", "1"), ("TERM", "xterm")], environment].concat();
+    let mut terminal = Terminal::start(folder, &line, &environment);
+    let (mut shown, mut since) = (Vec::new(), 0);
     loop {
-        let count = output.read(&mut bytes).unwrap();
-        if count == 0 {
+        let bytes = terminal.shown();
+        if bytes.is_empty() {
             break;
         }
-        shown.extend_from_slice(&bytes[..count]);
+        shown.extend_from_slice(bytes);
         if let Some(pressed) = person(&String::from_utf8_lossy(&shown[since..])) {
             since = shown.len();
-            keys.write_all(pressed.as_bytes()).unwrap();
+            terminal.press(&pressed);
         }
     }
-    let code = child.wait().unwrap().code();
-    (code, String::from_utf8_lossy(&shown).into_owned())
+    (
+        terminal.exit(),
+        String::from_utf8_lossy(&shown).into_owned(),
+    )
 }
 
 /// Runs a command of the program. The person answers each question with the next of these lines, and leaves a conversation after the last.
@@ -76,7 +51,7 @@ pub(crate) fn typed(
 ) -> (Option<i32>, String) {
     let mut lines = answers.split_inclusive('\n');
     let (code, shown) = at_terminal(folder, arguments, environment, |since| {
-        if QUESTIONS.iter().any(|question| since.contains(question)) {
+        if has_question(since) {
             return lines.next().map(str::to_owned);
         }
         since.contains(PROMPT).then(|| "\u{4}".to_owned())

@@ -110,6 +110,18 @@ fn the_calls_of_all_runs_are_listed() {
     "#);
 }
 
+#[test]
+fn a_plan_without_a_name_is_that_of_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    set_up(path);
+    let plan = json!({"steps": [{"id": "pay", "tool": "pay"}]});
+    fs::write(path.join("plan.json"), plan.to_string()).unwrap();
+    start(path);
+    let shown = stdout(&run_program(path, &["waiting"]));
+    assert!(shown.contains(" of `plan.json`: not running\n"), "{shown}");
+}
+
 /// A process that waits for its own question counts as well.
 #[test]
 fn calls_of_a_process_that_waits_are_listed() {

@@ -316,6 +316,8 @@ impl SolutionRequest<'_> {
             answer: Some(output_solution_schema(self.agent.output)),
             temperature: bounds.temperature,
             max_tokens: bounds.max_tokens,
+            // All rounds begin with the same rules.
+            is_prefix_shared: true,
             ..ModelRequest::new(system, messages.cloned())
         };
         let reply = answer(self.agent.model, request);

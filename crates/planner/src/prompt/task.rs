@@ -80,11 +80,13 @@ impl PlanTask<'_> {
 
 /// Writes the system prompt for plans of the listed tools.
 pub(crate) fn system_prompt(catalog: &Catalog, tools: &ToolList, dialect: PlanDialect) -> String {
-    let mut text = format!("{}\n\n{}", instructions(dialect), tools.section());
+    // The rules come before the tools, so that no text of a server is above them.
+    let mut text = format!("{}\n\n", instructions(dialect));
     if catalog.extraction().is_some() {
         text += extraction_text(dialect);
+        text.push('\n');
     }
-    text
+    text + &tools.section()
 }
 
 /// Describes steps in which a model extracts data.
@@ -303,6 +305,18 @@ mod tests {
     fn check(json: &str, budget: usize, expected: &str) {
         let memory = Memory::read(&Value::from_json(json).unwrap()).unwrap();
         assert_eq!(memory.text(budget), expected);
+    }
+
+    #[test]
+    fn no_rule_stands_below_the_tools() {
+        let mut catalog = Catalog::from_iter([planwright_core::Tool::new("port", "ships")]);
+        catalog.add_extraction();
+        for dialect in PlanDialect::ALL {
+            let tools = ToolList::new(&catalog, "", 6000);
+            let prompt = system_prompt(&catalog, &tools, dialect);
+            assert!(prompt.ends_with(&tools.section()), "{prompt}");
+            assert!(prompt.contains(extraction_text(dialect)), "{prompt}");
+        }
     }
 
     #[test]

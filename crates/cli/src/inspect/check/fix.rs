@@ -1,10 +1,11 @@
 //! `planwright check --fix`: applies the fixes of diagnostics to plans in files.
 //!
-//! A fix never changes what a plan does: it is a text edit of a diagnostic, and preserves comments and formatting.
+//! A fix never changes what a plan does: it is a text edit of a diagnostic, and preserves comments and formatting, unless it replaces the whole
+//! text because the plan is in another format.
 
 use std::path::Path;
 
-use planwright::core::{Diagnostic, Diagnostics};
+use planwright::core::{Diagnostic, Diagnostics, TextEdit};
 use planwright::dialects::{Dialect as _, ParseResult, native::Native};
 use planwright::terminal_text;
 use similar::TextDiff;
@@ -42,7 +43,11 @@ fn fix_file(
     let Ok(before) = String::from_utf8(bytes) else {
         return Ok(());
     };
-    let (fixed, count) = apply_fixes(&before, plan);
+    let FixedText {
+        text: fixed,
+        count,
+        is_rewritten,
+    } = fixed(&before, plan);
     if fixed == before {
         return Ok(());
     }
@@ -61,10 +66,13 @@ fn fix_file(
     let problems = counted(count, "problem");
     if arguments.dry_run {
         printer.status(&format!("would fix {problems} in {name}"));
-        return Ok(());
+    } else {
+        text_file::replace(&fixed, file)?;
+        printer.status(&format!("fixed {problems} in {name}"));
     }
-    text_file::replace(&fixed, file)?;
-    printer.status(&format!("fixed {problems} in {name}"));
+    if is_rewritten {
+        printer.status("note: the whole text is rewritten as JSON, without comments");
+    }
     Ok(())
 }
 
@@ -96,12 +104,21 @@ pub(super) fn plan_in_file<'a>(
     Ok(&plan.plan)
 }
 
-/// The text with all fixes, and the number of problems that are fixed.
-fn apply_fixes(text: &str, plan: &TextArguments) -> (String, usize) {
+/// A text with all fixes.
+struct FixedText {
+    text: String,
+    /// The number of problems that are fixed.
+    count: usize,
+    /// True if the text was in another format, and is JSON now.
+    is_rewritten: bool,
+}
+
+fn fixed(text: &str, plan: &TextArguments) -> FixedText {
     let read =
         |text: &str| plan_file::parse_text(plan, String::new(), text.as_bytes(), None).result;
     let mut text = text.to_owned();
     let mut count = 0;
+    let mut is_rewritten = false;
     let mut before = read(&text);
     for _ in 0..MAX_READINGS {
         let Some(next) = before.diagnostics.apply_fixes(&text) else {
@@ -113,9 +130,33 @@ fn apply_fixes(text: &str, plan: &TextArguments) -> (String, usize) {
         }
         let fixes = |found: &ParseResult| fixable(&found.diagnostics);
         count += fixes(&before).saturating_sub(fixes(&after));
+        is_rewritten |= rewrites(&before.diagnostics, &text);
         (text, before) = (next, after);
     }
-    (text, count.max(1))
+    // The replacement is on one line.
+    if is_rewritten
+        && !before.diagnostics.has_errors()
+        && let Some(plan) = &before.plan
+        && let Some(printed) = Native.print(plan).0
+    {
+        text = printed.trim_end().to_owned() + "\n";
+    }
+    FixedText {
+        text,
+        count: count.max(1),
+        is_rewritten,
+    }
+}
+
+/// Returns true if an edit replaces all of `text`, which is no JSON, by JSON.
+fn rewrites(diagnostics: &Diagnostics, text: &str) -> bool {
+    let all = text.trim();
+    let is_all = |edit: &TextEdit| {
+        let replaced = text.get(edit.span.start..edit.span.end);
+        replaced.map(str::trim) == Some(all) && edit.replacement.starts_with('{')
+    };
+    let mut edits = diagnostics.iter().flat_map(|found| found.fixes.iter());
+    !all.starts_with('{') && edits.any(is_all)
 }
 
 /// Returns false if a plan that could run has become a different one.

@@ -48,6 +48,8 @@ pub(super) struct StepLines {
     drain_end: Option<Duration>,
     /// True if the run belongs to another process.
     is_watched: bool,
+    /// The columns for the line of a step that has succeeded, if they are limited.
+    columns: Option<fn() -> usize>,
 }
 
 impl StepLines {
@@ -68,6 +70,11 @@ impl StepLines {
     /// Marks the run as one of another process.
     pub(super) fn watch(&mut self) {
         self.is_watched = true;
+    }
+
+    /// Shortens the lines of steps that have succeeded to so many columns.
+    pub(super) fn limit_columns(&mut self, columns: fn() -> usize) {
+        self.columns = Some(columns);
     }
 
     /// Sets the expected time that the run has left.
@@ -314,6 +321,13 @@ impl StepLines {
                 }
                 notes.extend(result_keys);
                 let text = self.columns(&id, action, &time, &notes.join(", "));
+                // The sign and a space take two columns.
+                let text = match self.columns {
+                    Some(columns) => {
+                        terminal_text::shortened(&text, columns().saturating_sub(2), "…")
+                    }
+                    None => text.into(),
+                };
                 format!("{} {text}", styled(GOOD, "✓"))
             }
             StepStatus::Failed => {

@@ -16,7 +16,7 @@ use super::summary::summary_text;
 use crate::args::{Progress, RunFormat};
 use crate::runs::store;
 use crate::system::control_echo::HiddenControls;
-use crate::view::paragraph::filled;
+use crate::view::paragraph::{filled, fitted};
 use crate::view::printer::{DIM, Printer, styled};
 
 /// The interval at which the lines are drawn.
@@ -90,7 +90,7 @@ impl Live {
     }
 
     fn with(
-        board: StepLines,
+        mut board: StepLines,
         format: RunFormat,
         progress: Progress,
         printer: Printer,
@@ -98,6 +98,7 @@ impl Live {
         let reports_events = format == RunFormat::Events;
         let is_drawn = progress == Progress::Auto && !reports_events && Printer::is_watched();
         let (view, lines) = if is_drawn {
+            board.limit_columns(Printer::status_width);
             let print = Box::new(move |line: &str| printer.status(line));
             let view = View::new(ProgressDrawTarget::stderr(), print, board, printer);
             *view.hidden_controls() = HiddenControls::new();
@@ -244,8 +245,12 @@ impl Live {
     /// Prints the summary of the run; `is_stored` is true if other processes can decide about it.
     pub(crate) fn summary(&self, summary: &RunSummary, is_stored: bool) {
         self.finish();
-        self.printer
-            .status(summary_text(summary, is_stored).trim_end());
+        let text = summary_text(summary, is_stored);
+        let text = text.trim_end();
+        match &self.view {
+            Some(_) => self.printer.status(&fitted(text, Printer::status_width())),
+            None => self.printer.status(text),
+        }
         // Other outcomes end with a command that names the run.
         if is_stored && self.view.is_some() && summary.status == RunStatus::Succeeded {
             let line = format!("run {}", store::short_id(&summary.run));
@@ -424,9 +429,13 @@ impl EndedStepLines {
     }
 
     /// The lines of a run whose plan is still being written.
-    pub(crate) fn without_plan(printer: Printer) -> Self {
+    pub(crate) fn of_nothing(printer: Printer) -> Self {
+        let mut board = StepLines::default();
+        if Printer::is_watched() {
+            board.limit_columns(|| Printer::status_width().saturating_sub(2));
+        }
         Self {
-            board: Mutex::default(),
+            board: Mutex::new(board),
             printer,
         }
     }

@@ -123,6 +123,15 @@ const TOOLS: &str = r#"{"tools": {
 }}"#;
 
 #[test]
+fn the_keys_of_a_result_are_cut_at_the_end_of_the_line() {
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
+    let mut board = StepLines::new(&ran.plan);
+    board.limit_columns(|| 20);
+    let mut ended = ran.events.iter().filter_map(|event| board.event(event));
+    assert_eq!(plain(&ended.next().unwrap()), "✓ a  get  0.4s    →…");
+}
+
+#[test]
 fn all_goes_well() {
     let ran = run(
         r#"{"steps": [

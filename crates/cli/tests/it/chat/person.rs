@@ -1,7 +1,7 @@
 //! Conversations at a terminal: reviewed plans, cancelled turns.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
@@ -12,6 +12,7 @@ use super::{calls, fixture, stored_chat, tool_results};
 use crate::planner::{ModelFixture, streamed};
 use crate::program::planwright;
 use crate::prompts::{assert_screen, screen};
+use crate::terminal::Terminal;
 use crate::typing;
 
 fn plan(name: &str) -> Value {
@@ -174,28 +175,15 @@ fn watched(fixture: &ModelFixture, arguments: &str, until: &str) -> String {
     let command = format!(
         "stty rows 24 cols 100; '{program}' {arguments} --simulate tools.json --model replay:answers.json"
     );
-    let mut child = Command::new("script")
-        .args(["-qefc", &command, "/dev/null"])
-        .current_dir(fixture.path())
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", fixture.path())
-        .env("TERM", "xterm")
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut screen = child.stdout.take().unwrap();
+    let variables = [("TERM", "xterm"), ("NO_COLOR", "1")];
+    let mut terminal = Terminal::start(fixture.path(), &command, &variables);
     let mut seen = Vec::new();
-    let mut some = [0; 1024];
     while !String::from_utf8_lossy(&seen).contains(until) {
-        let count = screen.read(&mut some).unwrap();
-        assert_ne!(count, 0, "{}", String::from_utf8_lossy(&seen));
-        seen.extend_from_slice(&some[..count]);
+        let bytes = terminal.shown();
+        assert!(!bytes.is_empty(), "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(bytes);
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
+    terminal.close();
     String::from_utf8_lossy(&seen).into_owned()
 }
 

@@ -62,6 +62,21 @@ fn all_entries_are_logged_in_order() {
 }
 
 #[test]
+fn a_plan_without_a_name_is_that_of_its_file() {
+    let shop = Shop::new();
+    let run = shop.run(r#"{"steps": [{"id": "list", "tool": "list"}]}"#, &[]);
+    let short = run.get(..8).unwrap();
+    let first = format!("run {short} of plan.json: succeeded");
+    for command in [&["logs", &run][..], &["show", &run, "--step", "list"]] {
+        let shown = stdout(&shop.command(command));
+        assert!(shown.contains(&first), "{command:?}: {shown}");
+    }
+    shop.run(r#"{"steps": [{"id": "first", "tool": "list"}]}"#, &[]);
+    let shown = stdout(&shop.command(&["diff"]));
+    assert!(shown.contains("plan: plan.json, changed"), "{shown}");
+}
+
+#[test]
 fn a_single_step_can_be_selected() {
     let shop = Shop::new();
     let run = shop.run(PLAN, &[]);

@@ -224,6 +224,10 @@ fn weeks_beside_weeks_do_not_overlap() {
             ("KW 41", "2025-10-06 to 2025-10-12"),
         ],
     );
+    check(
+        "ships of weeks 12 to 14 of 2025",
+        &[("weeks 12 to 14 of 2025", "2025-03-17 to 2025-04-06")],
+    );
 }
 
 #[test]

@@ -167,7 +167,13 @@ const END_WORDS: &[(&[&str], bool)] = &[
 
 /// Parses the longest phrase at the start of the tokens.
 pub(in crate::dates) fn parse_phrase(tokens: &[DateToken]) -> Parsed<DatePhrase> {
-    let readings = [between(tokens), since(tokens), until(tokens), bare(tokens)];
+    let readings = [
+        between(tokens),
+        since(tokens),
+        until(tokens),
+        bare(tokens),
+        relative::weeks(tokens),
+    ];
     let mut best: Parsed<DatePhrase> = None;
     for reading in readings.into_iter().flatten() {
         if best

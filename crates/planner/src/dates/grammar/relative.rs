@@ -2,9 +2,9 @@
 
 use super::calendar::{which, year_of};
 use super::phrase::{
-    Parsed, count, count_or_one, lookup, one_of, sign, word_sequence, year_number,
+    Parsed, connector, count, count_or_one, lookup, one_of, sign, word_sequence, year_number,
 };
-use crate::dates::evaluate::{Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, TokenKind};
 
@@ -107,6 +107,25 @@ pub(super) fn week(tokens: &[DateToken]) -> Parsed<Period> {
     // `W40` alone has other meanings.
     let is_week = 0 < more || numbered(word).is_none_or(|(letters, _)| letters != "w");
     is_week.then_some((week(number, year)?, used + more))
+}
+
+/// `weeks 12 to 14 of 2025`, `KW 12-14`
+pub(super) fn weeks(tokens: &[DateToken]) -> Parsed<DatePhrase> {
+    let kind = one_of(tokens, &["calendar", "iso"]).unwrap_or(0);
+    let words = tokens.get(kind..)?;
+    let kind = kind + one_of(words, WEEKS).or_else(|| one_of(words, &["weeks"]))?;
+    let number = |at: usize| match tokens.get(at)?.kind {
+        TokenKind::Number(number @ 1..=53, 1..=2) => i8::try_from(number).ok(),
+        _ => None,
+    };
+    let first = number(kind)?;
+    let joined = connector(tokens.get(kind + 1..)?)?;
+    let used = kind + 1 + joined;
+    let last = number(used)?;
+    let (year, more) = before_year(tokens.get(used + 1..)?, Occurrence::Latest);
+    let week = |week| Period::Week { week, year };
+    let weeks = DatePhrase::Between(week(first), week(last));
+    (first < last).then_some((weeks, used + 1 + more))
 }
 
 /// Parses a year followed by a letter with a number: `2024-Q2`, `2024 Q2`, `2024Q2`.

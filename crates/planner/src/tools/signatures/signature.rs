@@ -285,7 +285,7 @@ fn visit_parameters(
             name,
             schema: property,
             is_required: required.contains(&&**name),
-            description: described(property, root),
+            description: described_with_items(property, root),
         });
         let inner = shape::resolved(property, root);
         let path = format!("{path}{}", shape::field_name(name));
@@ -379,6 +379,15 @@ fn described(property: &Value, root: &Value) -> Option<String> {
         .chain(bounds)
         .collect();
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Returns the description and the constraints of a property and of its items, as far as it is a list.
+fn described_with_items(property: &Value, root: &Value) -> Option<String> {
+    let items = shape::resolved(property, root).get("items");
+    let items = items.and_then(|items| described(items, root));
+    let items = items.map(|items| format!("each item: {items}"));
+    let parts: Vec<String> = described(property, root).into_iter().chain(items).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn effects(tool: &Tool) -> Vec<&'static str> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use planwright_core::{Annotations, Catalog, Schema, Tool, Value};
 use proptest::prelude::*;
 
-use super::{estimate_tokens, listing, look_up_tools, signature};
+use super::{estimate_tokens, listing, look_up_tools, notes, signature};
 
 fn schema(text: &str) -> Schema {
     Schema::from_value(Value::from_json(text).unwrap())
@@ -183,6 +183,22 @@ fn details_describe_parameters_and_effects() {
         found[0].to_string(),
         "mail.send\ntakes:\n- to?: [{mail: string, name?: string}]\n- to[].mail  -- (format \"email\")\neffects: may destroy something, \
          reaches beyond its own data\n"
+    );
+}
+
+#[test]
+fn items_of_a_list_are_described_with_it() {
+    let input = r##"{"properties": {
+        "tags": {"type": "array", "description": "The marks", "minItems": 1, "items": {"type": "string", "maxLength": 12}},
+        "days": {"type": "array", "items": {"$ref": "#/$defs/day"}}, "plain": {"type": "array", "items": {"type": "string"}}},
+        "$defs": {"day": {"type": "string", "format": "date", "description": "A day off"}}}"##;
+    let tool = Tool {
+        input: schema(input),
+        ..Tool::new("work", "plan")
+    };
+    assert_eq!(
+        notes(&tool).unwrap(),
+        "  - tags: The marks (minItems 1); each item: (maxLength 12)\n  - days: each item: A day off (format \"date\")"
     );
 }
 
