@@ -137,7 +137,10 @@ fn incomplete_and_unknown_exports_are_refused() {
         &changed("\"failed\"", "\"bored\""),
         "unknown status of a run `bored`",
     );
-    check(&changed("x\\nx", "y\\nx"), "the value is not the one of");
+    check(
+        &changed("x\\nx", "y\\nx"),
+        "a value does not match its digest",
+    );
     check(
         &changed("\"at_ns\":0", "\"at_ns\":-1"),
         "older than its run",
