@@ -268,7 +268,7 @@ fn says_where_a_file_is_broken() {
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:16: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json: there is no `mcpServers` in it
+    error mcp.json: the file has no `mcpServers`
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:19: this is not JSON: unterminated comment block
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
