@@ -179,7 +179,7 @@ pub struct UsageV1 {
     pub requests: u32,
     /// Tokens that were read.
     pub input_tokens: u64,
-    /// Those of the read tokens that the provider had cached.
+    /// The number of read tokens that the provider had cached.
     pub cached_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,
