@@ -347,7 +347,7 @@ impl ServersV1 {
 /// The schema's name and version.
 pub const SERVER_TESTS_SCHEMA: &str = "planwright.server-tests/1";
 
-/// Tests of servers, each of which was started.
+/// Tests that start servers.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerTestsV1 {
     /// [`SERVER_TESTS_SCHEMA`].

@@ -15,7 +15,7 @@ pub struct FlowHop {
     pub text: String,
 }
 
-/// The path of a value from its source: a list of places. A check may find thousands of paths, of which few are read, so each is
+/// The path of a value from its source: a list of places. A check may find thousands of paths, and few of them are read, so each is
 /// searched on first use. Clones share the path.
 #[derive(Clone, Default)]
 pub struct FlowPath(Option<Arc<LazyPath>>);

@@ -1,4 +1,4 @@
-//! Decoding of incoming messages, most of which bypass `rmcp` and go to the router.
+//! Decoding of incoming messages. Most of them bypass `rmcp` and go to the router.
 
 use rmcp::RoleClient;
 use rmcp::model::{

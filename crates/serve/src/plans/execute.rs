@@ -163,8 +163,8 @@ impl PlanHost {
             let mut findings = loaded.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
             if is_unknown && tokio::time::Instant::now() < deadline {
-                // Settling is read before the view: a server that becomes ready in between is settled, but its tools were not in
-                // the view that was checked.
+                // The state of the servers is read before the view: a server that becomes ready in between is settled, but its
+                // tools were not in the view that was checked.
                 let is_settled = self.upstreams.settled(Duration::ZERO).await;
                 if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
                     continue;
