@@ -147,7 +147,7 @@ fn incomplete_and_unknown_exports_are_refused() {
     );
     check(
         &changed("\"values\":1", "\"values\":2"),
-        "the number of lines",
+        "its number of lines",
     );
     check(&format!("{text}{text}"), "a line after the end");
     let lines: Vec<&str> = text.lines().collect();
