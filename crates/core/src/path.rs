@@ -71,13 +71,13 @@ impl PathReader<'_> {
         start: usize,
         visit: &mut dyn FnMut(usize) -> Result<(), E>,
     ) -> Result<Value, E> {
-        let mut here = value;
+        let mut current = value;
         for (at, segment) in self.path.iter().enumerate().skip(start) {
             let found = match segment {
-                Segment::Key(key) => key_of(here, key, segment, at),
-                Segment::Index(index) => item_of(here, *index, at, segment),
-                Segment::Each => match here {
-                    Value::List(items) => return self.each(here, items, at, visit),
+                Segment::Key(key) => key_of(current, key, segment, at),
+                Segment::Index(index) => item_of(current, *index, at, segment),
+                Segment::Each => match current {
+                    Value::List(items) => return self.each(current, items, at, visit),
                     other => Err(path_error(
                         at,
                         format!("`[*]` needs a list, found {}", with_article(other)),
@@ -85,14 +85,14 @@ impl PathReader<'_> {
                     )),
                 },
             };
-            here = match found {
+            current = match found {
                 Ok(part) => part,
                 // The rest of the path has nothing to apply to, so the result is `null` at once.
                 Err(_) if self.forgives(segment) => return Ok(Value::Null),
                 Err(error) => return Err(error.into()),
             };
         }
-        Ok(here.clone())
+        Ok(current.clone())
     }
 
     fn each<E: From<PathError>>(

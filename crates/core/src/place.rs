@@ -1,4 +1,4 @@
-//! SourceText places: spans and JSON pointers, stored apart from the plan itself.
+//! Source places: spans and JSON pointers, stored apart from the plan itself.
 //!
 //! See [the design](https://github.com/planwright/planwright/blob/main/docs/design/plans.md#places-are-stored-apart-from-the-plan).
 
@@ -55,11 +55,11 @@ pub enum PointerSegment {
     Index(usize),
 }
 
-/// The number of bytes in which a plan usually has one value. Room for places is made at once, since growing a long list is
+/// The number of bytes in which a plan usually has one value. Capacity for places is reserved at once, since growing a long list is
 /// slow.
 const BYTES_OF_A_VALUE: usize = 32;
 
-/// Maximum number of places that room is made for before there are any.
+/// Maximum number of places for which capacity is reserved in advance.
 const MAX_EXPECTED_PLACES: usize = 50_000;
 
 /// The number of segments that a pointer usually has.
@@ -153,8 +153,8 @@ impl SourceText {
         self.start_of_pointer(place, usize::MAX)
     }
 
-    /// Returns the JSON pointer of `place`. If it has more than `limit` bytes, returns a prefix that also has more than
-    /// `limit` bytes.
+    /// Returns the JSON pointer of `place`. If it has more than `max_bytes` bytes, returns a prefix that also has more than
+    /// `max_bytes` bytes.
     pub(crate) fn start_of_pointer(&self, place: Place, max_bytes: usize) -> Option<String> {
         let mut segments = Vec::with_capacity(SEGMENTS_OF_A_POINTER);
         let mut at = self.entry(place)?;
@@ -234,7 +234,7 @@ fn push_pointer_key(pointer: &mut String, key: &str) {
     }
 }
 
-/// Returns the longest prefix of `text` of at most `limit` bytes that ends at a character boundary.
+/// Returns the longest prefix of `text` of at most `max_bytes` bytes that ends at a character boundary.
 pub(crate) fn start_of(text: &str, max_bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(max_bytes))
         .unwrap_or(text)

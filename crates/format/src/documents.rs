@@ -22,7 +22,7 @@ pub struct CreatedV1 {
     pub model: String,
     /// The number of answers.
     pub model_calls: usize,
-    /// True if the plan is one of an earlier time.
+    /// True if the plan was created earlier and reused.
     pub cached: bool,
     /// The diagnostics of each answer.
     pub attempts: Vec<AttemptV1>,
@@ -50,7 +50,7 @@ pub struct AttemptV1 {
     pub diagnostics: Vec<Diagnostic>,
     /// The repairs that needed no further answer.
     pub repairs: Vec<RepairV1>,
-    /// The model's words, if there is no plan in them.
+    /// The model's reply, if it contains no plan.
     pub said: Option<String>,
 }
 
@@ -70,14 +70,14 @@ pub struct RepairV1 {
 pub struct ModelErrorV1 {
     /// The reason, as one clause.
     pub message: String,
-    /// The way out.
+    /// A hint how to fix it.
     pub help: Option<String>,
-    /// The model's own words, as far as there are any.
+    /// The model's reply, if there is one.
     pub said: Option<String>,
 }
 
 impl CreatedV1 {
-    /// A plan of an earlier time.
+    /// Creates a plan of an earlier time.
     pub fn cached(plan: Option<Value>, model: &str) -> Self {
         Self {
             schema: CREATED_SCHEMA,
@@ -194,7 +194,7 @@ pub struct AnswerV1 {
     pub error: Option<ModelErrorV1>,
 }
 
-/// A step that gave nothing.
+/// A step without an output.
 #[derive(Clone, Debug, Serialize)]
 pub struct MissingV1 {
     /// The step.
@@ -285,7 +285,7 @@ pub struct FlowToolV1 {
 }
 
 impl FlowToolsV1 {
-    /// The document about `tools`.
+    /// Creates the document about `tools`.
     pub fn new(tools: Vec<FlowToolV1>, diagnostics: Vec<Diagnostic>) -> Self {
         Self {
             schema: FLOW_TOOLS_SCHEMA,
@@ -347,7 +347,7 @@ impl ServersV1 {
 /// The schema's name and version.
 pub const SERVER_TESTS_SCHEMA: &str = "planwright.server-tests/1";
 
-/// Servers that were started to see whether they work.
+/// Tests that start servers.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerTestsV1 {
     /// [`SERVER_TESTS_SCHEMA`].
@@ -369,7 +369,7 @@ pub struct ServerTestV1 {
     pub duration_ms: f64,
     /// The reason why it did not start.
     pub error: Option<String>,
-    /// The way out.
+    /// A hint how to fix it.
     pub help: Option<String>,
 }
 
@@ -406,7 +406,7 @@ pub struct DoctorCheckV1 {
     pub status: &'static str,
     /// The state, as one clause.
     pub message: String,
-    /// The ways out.
+    /// Hints how to fix it.
     pub hints: Vec<String>,
 }
 
@@ -454,7 +454,7 @@ impl ExplanationV1 {
 pub struct WrapV1 {
     /// [`WRAP_SCHEMA`].
     pub schema: &'static str,
-    /// True if servers were put back rather than away.
+    /// True if servers were restored to the client instead of moved behind the gateway.
     pub undo: bool,
     /// True for a dry run, which changes nothing.
     pub dry_run: bool,
@@ -476,11 +476,11 @@ pub struct WrappedFileV1 {
     pub changed: bool,
     /// The servers that moved behind the gateway now.
     pub moved: Vec<String>,
-    /// The servers that could not.
+    /// The servers that could not be moved.
     pub stay: Vec<StayingServerV1>,
     /// The restored servers, by their current names.
     pub returned: Vec<String>,
-    /// The servers that could not have their name back.
+    /// The servers that were restored under another name.
     pub renamed: Vec<RenamedServerV1>,
     /// The file that holds the servers behind the gateway.
     pub servers_file: String,
@@ -542,7 +542,7 @@ pub struct RenamedServerV1 {
 }
 
 impl WrapV1 {
-    /// The document about `files`.
+    /// Creates the document about `files`.
     pub fn new(undo: bool, dry_run: bool, files: Vec<WrappedFileV1>) -> Self {
         Self {
             schema: WRAP_SCHEMA,
@@ -566,7 +566,7 @@ pub struct InitV1 {
 }
 
 impl InitV1 {
-    /// The document about files that were written and files that existed.
+    /// Creates the document about files that were written and files that existed.
     pub fn new(written: Vec<String>, existing: Vec<String>) -> Self {
         Self {
             schema: INIT_SCHEMA,
@@ -611,7 +611,7 @@ pub struct SettingV1 {
 }
 
 impl ConfigV1 {
-    /// The document about these files and settings.
+    /// Creates the document about these files and settings.
     pub fn new(
         files: impl IntoIterator<Item = ConfigFileV1>,
         settings: impl IntoIterator<Item = SettingV1>,

@@ -29,7 +29,7 @@ pub(crate) struct DiagnosticShape {
     /// The place, as `start` and `end` in bytes of the text, if the plan has one.
     #[schemars(skip_serializing_if = "Option::is_none")]
     span: Option<Value>,
-    /// The way out.
+    /// A hint how to fix it.
     #[schemars(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     /// The likely correction, if there is one: the text `replacement` at the JSON pointer `pointer`. It may change what the plan does.
@@ -48,8 +48,8 @@ pub(crate) struct DiagnosticShape {
 #[derive(JsonSchema)]
 #[schemars(rename = "reason")]
 pub(crate) struct ReasonShape {
-    /// The kind of reason. `step`: a step that it needs did not succeed; `branch`: no step filled a slot; `condition`: its own gave false;
-    /// `stopped`: the run stopped after a failure; `person`: a person decided that it is done without.
+    /// The kind of reason. `step`: a step that it needs did not succeed; `branch`: no step filled a slot; `condition`: its own
+    /// condition was false; `stopped`: the run stopped after a failure; `person`: a person decided to skip it.
     #[schemars(extend("enum" = ["step", "branch", "condition", "stopped", "person"]))]
     because: String,
     /// The step or slot that it is about.

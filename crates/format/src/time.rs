@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// `2026-11-21T20:15:03.120Z`. Times before 1970 count as its first moment.
+/// Formats a time as `2026-11-21T20:15:03.120Z`. Times before 1970 count as its first moment.
 pub fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (day, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
@@ -18,7 +18,7 @@ pub fn timestamp(time: SystemTime) -> String {
     )
 }
 
-/// The point in time that is so many milliseconds after the beginning of 1970.
+/// Returns the time that is `milliseconds` after the beginning of 1970.
 pub fn from_unix_ms(milliseconds: u64) -> SystemTime {
     UNIX_EPOCH
         .checked_add(Duration::from_millis(milliseconds))
@@ -30,7 +30,7 @@ pub fn duration_nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The beginning of a day in UTC, written `2026-11-21`.
+/// Parses a day such as `2026-11-21`, and returns its beginning in UTC; `None` if there is no such day.
 pub fn day(text: &str) -> Option<SystemTime> {
     let mut parts = text.split('-');
     let mut number = |digits: usize| {
@@ -43,11 +43,11 @@ pub fn day(text: &str) -> Option<SystemTime> {
         return None;
     }
     let days = days(year, month, day)?;
-    // Only a day that the calendar has comes back.
+    // A day that the calendar does not have, such as February 30, is another day after the round trip.
     (date(days) == (year, month, day)).then(|| UNIX_EPOCH + Duration::from_secs(days * DAY))
 }
 
-/// Year, month and day of a day that is counted from the beginning of 1970.
+/// Returns year, month and day of the day `day`, counted from the beginning of 1970.
 fn date(day: u64) -> (u64, u64, u64) {
     // Years begin in March here, so that a leap day is the last one of its year; 400 of them have 146,097 days.
     let day = day + 719_468;

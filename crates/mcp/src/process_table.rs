@@ -40,7 +40,8 @@ mod system {
         Some(stamp(&entry(pid)?, &boot()?))
     }
 
-    /// Returns the process, unless another process has its id by now, and the other members of the group that it leads.
+    /// Returns the ids of the process and of the other members of the group that it leads. Returns none if another process has its
+    /// id by now.
     pub(super) fn members(pid: u32, started: &str) -> Vec<u32> {
         let Some(boot) = boot() else {
             return Vec::new();

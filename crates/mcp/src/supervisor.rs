@@ -1,4 +1,4 @@
-//! A process between this one and a server that ends the server and its descendants after this process has died.
+//! A supervisor process between this one and a server, which ends the server and its descendants after this process has died.
 //!
 //! A server can ignore that its input ends, and after a `SIGKILL` no process is left to end it. So a program can start
 //! servers through itself, in two stages: first as their supervisor, which the kernel notifies of its parent's death
@@ -112,8 +112,8 @@ impl Supervisor {
     }
 }
 
-/// Runs the server that `arguments`, those after [`SUPERVISE`], name, and returns the exit status of this process. Must
-/// be called at the start of `main`, before any other thread exists.
+/// Runs the server that `arguments` name, and returns the exit status of this process. `arguments` are those after [`SUPERVISE`].
+/// Must be called at the start of `main`, before any other thread exists.
 pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     imp::supervise(&arguments.into_iter().collect::<Vec<_>>())
 }
@@ -183,7 +183,7 @@ mod imp {
             return Ok(EXIT_FAILED);
         }
         // Blocked signals are inherited.
-        handled().thread_unblock()?;
+        handled_signals().thread_unblock()?;
         let error = Command::new(program).args(args).exec();
         let message = format!("`{}` could not be run: {error}\n", program.display());
         // Standard error may be closed, and no other channel is available.
@@ -192,7 +192,7 @@ mod imp {
     }
 
     /// Returns the signals that a supervisor handles.
-    fn handled() -> SigSet {
+    fn handled_signals() -> SigSet {
         SigSet::from_iter([
             Signal::SIGCHLD,
             Signal::SIGTERM,
@@ -227,7 +227,7 @@ mod imp {
             prctl::set_child_subreaper(true)?;
             // The supervisor may end by the signal of its server, and one core dump is enough.
             prctl::set_dumpable(false)?;
-            let handled = handled();
+            let handled = handled_signals();
             handled.thread_block()?;
             let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC)?;
             if !is_parent(parent) {
@@ -240,7 +240,7 @@ mod imp {
                 .args(command)
                 .spawn()
                 .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or_default()))?;
-            // Only the server may hold the pipes, so that their readers notice when the server closes them.
+            // Only the server may have the pipes open, so that their readers notice when the server closes them.
             if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
                 dup2_stdin(&nothing)?;
                 dup2_stdout(&nothing)?;

@@ -23,13 +23,13 @@ pub(crate) fn declared(capabilities: &Value) -> Option<Value> {
         let mut types = types.iter().filter_map(Value::as_text);
         types.any(|one| one.replace(' ', "") == MEDIA_TYPE)
     });
-    // Nothing else that the client states: the declaration is part of what distinguishes the sessions that clients share.
+    // Other settings of the client are left out: clients share a session only if their declarations are equal.
     let types = Value::list([Value::from(MEDIA_TYPE)]);
     shows_html.then(|| Value::object([(EXTENSION, Value::object([("mimeTypes", types)]))]))
 }
 
-/// Returns true if the entry of a tool says that it is for the views of its server, and not for models. Without a statement, a tool is for
-/// both.
+/// Returns true if the entry of a tool states that the tool is for views of its server, and not for models. Without a statement, it
+/// is for both.
 pub(crate) fn is_for_views(entry: &Value) -> bool {
     let stated = entry
         .get("_meta")
@@ -40,12 +40,13 @@ pub(crate) fn is_for_views(entry: &Value) -> bool {
     })
 }
 
-/// Returns the address of the view that the entry of a tool names. Addresses of other schemes are those of resources, and no views.
+/// Returns the address of the view that the entry of a tool names; `None` if it names none. Views have the scheme `ui`; other
+/// addresses are resources.
 #[cfg(feature = "gateway")]
 pub(crate) fn address(entry: &Value) -> Option<Arc<str>> {
     let meta = entry.get("_meta")?;
     let named = meta.get("ui").and_then(|ui| text_field(ui, "resourceUri"));
-    // Servers of the extension's first drafts name it so.
+    // The first drafts of the extension had this field.
     let named = named.or_else(|| text_field(meta, "ui/resourceUri"));
     named.filter(|address| address.starts_with("ui://"))
 }

@@ -25,14 +25,14 @@ const WRITE_LOCK: i64 = 0x5057_7374;
 /// The number of statements of [`Session::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
 
-/// The shortest limit of the time of a statement of the store, such as the deletion of a long journal.
+/// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
 const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
 
 /// A connection. If it is lost, the next transaction opens another one.
 pub(crate) struct PostgresConnection {
     server: Arc<Server>,
     client: Client,
-    /// The prepared statements, by the text that the store has for them.
+    /// The prepared statements, by their text in the SQL of the store.
     statements: RefCell<HashMap<String, Statement>>,
     is_synced: bool,
     /// The open transaction.
@@ -71,7 +71,7 @@ impl PostgresConnection {
         self.wait(self.client.batch_execute(sql))
     }
 
-    /// Begins a transaction on leases, which waits for no change of the store.
+    /// Begins a transaction on leases. It does not wait for changes of the store.
     pub(crate) fn begin_plain(&mut self) -> Result<(), QueryError> {
         // Its commit is not announced.
         self.begin_with(
@@ -149,7 +149,7 @@ impl Session for PostgresConnection {
             if rows.is_empty() {
                 return Ok(());
             }
-            // All are sent before the first result is there: one round trip for all.
+            // All are sent before the first result arrives, so they share one round trip.
             let results = try_join_all(rows.iter().map(|row| async {
                 let params: Vec<Param<'_>> = row.iter().map(Param).collect();
                 self.client.execute(&statement, &references(&params)).await

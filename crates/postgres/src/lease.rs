@@ -24,13 +24,13 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The leases of this process.
 pub(crate) struct Leases {
-    /// The connection that begins and ends leases: it must not wait for the writer of journals.
+    /// The connection that begins and ends leases. The writer of journals has another one, for which leases must not wait.
     connection: Mutex<PostgresConnection>,
     /// The leases that are renewed, by the ids of their runs.
     own: Mutex<HashMap<RunId, OwnLease>>,
     lease_time: Duration,
-    /// True from a failure until the server answers again. Leases that end meanwhile are left to expire: their owners must not wait, one
-    /// after the other, for a server that is away.
+    /// True from a failure until the server answers again. Leases that end meanwhile are left to expire: their owners must not
+    /// wait, one after the other, for an unreachable server.
     is_away: AtomicBool,
     /// Ends the thread that renews, once it is dropped.
     _renewals: Sender<()>,
@@ -109,7 +109,7 @@ impl Leases {
         // Locked until the token is known, so that two parts of this process cannot take the same run.
         let mut connection = self.connection();
         if let Some(own) = self.own().get(id) {
-            return Err(leased(id, own.holder.clone()));
+            return Err(leased_error(id, own.holder.clone()));
         }
         let sent = boot_time();
         let taken = in_transaction(&mut connection, |session| {
@@ -160,7 +160,7 @@ impl Leases {
                     certain_until,
                 })
             }
-            Err(other) => Err(leased(
+            Err(other) => Err(leased_error(
                 id,
                 other.unwrap_or(LeaseHolder {
                     pid: 0,
@@ -227,7 +227,7 @@ impl Leases {
             )
         })?;
         if renewed == 0 {
-            return Err(superseded(&lease.run));
+            return Err(superseded_error(&lease.run));
         }
         lease.certain_until.set(sent, self.lease_time);
         Ok(())
@@ -237,7 +237,7 @@ impl Leases {
     fn release(&self, run: &RunId, token: i64) -> Result<(), QueryError> {
         let mut connection = self.connection();
         self.own().remove(run);
-        // Read with the connection locked: the lease before may have found out.
+        // Read while the connection is locked, since the release of another lease may just have set it.
         if self.is_away.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -287,7 +287,7 @@ pub(crate) fn holders(
     Ok(ids.iter().map(|id| found.remove(id.as_str())).collect())
 }
 
-fn leased(run: &RunId, holder: LeaseHolder) -> QueryError {
+fn leased_error(run: &RunId, holder: LeaseHolder) -> QueryError {
     QueryError::Store(StoreError::Leased {
         run: run.clone(),
         holder,
@@ -334,7 +334,7 @@ impl RunLease for PostgresLease {
             &[text(self.run.as_str()), SqlValue::Integer(self.token)],
             |row| integer(row, 0),
         )?;
-        found.map(drop).ok_or_else(|| superseded(&self.run))
+        found.map(drop).ok_or_else(|| superseded_error(&self.run))
     }
 
     fn is_certain(&self) -> bool {
@@ -346,7 +346,7 @@ impl RunLease for PostgresLease {
     }
 }
 
-fn superseded(run: &RunId) -> QueryError {
+fn superseded_error(run: &RunId) -> QueryError {
     QueryError::Store(StoreError::Superseded { run: run.clone() })
 }
 

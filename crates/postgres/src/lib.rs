@@ -39,8 +39,8 @@ pub struct PostgresOptions {
     /// The time after which a run of a process that is silent counts as interrupted. The process renews its leases four times as
     /// often. The time to connect, and the time after which a silent server counts as lost, are a quarter of it.
     pub lease_time: Duration,
-    /// The time that a write waits for a server that is away, over all of its attempts, and the longest time of one statement, if that
-    /// is more than a minute.
+    /// The time that a write waits for an unreachable server, over all of its attempts. The maximum time of one statement is the
+    /// same, but at least a minute.
     pub write_timeout: Duration,
     /// The folder on this machine with the lists of server processes that runs have started. It is created, for this user alone.
     pub folder: PathBuf,
@@ -65,7 +65,7 @@ impl PostgresOptions {
 /// [`StoreError::File`] if the address is invalid, the server cannot be reached, a newer version has created the tables, or another
 /// user can write to the folder.
 pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
-    // Others must not add processes, which this one would end.
+    // Other users must not add processes to the lists, since this program would end them.
     create_own_folder(&options.folder).map_err(|error| StoreError::File {
         path: options.folder.clone(),
         trouble: FileProblem::Failed(error.to_string()),

@@ -25,7 +25,7 @@ use crate::values::query_error;
 /// The channel on which each commit is announced.
 pub(crate) const CHANNEL: &str = "planwright_commits";
 
-/// The number of times that the server may be away for [`Server::silence`] within the time of a lease, without an end of the lease.
+/// The number of times that [`Server::silence`] fits into the time of a lease, so that a lease survives failed renewals.
 const SILENCES_PER_LEASE: u32 = 4;
 
 /// The pause between two attempts to listen.
@@ -39,7 +39,7 @@ pub(crate) struct Server {
     tls: MakeRustlsConnect,
     lease_time: Duration,
     write_timeout: Duration,
-    /// A number that grows with each commit of any process that this one has notice of.
+    /// A number that grows with each commit, of any process, that this one has noticed.
     version: Arc<AtomicI64>,
     handle: Handle,
     /// The threads of the connections. `None` once this is dropped.
@@ -95,17 +95,17 @@ impl Server {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Returns the time after which a run of a process that is silent counts as interrupted.
+    /// Returns the time after which the runs of a silent process count as interrupted.
     pub(crate) fn lease_time(&self) -> Duration {
         self.lease_time
     }
 
-    /// Returns the time that an operation waits for a server that is away.
+    /// Returns the time that an operation waits for an unreachable server.
     pub(crate) fn write_timeout(&self) -> Duration {
         self.write_timeout
     }
 
-    /// Returns the time after which a server that acknowledges nothing counts as lost, and which one attempt to connect may take.
+    /// Returns the time after which a silent server counts as lost. One attempt to connect may take as long.
     pub(crate) fn silence(&self) -> Duration {
         silence(self.lease_time)
     }
@@ -124,7 +124,7 @@ impl Server {
         limit: Duration,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, QueryError> {
-        // The timer is one of the threads of the connections.
+        // The timer runs on the threads of the connections.
         let _context = self.handle.enter();
         pollster::block_on(within(limit, work))
     }
@@ -145,7 +145,7 @@ impl Server {
                     match within(limit, listen(config.clone(), tls.clone())).await {
                         Ok(listener) => break listener,
                         Err(error) => {
-                            tracing::debug!(%error, "the store is not listened to; trying again");
+                            tracing::debug!(%error, "cannot listen for commits of the store; trying again");
                             tokio::time::sleep(LISTEN_RETRY_PAUSE).await;
                         }
                     }
@@ -157,7 +157,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for `work`, which the threads of the connections do. It may be called from any thread, also from one of a runtime.
+    /// Waits for `work`, which runs on the threads of the connections. Any thread may call this, including one of a tokio runtime.
     fn wait<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         match pollster::block_on(self.handle.spawn(work)) {
             Ok(result) => result,

@@ -16,7 +16,7 @@ const MIGRATIONS: &[&str] = &[
 
 /// Applies the missing migrations, in one transaction. If none is missing, it needs neither the right to create tables nor a lock.
 pub(crate) fn migrate(connection: &mut PostgresConnection) -> Result<(), QueryError> {
-    if applied(connection)? == known() {
+    if newest_applied(connection)? == newest_known() {
         return Ok(());
     }
     // One process at a time: the transaction has the lock of changes.
@@ -31,7 +31,7 @@ pub(crate) fn migrate(connection: &mut PostgresConnection) -> Result<(), QueryEr
 
 fn apply_missing(connection: &PostgresConnection) -> Result<(), QueryError> {
     // Another process may have applied some since.
-    let found = applied(connection)?;
+    let found = newest_applied(connection)?;
     if integer(
         connection,
         &format!("SELECT to_regnamespace('{SCHEMA}') IS NULL"),
@@ -55,13 +55,13 @@ fn apply_missing(connection: &PostgresConnection) -> Result<(), QueryError> {
 
 /// Returns the number of the newest applied migration, 0 if there is none. Refuses those of a newer program, which may have changed the
 /// meaning of the tables: this one neither reads nor writes them.
-fn applied(connection: &PostgresConnection) -> Result<i64, QueryError> {
+fn newest_applied(connection: &PostgresConnection) -> Result<i64, QueryError> {
     let is_empty = format!("SELECT to_regclass('{SCHEMA}.layouts') IS NULL");
     if integer(connection, &is_empty)? == 1 {
         return Ok(0);
     }
     let found = integer(connection, "SELECT coalesce(max(version), 0) FROM layouts")?;
-    let known = known();
+    let known = newest_known();
     if known < found {
         return Err(QueryError::of(FileProblem::Newer { found, known }));
     }
@@ -69,7 +69,7 @@ fn applied(connection: &PostgresConnection) -> Result<i64, QueryError> {
 }
 
 /// Returns the number of the newest migration of this program.
-fn known() -> i64 {
+fn newest_known() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 

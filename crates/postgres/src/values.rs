@@ -138,8 +138,8 @@ pub(crate) fn query_error(error: &tokio_postgres::Error) -> QueryError {
     QueryError::Database(DatabaseError { problem, cause })
 }
 
-/// Returns true if an error without a code says that the connection is lost, or that the server cannot be reached. All other errors
-/// remain if the operation is repeated: those of values, of TLS, of the password.
+/// Returns true if an error without a code says that the connection is lost, or that the server cannot be reached. Other errors,
+/// such as an invalid value or a wrong password, would recur if the operation were repeated.
 fn is_lost(error: &tokio_postgres::Error) -> bool {
     if error.is_closed() {
         return true;

@@ -13,7 +13,7 @@ use planwright_mcp::gateway::{ClientId, GatewayClient};
 
 use crate::host::PlanHost;
 
-/// Maximum number of exposed sessions of a client that are known apart. If there are more, all its sessions count as exposed.
+/// Maximum number of exposed sessions that are recorded for one client. If there are more, all its sessions count as exposed.
 const MAX_SESSIONS: usize = 10_000;
 
 /// The sessions that have read untrusted text. A client without sessions is one session.
@@ -34,7 +34,7 @@ impl ExposedSessions {
             .is_some_and(|exposed| exposed.is_whole || exposed.sessions.contains(&client.session))
     }
 
-    /// Forgets a client whose access has ended.
+    /// Removes a client whose access has ended.
     pub(crate) fn remove(&self, client: &ClientId) {
         self.lock().remove(client);
     }
@@ -58,7 +58,7 @@ impl ExposedSessions {
 impl PlanHost {
     /// Returns true if the session has read untrusted text, or may have: this gateway does not know what its replicas have answered.
     pub(crate) fn is_exposed(&self, client: &GatewayClient) -> bool {
-        self.settings.has_replicas || self.exposed().contains(client)
+        self.settings.has_replicas || self.exposed_sessions().contains(client)
     }
 
     /// Returns the reason to ask about a call without a plan, if its session has read untrusted text and writes a guarded
@@ -88,7 +88,7 @@ impl PlanHost {
         )
     }
 
-    /// Records that the client gets the answer about a run. Without its `plan`, nothing is known of its output.
+    /// Records that the client gets the answer about a run. Without `plan`, the output of the run counts as untrusted.
     pub(crate) fn note_run_answer(
         &self,
         client: &GatewayClient,
@@ -100,14 +100,14 @@ impl PlanHost {
         // The report of the run has the labels that servers have stated as well.
         let report = plan.and_then(|plan| summary.flow.as_ref().or(plan.flow()));
         if shows_all || report.is_none_or(|report| report.exposes) || shows_texts(summary) {
-            self.exposed().insert(client);
+            self.exposed_sessions().insert(client);
         }
     }
 
     /// Records that the client gets the answer of a tool as it is.
     pub(crate) fn note_answer_of(&self, client: &GatewayClient, tool: &Tool) {
         if flow::may_expose(self.settings.config.flow(), tool) {
-            self.exposed().insert(client);
+            self.exposed_sessions().insert(client);
         }
     }
 
@@ -117,19 +117,19 @@ impl PlanHost {
         let stated = result.get("_meta").map(ValueLabels::from_meta);
         let is_stated = stated.is_some_and(|labels| labels.integrity == Integrity::Untrusted);
         let may_be_untrusted = flow::may_be_untrusted(self.settings.config.flow(), tool);
-        if is_stated || may_be_untrusted && !shows_only_what_fits(tool, result) {
-            self.exposed().insert(client);
+        if is_stated || may_be_untrusted && !shows_only_typed_value(tool, result) {
+            self.exposed_sessions().insert(client);
         }
     }
 
     /// Records that the client gets a value whose source is not known.
     pub(crate) fn note_unknown_answer(&self, client: &GatewayClient) {
-        self.exposed().insert(client);
+        self.exposed_sessions().insert(client);
     }
 }
 
-/// Returns true if the result of a call has nothing besides a value that fits the output schema of the tool.
-fn shows_only_what_fits(tool: &Tool, result: &Value) -> bool {
+/// Returns true if the result of a call contains only a value that matches the output schema of the tool.
+fn shows_only_typed_value(tool: &Tool, result: &Value) -> bool {
     let Ok(output) = ToolOutput::from_call_result(result) else {
         return false;
     };

@@ -48,7 +48,7 @@ pub struct PlanHost {
 }
 
 impl PlanHost {
-    /// A host whose plans call the tools of these servers.
+    /// Creates a host whose plans call the tools of these servers.
     pub fn new(mut settings: GatewaySettings, upstreams: Upstreams) -> Arc<Self> {
         settings.config = settings.config.with_flow_by_default();
         let nothing = Tools {
@@ -87,7 +87,7 @@ impl PlanHost {
         self.is_ending.load(Ordering::Acquire)
     }
 
-    /// The tools that plans may call now.
+    /// Returns the tools that plans may call now.
     pub(crate) fn tool_snapshot(&self) -> Arc<ToolSnapshot> {
         let view = self.upstreams.view();
         if let Some(latest) = self.snapshots.latest(&view) {
@@ -97,7 +97,7 @@ impl PlanHost {
         in_place(|| self.snapshots.of(&view, &self.settings))
     }
 
-    /// The tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
+    /// Returns the tools that plans may call, once all servers are ready or `grace` has passed since they were started first.
     pub(crate) async fn settled_tools(&self, grace: Duration) -> Arc<ToolSnapshot> {
         self.upstreams.settled_within(grace).await;
         self.tool_snapshot()
@@ -117,7 +117,7 @@ impl PlanHost {
         self.settled_tools(grace).await
     }
 
-    /// The servers whose tools are not known yet, or not any more, and why.
+    /// Returns the reasons why tools of servers are missing.
     pub(crate) fn missing_servers(&self) -> Vec<String> {
         self.upstreams.view().missing().collect()
     }
@@ -138,7 +138,7 @@ impl PlanHost {
         self.ticks.send_modify(|ticks| *ticks += 1);
     }
 
-    /// The rules for plans and calls of a client.
+    /// Returns the rules for plans and calls of a client.
     pub(crate) fn policy(&self, client: &GatewayClient) -> Policy {
         let mut policy = self.settings.config.restrict(Policy::new());
         if let Some(flow) = &mut policy.flow
@@ -156,7 +156,7 @@ impl PlanHost {
     fn announce_changes(self: &Arc<Self>) {
         let (host, mut changes) = (Arc::downgrade(self), self.upstreams.changes());
         let mut seen = self.upstreams.view().changes.tools;
-        // Without a runtime nothing changes, either.
+        // Without a runtime, no server can change.
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
@@ -167,7 +167,8 @@ impl PlanHost {
                 };
                 let tools = host.upstreams.view().changes.tools;
                 if std::mem::replace(&mut seen, tools) != tools {
-                    // In the other modes `tools/list` takes the snapshot, which compares and logs; here nothing else does.
+                    // In the other modes `tools/list` takes the snapshot, which logs changed tools. In this mode only this task
+                    // does.
                     if host.settings.mode == GatewayMode::Plain {
                         host.tool_snapshot();
                     }
@@ -177,12 +178,12 @@ impl PlanHost {
         });
     }
 
-    pub(crate) fn exposed(&self) -> &ExposedSessions {
+    pub(crate) fn exposed_sessions(&self) -> &ExposedSessions {
         &self.exposed
     }
 
     fn lock_stages(&self) -> MutexGuard<'_, HashMap<ClientId, Stages>> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -249,7 +250,7 @@ impl Host for PlanHost {
         }
     }
 
-    fn answered(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+    fn note_result(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
         self.note_result_of(client, tool, result);
     }
 
@@ -265,8 +266,8 @@ impl Host for PlanHost {
             let verdicts = &self.tool_snapshot().verdicts;
             let rules = &self.settings.config;
             // Clients see the annotations of a tool and can ask by themselves; they cannot see that the tool changed since it was pinned.
-            let governed = rules.catalog(&Catalog::from_iter([tool.clone()]));
-            let mut asked = governed
+            let configured = rules.catalog(&Catalog::from_iter([tool.clone()]));
+            let mut asked = configured
                 .get(&tool.server, &tool.name)
                 .map_or(tool.clone(), |tool| Tool::clone(tool));
             let is_ruled = rules.asks_about(&tool) || verdicts.reason(&tool).is_some();
@@ -276,7 +277,9 @@ impl Host for PlanHost {
                 return Ok(());
             }
             verdicts.apply(&mut asked);
-            let agreed = self.agreed(&client, asked, arguments, caller).await;
+            let agreed = self
+                .require_consent(&client, asked, arguments, caller)
+                .await;
             agreed
                 .and_then(|()| self.is_as_shown(&tool))
                 .map_err(|error| UpstreamError::new(UpstreamError::INVALID, error.0))
@@ -287,12 +290,12 @@ impl Host for PlanHost {
         Box::pin(async move {
             if let Some(profile) = self.settings.compat {
                 let answered = self.call_profile_tool(&call, profile).await;
-                return Ok(answered.unwrap_or_else(|error| self.refused(&error.0)));
+                return Ok(answered.unwrap_or_else(|error| self.refusal_response(&error.0)));
             }
             let client = call.client.clone();
             let has_view = GatewayTool::has_view(&call.name);
             let result = match GatewayTool::call(Arc::clone(&self), call).await {
-                Err(CallFailure::Refused(error)) => self.refused(&error.0),
+                Err(CallFailure::Refused(error)) => self.refusal_response(&error.0),
                 Err(CallFailure::Upstream(error)) => return Err(error),
                 Ok(result) => result,
             };

@@ -66,7 +66,7 @@ pub struct GatewaySettings {
     pub has_replicas: bool,
     /// The policy for tools of servers that changed since they were pinned in the store.
     pub pin: PinPolicy,
-    /// True if a person has looked at how the servers are reached: then one may be reached in another way than before.
+    /// True if a person has reviewed the commands and addresses of the servers, so that changed ones are accepted.
     pub accepts_servers: bool,
     /// The identity of this process in the store.
     pub holder: LeaseHolder,
@@ -76,23 +76,23 @@ pub struct GatewaySettings {
     pub options: RunOptions,
     /// Built-in tools beside those of servers.
     pub own: (Catalog, Backends),
-    /// The most bytes that an answer shows of one value. The rest is a resource.
+    /// The maximum number of bytes that an answer shows of one value. The whole value is a resource.
     pub answer_bytes: u64,
-    /// The most tokens that the list of tools may take within a description.
+    /// The maximum number of tokens of the list of tools within a description.
     pub listing_tokens: usize,
     /// The time after which a plan becomes a task, if the client supports tasks.
     pub task_after: Duration,
     /// The time after its end for which later plans can refer to the results of a run.
     pub recall_for: Duration,
-    /// The most bytes of earlier results that one plan may refer to.
+    /// The maximum number of bytes of earlier results that one plan may refer to.
     pub recall_bytes: usize,
-    /// The largest number of plans of one client in progress.
+    /// The maximum number of plans of one client in progress.
     pub plans_at_once: usize,
     /// The author of plans for clients that state a goal; without it clients write their own plans.
     pub writer: Option<PlanWriter>,
-    /// The zone whose days are meant where clients speak of time.
+    /// The time zone of the days in phrases of clients, such as `next Monday`.
     pub zone: Zone,
-    /// The first day of the week and the fiscal year of such phrases.
+    /// The first day of the week and the fiscal year in such phrases.
     pub calendar: Calendar,
     /// The source of external values of a plan.
     pub external_values: Arc<ExternalValueSource>,
@@ -111,7 +111,7 @@ pub struct GatewaySettings {
 pub type ExternalValueSource = dyn Fn(&CheckedPlan) -> Result<SecretValues, String> + Send + Sync;
 
 impl GatewaySettings {
-    /// The settings of the configuration, or defaults, for plans without external values.
+    /// Creates the settings of the configuration, or defaults, for plans without external values.
     pub fn new(config: Config, holder: LeaseHolder, now: fn() -> SystemTime) -> Self {
         let guards = config.guards().clone();
         let serve = config.serve();

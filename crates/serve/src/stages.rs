@@ -26,12 +26,12 @@ impl Stages {
         })
     }
 
-    /// The stage that the client is in.
+    /// Returns the stage that the client is in.
     pub fn current(&self) -> &Stage {
         &self.all[self.current]
     }
 
-    /// All stages, in the order of the configuration.
+    /// Returns all stages, in the order of the configuration.
     pub fn all(&self) -> &[Stage] {
         &self.all
     }
@@ -64,8 +64,8 @@ impl Stages {
         tools.map(|tool| Tool::clone(tool)).collect()
     }
 
-    /// The policy, with plans confined to the tools of the current stage. A call beyond them becomes a diagnostic that names
-    /// the stages which have it, so check plans against the whole catalog.
+    /// Returns the policy, with plans confined to the tools of the current stage. A call of another tool becomes a diagnostic that
+    /// names the stages that have it, so plans are checked against the whole catalog.
     pub fn restrict(&self, policy: Policy) -> Policy {
         let current = self.current();
         let others = self.others();
@@ -183,7 +183,7 @@ pub struct NotInStage {
 }
 
 impl NotInStage {
-    /// The way out.
+    /// Returns a hint for the client.
     pub fn help(&self) -> String {
         if self.others.is_empty() {
             return "no stage has this tool".to_owned();
@@ -226,7 +226,7 @@ pub enum MoveError {
 }
 
 impl MoveError {
-    /// The way out.
+    /// Returns a hint for the client.
     pub fn help(&self) -> String {
         match self {
             Self::Unknown {

@@ -57,7 +57,7 @@ impl TokenFile {
         &self.path
     }
 
-    /// All tokens that there are.
+    /// Returns all tokens.
     pub fn read(&self) -> Result<Vec<StoredToken>, ServeError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -85,7 +85,7 @@ impl TokenFile {
         Ok(contents.tokens)
     }
 
-    /// Makes a token for a client that has none.
+    /// Creates a token for a client that has none.
     pub fn create(&self, name: &str) -> Result<String, ServeError> {
         let is_sign = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         if name.is_empty() || name.len() > MAX_NAME_LENGTH || !name.chars().all(is_sign) {
@@ -158,7 +158,7 @@ impl TokenFile {
         };
         let text = serde_json::to_string_pretty(&contents)
             .map_err(|error| ServeError::new(format!("cannot write the tokens: {error}")))?;
-        // A temporary file is readable by its owner alone, and takes the old one's place in one go.
+        // A temporary file is readable by its owner only, and replaces the old file atomically.
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
@@ -199,10 +199,10 @@ struct CachedTokens {
     tokens: Vec<TokenOwner>,
 }
 
-/// The hash of a token, and whose it is.
+/// The hash of a token, and the name of its client.
 pub(crate) type TokenOwner = ([u8; 32], Arc<str>);
 
-/// The mark of a version of the file: it is never written in place.
+/// The identity of a version of the file, which is replaced and never written in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {
     modified: Option<SystemTime>,
@@ -211,7 +211,7 @@ struct FileStamp {
 }
 
 impl TokenCache {
-    /// The current tokens of a file.
+    /// Opens the cache of the tokens of a file.
     pub(crate) fn open(file: TokenFile) -> Result<Self, ServeError> {
         let stamp = stamp(&file);
         let tokens = read(&file)?;
@@ -225,7 +225,7 @@ impl TokenCache {
         cached.tokens.is_empty()
     }
 
-    /// The tokens as they are now, by hash, each with its owner.
+    /// Returns the current tokens, each with its owner.
     pub(crate) fn all(&self) -> HashSet<TokenOwner> {
         self.current().tokens.iter().cloned().collect()
     }
@@ -315,7 +315,7 @@ impl ServeError {
         self
     }
 
-    /// The ways out, one sentence each.
+    /// Returns the hints, one clause each.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

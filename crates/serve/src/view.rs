@@ -1,9 +1,9 @@
-//! The page of runs as a view of clients that show views (MCP apps): its document, its tools, and the tokens by which the view, and no model,
-//! reads and decides.
+//! The page of runs as a view in clients that show views (MCP apps): its document, its tools, and the tokens that let the view read
+//! and decide, but no model.
 //!
-//! A client hands the results of tools to its model without their `_meta`, and to the view with it. So what only the view may do wants a token
-//! from `_meta`: one for each client to read, and one for each call that waits, used once, to decide about it. All gateways over one store derive
-//! the same tokens from its key.
+//! A client passes the results of tools to its model without their `_meta`, and to the view with it. So actions of the view need a
+//! token from `_meta`: one for each client to read, and one for each waiting call to decide about it, which is valid once. All
+//! gateways over one store derive the same tokens from its key.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,16 +32,16 @@ const READING: &str = "planwright/view";
 /// The field of `_meta` with the tokens to decide, by the digest of the call.
 const DECIDING: &str = "planwright/decide";
 
-/// The most used tokens that are known. Beyond it, the store alone refuses a second decision about a call.
+/// The maximum number of recorded tokens that were used. Beyond it, only the store refuses a second decision about a call.
 const MAX_USED: usize = 65_536;
 
 /// The page of runs, for clients that show views.
 pub trait RunPage: Send + Sync {
-    /// The HTML document.
+    /// Returns the HTML document.
     fn document(&self) -> String;
 
-    /// Answers a request of the page that reads: `path` below its interface, and the body of requests that have one. `client` is `None` for the
-    /// local user. Returns the status, as HTTP has it, and the answer.
+    /// Answers a read request of the page. `path` is relative to its API, `client` is `None` for the local user. Returns the HTTP
+    /// status and the body of the response.
     fn read(
         &self,
         client: Option<String>,
@@ -57,12 +57,12 @@ pub trait RunPage: Send + Sync {
 #[derive(Debug)]
 pub(crate) struct ViewTokens {
     key: SealKey,
-    /// The tokens for decisions that were used here, in order.
+    /// The tokens for decisions that this process has accepted, in order.
     used: Mutex<IndexSet<Arc<str>>>,
 }
 
 impl ViewTokens {
-    /// Tokens that are derived from the key of a store.
+    /// Creates tokens that are derived from the key of a store.
     pub(crate) fn new(key: SealKey) -> Self {
         Self {
             key,
@@ -70,13 +70,13 @@ impl ViewTokens {
         }
     }
 
-    /// The token to read.
-    fn reading(&self, client: &ClientId) -> Arc<str> {
+    /// Returns the token to read.
+    fn read_token(&self, client: &ClientId) -> Arc<str> {
         self.token(client, READING, "")
     }
 
-    /// The tokens for decisions about the calls with these digests.
-    fn deciding(&self, client: &ClientId, digests: &[Arc<str>]) -> Object {
+    /// Returns the tokens for decisions about the calls with these digests.
+    fn decision_tokens(&self, client: &ClientId, digests: &[Arc<str>]) -> Object {
         let tokens = digests.iter().map(|digest| {
             let token = self.token(client, DECIDING, digest);
             (Arc::clone(digest), Value::Text(token))
@@ -91,10 +91,10 @@ impl ViewTokens {
     }
 
     fn may_read(&self, client: &ClientId, token: &str) -> bool {
-        is_same(&self.reading(client), token)
+        is_same(&self.read_token(client), token)
     }
 
-    /// Uses the tokens of these digests up. None is used if one is wrong.
+    /// Marks the tokens of these digests as used. Returns false and marks none if one of them is wrong or used.
     fn take(&self, client: &ClientId, tokens_of_call: &[(Arc<str>, Arc<str>)]) -> bool {
         let mut used = self.lock();
         let is_valid = |(digest, token): &(Arc<str>, Arc<str>)| {
@@ -109,7 +109,7 @@ impl ViewTokens {
         true
     }
 
-    /// Makes tokens valid again whose decision was not stored.
+    /// Makes tokens valid again, because their decision was not stored.
     fn give_back(&self, unused: &[(Arc<str>, Arc<str>)]) {
         let mut used = self.lock();
         for (_, token) in unused {
@@ -134,13 +134,13 @@ fn is_same(own: &str, token: &str) -> bool {
 }
 
 impl PlanHost {
-    /// The page, if this client shows views.
+    /// Returns the page, if this client shows views.
     pub(crate) fn page_for(&self, client: &GatewayClient) -> Option<&Arc<dyn RunPage>> {
         let page = self.settings.page.as_ref();
         page.filter(|_| self.settings.compat.is_none() && client.supports_views())
     }
 
-    /// The tokens of views. Without a store, they are those of this process.
+    /// Returns the tokens of views. Without a store, they are valid in this process only.
     fn view_tokens(&self) -> Result<&ViewTokens, BadRequest> {
         if let Some(tokens) = self.view_tokens.get() {
             return Ok(tokens);
@@ -161,7 +161,7 @@ impl PlanHost {
             return result;
         }
         match self.view_tokens() {
-            Ok(tokens) => with_meta(&result, READING, Value::Text(tokens.reading(&client.id))),
+            Ok(tokens) => with_meta(&result, READING, Value::Text(tokens.read_token(&client.id))),
             Err(error) => {
                 tracing::warn!("the view has no token: {}", error.0);
                 result
@@ -169,14 +169,13 @@ impl PlanHost {
         }
     }
 
-    /// `read_run_view`, a tool of its own. If the view polled `get_run`, whose results a client may show to its model, what a person looks at
-    /// would count as read by the model, and the tokens to decide would be in results of a tool that a model calls.
+    /// Handles `read_run_view`.
     pub(crate) async fn read_view(&self, call: &HostCall) -> Result<Value, BadRequest> {
-        let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
+        let page = self.page_for(&call.client).ok_or_else(only_for_views)?;
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);
         let tokens = self.view_tokens()?;
         if !text("token").is_some_and(|token| tokens.may_read(&call.client.id, token)) {
-            return Err(for_views_alone());
+            return Err(only_for_views());
         }
         let path = text("path").ok_or_else(|| BadRequest("`path` is missing".to_owned()))?;
         let body = text("body").map(Value::from_json).transpose();
@@ -184,7 +183,7 @@ impl PlanHost {
         let (status, body) = page
             .read(owner(&call.client.id), path.to_owned(), body)
             .await;
-        let tokens = tokens.deciding(&call.client.id, &digests(&body));
+        let tokens = tokens.decision_tokens(&call.client.id, &digests(&body));
         Ok(with_meta(
             &answer(status, body),
             DECIDING,
@@ -192,10 +191,10 @@ impl PlanHost {
         ))
     }
 
-    /// `decide_call`
+    /// Handles `decide_call`.
     pub(crate) async fn decide_call(&self, call: &HostCall) -> Result<Value, BadRequest> {
-        let page = self.page_for(&call.client).ok_or_else(for_views_alone)?;
-        let own = self.view_tokens()?;
+        let page = self.page_for(&call.client).ok_or_else(only_for_views)?;
+        let view_tokens = self.view_tokens()?;
         let mut body = call.arguments.as_object().cloned().unwrap_or_default();
         let tokens = body.shift_remove("tokens").unwrap_or(Value::Null);
         let decided = body
@@ -203,7 +202,7 @@ impl PlanHost {
             .and_then(Value::as_list)
             .unwrap_or_default();
         let digests = decided.iter().map(|decision| decision.get("digest"));
-        // The approval of a whole plan is a decision of its own.
+        // The approval of a whole plan is a decision of its view_tokens.
         let plan = body.get("plan_digest").map(Some);
         let tokens_of_call: Option<Vec<_>> = digests
             .chain(plan)
@@ -214,17 +213,17 @@ impl PlanHost {
             })
             .collect();
         let tokens_of_call = tokens_of_call.filter(|tokens_of_call| {
-            !decided.is_empty() && own.take(&call.client.id, tokens_of_call)
+            !decided.is_empty() && view_tokens.take(&call.client.id, tokens_of_call)
         });
         let Some(tokens_of_call) = tokens_of_call else {
-            return Err(for_views_alone());
+            return Err(only_for_views());
         };
         // The view sends JSON as text, since clients round the numbers of messages.
         if let Some(arguments) = body.get("arguments").and_then(Value::as_text) {
             match Value::from_json(arguments) {
                 Ok(arguments) => drop(body.insert("arguments".into(), arguments)),
                 Err(error) => {
-                    own.give_back(&tokens_of_call);
+                    view_tokens.give_back(&tokens_of_call);
                     return Err(not_json("arguments", &error));
                 }
             }
@@ -232,12 +231,12 @@ impl PlanHost {
         let (status, body) = page.decide(owner(&call.client.id), Value::from(body)).await;
         if status >= 400 {
             // After a wrong passphrase, the person tries again.
-            own.give_back(&tokens_of_call);
+            view_tokens.give_back(&tokens_of_call);
         }
         Ok(answer(status, body))
     }
 
-    /// The entry of `resources/list` for the view.
+    /// Returns the entry of `resources/list` for the view.
     pub(crate) fn view_entry(&self, client: &GatewayClient) -> Option<Value> {
         self.page_for(client)?;
         Some(Value::from(json!({
@@ -267,11 +266,11 @@ fn not_json(name: &str, error: &impl std::fmt::Display) -> BadRequest {
     BadRequest(format!("`{name}` is not JSON: {error}"))
 }
 
-fn for_views_alone() -> BadRequest {
+fn only_for_views() -> BadRequest {
     BadRequest("only the view of the run calls this tool: a person decides there".to_owned())
 }
 
-/// The digests of the calls in an answer that wait for a decision, and of their plans.
+/// Returns the digests of the calls in an answer that wait for a decision, and of their plans.
 fn digests(body: &Value) -> Vec<Arc<str>> {
     let questions = body
         .get("questions")
@@ -284,8 +283,8 @@ fn digests(body: &Value) -> Vec<Arc<str>> {
     digests.map(Arc::from).collect()
 }
 
-/// A result for the view: a client gives `structuredContent` to the view alone if it follows the extension. The body is JSON as text, since
-/// clients round the numbers of messages.
+/// Returns a result for the view. A client that follows the extension passes `structuredContent` to the view only. The body is JSON
+/// as text, since clients round the numbers of messages.
 fn answer(status: u16, body: Value) -> Value {
     let content = json!([{"type": "text", "text": "this result is for the view of the run"}]);
     Value::object([
@@ -317,7 +316,7 @@ pub(crate) fn with_view(definition: &mut serde_json::Value) {
     definition["_meta"]["ui"]["resourceUri"] = ADDRESS.into();
 }
 
-/// The tool by which the view reads.
+/// Returns the definition of the tool by which the view reads.
 pub(crate) fn read_run_view() -> serde_json::Value {
     json!({
         "name": READ_VIEW,
@@ -331,7 +330,7 @@ pub(crate) fn read_run_view() -> serde_json::Value {
     })
 }
 
-/// The tool by which a person decides in the view.
+/// Returns the definition of the tool by which a person decides in the view.
 pub(crate) fn decide_call() -> serde_json::Value {
     json!({
         "name": DECIDE_CALL,
@@ -364,17 +363,17 @@ mod tests {
         let (tokens, replica) = (ViewTokens::new(key()), ViewTokens::new(key()));
         let (ada, bob) = (ClientId::new("ada"), ClientId::new("bob"));
         let digests = ["1", "2"].map(Arc::<str>::from);
-        let own = tokens.deciding(&ada, &digests);
+        let own = tokens.decision_tokens(&ada, &digests);
         let tokens_of_call = |digest: &str, of: &str| -> [(Arc<str>, Arc<str>); 1] {
             [(
                 digest.into(),
                 own.get(of).unwrap().as_text().unwrap().into(),
             )]
         };
-        let reading = tokens.reading(&ada);
-        assert!(replica.may_read(&ada, &reading));
-        assert!(!tokens.may_read(&bob, &reading));
-        assert!(!tokens.take(&ada, &[("1".into(), reading)]));
+        let read_token = tokens.read_token(&ada);
+        assert!(replica.may_read(&ada, &read_token));
+        assert!(!tokens.may_read(&bob, &read_token));
+        assert!(!tokens.take(&ada, &[("1".into(), read_token)]));
         assert!(!tokens.take(&bob, &tokens_of_call("1", "1")));
         assert!(!tokens.take(&ada, &tokens_of_call("1", "2")));
         assert!(tokens.take(&ada, &tokens_of_call("1", "1")));

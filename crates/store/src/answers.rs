@@ -33,7 +33,7 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn seen_answers(&self, digest: &str) -> Result<Option<SeenAnswers>, StoreError> {
-        self.read(|session| stored(session, digest))
+        self.read(|session| read_answers(session, digest))
     }
 
     /// Adds answers to those that are recorded already. The write is not synced: a crash of the machine may lose it.
@@ -52,7 +52,7 @@ impl Store {
         self.writer().change_unsynced(move |session| {
             for record in recorded {
                 // Read by the writer thread, so no other run of this process adds answers in between.
-                let mut answers = stored(session, &record.digest)?.unwrap_or_default();
+                let mut answers = read_answers(session, &record.digest)?.unwrap_or_default();
                 answers.merge(&record.answers);
                 let json = answers.to_value().to_json();
                 if json.len() > MAX_BYTES {
@@ -74,7 +74,7 @@ impl Store {
         })
     }
 
-    /// Deletes the answers of tools that were called before `time` for the last time, and before all runs that are left.
+    /// Deletes the answers of tools whose last call was before `time` and before the oldest remaining run.
     pub(crate) fn prune_answers(&self, time: SystemTime) -> Result<(), StoreError> {
         self.writer().change(move |session| {
             session.execute(
@@ -87,12 +87,12 @@ impl Store {
     }
 }
 
-fn stored(session: &dyn Session, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
+fn read_answers(session: &dyn Session, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
     let json: Option<String> = session.row(
         "SELECT json FROM seen_answers WHERE digest = ?1",
         params![digest],
         |row| row.get(0),
     )?;
-    // A record that cannot be read is begun anew.
+    // A record that cannot be read is replaced.
     Ok(json.and_then(|json| SeenAnswers::from_value(&Value::from_json(&json).ok()?)))
 }

@@ -13,7 +13,7 @@ use crate::database::{Database, QueryError};
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// The pause between two polls. A poll without changes reads one counter, and a page or terminal shows what is new at once.
+/// The pause between two polls, short enough for a page or terminal. A poll without changes reads one counter only.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The pause after the database could not be read.
@@ -72,17 +72,17 @@ impl ChangeWatcher {
         self.changes.borrow_and_update().clone()
     }
 
-    /// Lets the last change be reported once more.
+    /// Lets [`next`](Self::next) report the last change again.
     fn repeat(&mut self) {
         self.changes.mark_changed();
     }
 }
 
-/// The thread that polls for all, until the last watcher is dropped.
+/// The thread that polls for all watchers. It ends when the last one is dropped.
 #[derive(Debug)]
 struct Poller {
     changes: watch::Receiver<Change>,
-    /// Ends the thread once it is dropped.
+    /// Dropping it ends the thread.
     watched: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -107,7 +107,7 @@ impl Poller {
 impl Drop for Poller {
     fn drop(&mut self) {
         drop(self.watched.take());
-        // It ends at once. Then its connection is closed: a store that is dropped uses its file no longer.
+        // The thread ends at once and closes its connection, so that a dropped store does not use its file any more.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -144,28 +144,28 @@ impl PollerSlot {
     }
 }
 
-/// A reader of what is new in a store since it was last asked.
+/// A reader of the items that are new in a store since its last read.
 pub(crate) trait NewsReader: Send + 'static {
-    /// An item of news.
+    /// An item.
     type Item: Send + 'static;
 
-    /// The pause after a read without news: a change of the store is most often one of another run.
+    /// The pause after a read without new items, because most changes of a store belong to other runs.
     const PAUSE: Duration;
 
-    /// Returns what is new, and an error if there may be more. A transient error means that it can be read later.
+    /// Returns the new items, and an error if there may be more. After a transient error, a later call can read them.
     fn read(&mut self) -> (Vec<Self::Item>, Option<QueryError>);
 }
 
-/// The reader after a read, what was new, and the error that ended it.
+/// The result of a read: the reader, the new items, and the error that ended the read.
 type ReadNews<R> = (R, Vec<<R as NewsReader>::Item>, Option<QueryError>);
 
 /// A reader that reads after each change of its store, on threads for blocking work.
 pub(crate) struct NewsWatcher<R: NewsReader> {
     changes: ChangeWatcher,
     store: Store,
-    /// `None` while it reads.
+    /// `None` during a read.
     reader: Option<R>,
-    /// The read in progress. It stays here if its caller stops waiting, so that nothing of it is lost.
+    /// The read in progress. It stays here if its caller stops waiting, so that no item is lost.
     task: Option<task::JoinHandle<ReadNews<R>>>,
 }
 
@@ -188,7 +188,7 @@ impl<R: NewsReader> NewsWatcher<R> {
         })
     }
 
-    /// Waits for news, and returns at least one item, in order. Cancel-safe. It has to be called in a tokio runtime with a clock.
+    /// Waits for new items, and returns at least one, in order. Cancel-safe. It has to be called in a tokio runtime with a clock.
     pub(crate) async fn next(&mut self) -> Result<Vec<R::Item>, StoreError> {
         loop {
             if self.task.is_none() {
@@ -212,7 +212,7 @@ impl<R: NewsReader> NewsWatcher<R> {
             match error {
                 None if news.is_empty() => tokio::time::sleep(R::PAUSE).await,
                 None => return Ok(news),
-                // The database is away: news are found once it is back.
+                // The database is unreachable: the items are read once it can be reached again.
                 Some(error) if error.is_transient() => {
                     self.changes.repeat();
                     if !news.is_empty() {

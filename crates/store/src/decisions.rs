@@ -188,8 +188,7 @@ impl Store {
                 if let ExistingDecision::Replace = existing {
                     row.delete_existing(session, number)?;
                 }
-                // Several people may decide at once. The first decision stands, and the others get an error that names its
-                // author.
+                // Several people may decide at once. The first decision wins, and the others get an error that names its author.
                 if !row.insert(session, number)? {
                     let by = row.existing_by(session, number)?;
                     return Err(QueryError::Store(StoreError::Decided { run: id, at, by }));

@@ -18,7 +18,7 @@ impl Store {
     ///
     /// [`StoreError::File`].
     pub fn durations(&self) -> Result<Durations, StoreError> {
-        self.read(durations)
+        self.read(read_durations)
     }
 
     /// Merges the durations that a run has learned: `before` is the state that it began with, `after` the one that it ended with.
@@ -43,7 +43,7 @@ impl Store {
         }
         self.writer().change_unsynced(move |session| {
             // Read by the writer thread, so no other run of this process stores durations in between.
-            let stored = durations(session)?;
+            let stored = read_durations(session)?;
             for (server, tool, before, learned) in learned {
                 let stored = stored.of(&server, &tool).unwrap_or_default();
                 insert(session, &server, &tool, merge(stored, before, learned))?;
@@ -82,7 +82,7 @@ fn merge(
     }
 }
 
-fn durations(session: &dyn Session) -> Result<Durations, QueryError> {
+fn read_durations(session: &dyn Session) -> Result<Durations, QueryError> {
     let mut durations = Durations::new();
     let sql = "SELECT server, tool, mean_ns, spread_ns, calls FROM durations";
     session.query(sql, &[], &mut |row| {

@@ -30,7 +30,7 @@ pub enum StoreError {
     /// Several ids begin with the selector.
     #[error(
         "`{selector}` is the beginning of several {what}s: {}",
-        list(candidates)
+        join_ids(candidates)
     )]
     Ambiguous {
         /// `run` or `plan`.
@@ -50,7 +50,7 @@ pub enum StoreError {
     },
     /// The name or id is invalid.
     #[error(
-        "`{name}` cannot be the {what}: only up to 128 letters, digits, `_`, `-` and `.` can, with no `.` or `-` in front"
+        "`{name}` cannot be the {what}: it must have at most 128 letters, digits, `_`, `-` and `.`, with no `.` or `-` in front"
     )]
     BadName {
         /// The use of the name, such as `id of a run`.
@@ -59,7 +59,7 @@ pub enum StoreError {
         name: String,
     },
     /// Another process has leased the run.
-    #[error("the run `{run}` is held by {holder}")]
+    #[error("the run `{run}` is in use by {holder}")]
     Leased {
         /// The run.
         run: RunId,
@@ -170,7 +170,7 @@ impl fmt::Display for FileProblem {
             Self::Full => f.write_str("cannot grow: the disk is full"),
             Self::NotAFile => f.write_str("is not a regular file"),
             Self::Linked => f.write_str(
-                "is a hard link of a file that has other names, and is not known to be used by this one",
+                "has several names (hard links), and this is not the one that it was first opened by",
             ),
             Self::Gone => f.write_str("was removed or replaced while it was in use"),
             Self::ReadOnly => f.write_str("cannot be written to"),
@@ -180,7 +180,7 @@ impl fmt::Display for FileProblem {
     }
 }
 
-fn list(candidates: &[String]) -> String {
+fn join_ids(candidates: &[String]) -> String {
     let quoted: Vec<String> = candidates.iter().map(|id| format!("`{id}`")).collect();
     quoted.join(", ")
 }

@@ -107,7 +107,7 @@ struct ExportedDecisionV1 {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
+        deserialize_with = "deserialize_present"
     )]
     args: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,12 +144,12 @@ struct DecodedRun {
     run: ExportedRunV1,
     steps: usize,
     batch: EntryBatch,
-    /// The number of decisions, which are not written.
+    /// The number of decisions, which are not imported.
     decisions: usize,
 }
 
 impl DecodedRun {
-    /// The run to create.
+    /// Returns the run to create.
     fn new_run(&self) -> Result<NewRun, StoreError> {
         Ok(NewRun {
             // The id becomes a part of file names, and anyone may have written the text.
@@ -186,7 +186,7 @@ impl Store {
                 Err(error @ QueryError::Store(StoreError::Exists { .. })) => {
                     let (key, _) = run::find(session, id.as_str())?;
                     let exported = export(session, key, &id)?;
-                    // An imported run is exported without the decisions that its text may have had.
+                    // The text may have decisions, but an imported run is exported without them.
                     let is_same = exported == text
                         || run::is_imported(session, key)? && exported == without_decisions(&text);
                     if is_same {
@@ -213,7 +213,7 @@ impl Store {
     }
 }
 
-/// The values of an export, and the parts of them that entries read.
+/// The large values of an export, with a cache of the resolved references to them.
 #[derive(Default)]
 struct ExportedValues {
     stored: HashMap<Digest, Value>,
@@ -233,7 +233,7 @@ impl ExportedValues {
         self.written = self.written.saturating_add(value_bytes(&value)?);
         if self.written > MAX_WRITTEN {
             return Err(format!(
-                "its values come to more than {MAX_WRITTEN} bytes as written"
+                "its values have more than {MAX_WRITTEN} bytes of JSON"
             ));
         }
         Ok(value)
@@ -249,7 +249,7 @@ fn export(session: &dyn Session, run: i64, id: &RunId) -> Result<String, QueryEr
     let mut text = String::new();
     let mut end = ExportFooterV1::default();
     add(&mut text, id, &read_header(session, run, &read)?)?;
-    for (digest, json) in values(session, run)? {
+    for (digest, json) in read_values(session, run)? {
         // Damage must not spread to other stores.
         let is_intact = digest.check(&json);
         is_intact.map_err(|reason| QueryError::Store(unreadable(id, &reason)))?;
@@ -263,7 +263,7 @@ fn export(session: &dyn Session, run: i64, id: &RunId) -> Result<String, QueryEr
     }
     loop {
         let from = to_i64(end.entries);
-        let rows = run::rows(session, run, id, from, ENTRIES_PER_READ)?;
+        let rows = run::read_rows(session, run, id, from, ENTRIES_PER_READ)?;
         if rows.is_empty() {
             break;
         }
@@ -326,7 +326,7 @@ fn read_header(
     })
 }
 
-fn values(session: &dyn Session, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
+fn read_values(session: &dyn Session, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
     session.rows(
         "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
         params![run],
@@ -342,8 +342,10 @@ fn add(text: &mut String, id: &RunId, line: &impl Serialize) -> Result<(), Query
     Ok(())
 }
 
-/// Deserializes a present field as `Some`, even if it is `null`.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+/// Deserializes a field that exists as `Some`, even if it is `null`.
+fn deserialize_present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
@@ -393,7 +395,9 @@ fn decode_run(text: &str) -> Result<DecodedRun, String> {
     };
     match end {
         Some(end) if end == found => Ok(decoded),
-        Some(_) => Err("the number of lines is not the one that it states".to_owned()),
+        Some(_) => {
+            Err("its number of lines differs from the one that its last line states".to_owned())
+        }
         None => Err("it is truncated".to_owned()),
     }
 }
@@ -430,7 +434,7 @@ fn add_value(
     } = value;
     let json = value.to_json();
     if Digest::of(&json) != digest {
-        return Err(format!("the value is not the one of `{digest}`"));
+        return Err(format!("a value does not match its digest `{digest}`"));
     }
     // Encoded anew, so the digest also proves that the value survives the round trip.
     values.stored.insert(digest, value);

@@ -23,7 +23,7 @@ pub struct NewPlan {
     pub text: String,
     /// The dialect that it is written in.
     pub dialect: Option<String>,
-    /// The declaration of its inputs, in a form that is up to the caller.
+    /// The declaration of its inputs, in a form that the caller chooses.
     pub inputs: Value,
     /// The time of storing.
     pub saved: SystemTime,
@@ -66,10 +66,10 @@ impl Store {
     ///
     /// [`StoreError::BadName`] if the name is invalid, [`StoreError::File`].
     pub fn save_plan(&self, new: NewPlan) -> Result<SavedPlan, StoreError> {
-        values::check("name of a plan", &new.name)?;
+        values::check_name("name of a plan", &new.name)?;
         let inputs = value_json(&new.inputs).map_err(StoreError::Format)?;
         self.writer().change(move |session| {
-            let newest = newest(session, &new.name)?;
+            let newest = read_newest(session, &new.name)?;
             if let Some(same) = newest
                 .as_ref()
                 .filter(|newest| newest.text == new.text && newest.dialect == new.dialect)
@@ -168,7 +168,7 @@ impl Store {
     }
 }
 
-fn newest(session: &dyn Session, name: &str) -> Result<Option<StoredPlan>, QueryError> {
+fn read_newest(session: &dyn Session, name: &str) -> Result<Option<StoredPlan>, QueryError> {
     let found = select(
         session,
         "name = ?1 ORDER BY version DESC LIMIT 1",
@@ -197,16 +197,16 @@ fn find(
         params![selector],
         |row| row.get(0),
     )?;
-    // A name goes before an id that begins with it.
+    // A name takes precedence over an id that begins with it.
     let mut found = match (is_known, version) {
-        (Some(_), None) => newest(session, selector)?.into_iter().collect(),
+        (Some(_), None) => read_newest(session, selector)?.into_iter().collect(),
         (Some(_), Some(version)) => select(
             session,
             "name = ?1 AND version = ?2",
             params![selector, version],
         )?,
         (None, _) => {
-            // Ids are hexadecimal, so this character sorts after all of an id.
+            // Ids are hexadecimal, so this character sorts after every character of an id.
             let condition =
                 "?1 <= id AND id < ?2 AND (CAST(?3 AS BIGINT) IS NULL OR version = ?3) ORDER BY id";
             let end = format!("{selector}\u{7f}");
@@ -236,7 +236,7 @@ fn select(
         "SELECT id, name, version, text, dialect, saved_ns, inputs FROM plans WHERE {condition}"
     );
     session.rows(&sql, params, |row| {
-        let (mut plan, inputs) = columns(row)?;
+        let (mut plan, inputs) = read_row(row)?;
         plan.inputs = parse_value(&inputs).map_err(|reason| {
             StoreError::Format(format!("the plan `{}` cannot be read: {reason}", plan.name))
         })?;
@@ -244,7 +244,7 @@ fn select(
     })
 }
 
-fn columns(row: &dyn SqlRow) -> Result<(StoredPlan, String), QueryError> {
+fn read_row(row: &dyn SqlRow) -> Result<(StoredPlan, String), QueryError> {
     let plan = StoredPlan {
         id: row.get(0)?,
         name: row.get(1)?,

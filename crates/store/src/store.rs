@@ -48,8 +48,8 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Readers {
     idle: Vec<Box<dyn Connection>>,
-    /// The number of those in use.
-    lent: usize,
+    /// The number of read connections in use.
+    in_use: usize,
 }
 
 impl Store {
@@ -82,8 +82,8 @@ impl Store {
         })))
     }
 
-    /// Returns those of the file, its folder, and the folder with its locks that users other than their owner may write. These
-    /// users can change what is stored, including consent.
+    /// Returns which of the file, its folder, and its lock folder are writable by users other than their owner. These users can
+    /// change what is stored, including consent.
     pub fn writable_by_others(&self) -> Vec<PathBuf> {
         self.0.database.writable_by_others()
     }
@@ -122,7 +122,7 @@ impl Store {
             .map_err(|error| error.at(self.path()))
     }
 
-    /// Returns the place of the thread that watches for changes.
+    /// Returns the slot for the thread that watches for changes.
     pub(crate) fn poller(&self) -> &PollerSlot {
         &self.0.poller
     }
@@ -168,7 +168,7 @@ impl Store {
             None => self.0.database.connect()?,
         };
         let result = work(&mut *connection);
-        // A connection that failed may be lost.
+        // A connection with a failed query may be lost, so it is not reused.
         place.idle = result.is_ok().then_some(connection);
         result
     }
@@ -187,7 +187,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 /// The right to use one of the read connections, which ends when this is dropped.
 struct ReaderPlace<'a> {
     store: &'a Inner,
-    /// A connection that none needs.
+    /// An idle connection; `None` if there is none to reuse.
     idle: Option<Box<dyn Connection>>,
 }
 
@@ -195,9 +195,9 @@ impl<'a> ReaderPlace<'a> {
     fn wait_for(store: &'a Inner) -> Self {
         let mut readers = store
             .returned
-            .wait_while(store.readers(), |readers| MAX_READERS <= readers.lent)
+            .wait_while(store.readers(), |readers| MAX_READERS <= readers.in_use)
             .unwrap_or_else(PoisonError::into_inner);
-        readers.lent += 1;
+        readers.in_use += 1;
         Self {
             store,
             idle: readers.idle.pop(),
@@ -208,7 +208,7 @@ impl<'a> ReaderPlace<'a> {
 impl Drop for ReaderPlace<'_> {
     fn drop(&mut self) {
         let mut readers = self.store.readers();
-        readers.lent -= 1;
+        readers.in_use -= 1;
         if readers.idle.len() < MAX_IDLE_READERS {
             readers.idle.extend(self.idle.take());
         }

@@ -10,8 +10,8 @@ use crate::database::{QueryError, SqlRow};
 /// The maximum length of a name, and of the part of an invalid one that a message quotes, in characters.
 const MAX_NAME_LENGTH: usize = 128;
 
-/// Checks the name of a new run or plan.
-pub(crate) fn check(what: &'static str, name: &str) -> Result<(), StoreError> {
+/// Checks the name of a new run or plan; `what` is its use in the message.
+pub(crate) fn check_name(what: &'static str, name: &str) -> Result<(), StoreError> {
     // A command would parse a leading `-` as an option. `is_name` accepts it, since older versions created such names.
     if is_name(name) && !name.starts_with('-') {
         return Ok(());
@@ -29,7 +29,7 @@ fn bad_name(what: &'static str, name: &str) -> StoreError {
 /// Checks the id of a new run.
 pub(crate) fn new_run_id(text: &str) -> Result<RunId, StoreError> {
     let what = "id of a run";
-    check(what, text)?;
+    check_name(what, text)?;
     text.parse().map_err(|_| bad_name(what, text))
 }
 
@@ -80,7 +80,11 @@ mod tests {
     #[test]
     fn no_new_name_looks_like_an_option() {
         for (name, is_allowed) in [("a-rf", true), ("-rf", false), ("--", false), ("-", false)] {
-            assert_eq!(check("id of a run", name).is_ok(), is_allowed, "{name}");
+            assert_eq!(
+                check_name("id of a run", name).is_ok(),
+                is_allowed,
+                "{name}"
+            );
         }
     }
 

@@ -90,7 +90,7 @@ struct WriteTarget<'a> {
 }
 
 impl WriteTarget<'_> {
-    /// Begins a transaction that writes, and waits for a database that is away.
+    /// Begins a writing transaction. It waits for an unreachable database.
     fn begin(&mut self) -> Result<(), QueryError> {
         let mut deadline = RetryDeadline::new(self);
         loop {
@@ -102,7 +102,7 @@ impl WriteTarget<'_> {
     }
 }
 
-/// The time that one operation waits for a database that is away, over all of its attempts.
+/// The time that one operation waits for an unreachable database, over all of its attempts.
 struct RetryDeadline<'a> {
     deadline: Instant,
     pause: Duration,
@@ -138,7 +138,7 @@ struct EncodedAppend {
     done: oneshot::Sender<Result<(), JournalError>>,
 }
 
-/// The maximum number of jobs in one transaction, so that a job does not wait for all that were queued later.
+/// The maximum number of jobs in one transaction, so that a job does not wait for all later ones.
 const MAX_GROUP_SIZE: usize = 4096;
 
 /// A change other than an append to a journal.
@@ -158,8 +158,8 @@ enum Job {
     UnsyncedChange(Change),
 }
 
-/// The handle of the writer thread. When it is dropped, the thread writes everything that is queued and ends. It does not wait for a
-/// database that is away then.
+/// The handle of the writer thread. When it is dropped, the thread writes everything that is queued, without waiting for an
+/// unreachable database, and ends.
 pub(crate) struct StoreWriter {
     database: Arc<dyn Database>,
     jobs: Option<Sender<Job>>,
@@ -323,7 +323,7 @@ fn write_group(to: &mut WriteTarget<'_>, group: &mut Vec<AppendRequest>) {
     commit_or_split(to, ready, Attempt::First);
 }
 
-/// Writes `group` in one transaction. If it fails for a reason that one request may have, each request gets its own transaction.
+/// Writes `group` in one transaction. If it fails and one request may be the reason, each request gets its own transaction.
 fn commit_or_split(to: &mut WriteTarget<'_>, group: Vec<EncodedAppend>, mut attempt: Attempt) {
     let group: Vec<EncodedAppend> = group.into_iter().filter_map(refuse_if_failed).collect();
     if group.is_empty() {
@@ -430,7 +430,8 @@ fn insert_entries(
         }
         state.next += to_i64(batch.rows.len());
         state.totals = state.totals.then(batch.totals);
-        // Not with each commit, which would write one more page each time: readers count the entries of a run in progress.
+        // Updating the row with each commit would write one more page each time. Readers count the entries of a run in progress
+        // instead.
         if batch.totals.state.is_some() || batch.totals.steps.is_some() {
             update_run(session, run, &state.totals)?;
         }
@@ -452,7 +453,7 @@ fn needs_insert(
         .ok_or_else(|| QueryError::Store(StoreError::Removed { run: id.clone() }))?;
     match stored.cmp(&next) {
         Ordering::Equal => Ok(true),
-        // The database has forgotten commits, for example in a failover to a copy that was behind.
+        // The database has lost commits, for example in a failover to an outdated copy.
         Ordering::Less => Err(QueryError::Store(StoreError::Format(format!(
             "the run `{id}` cannot be continued: the store has lost its entries from {stored} on"
         )))),
@@ -467,7 +468,7 @@ fn needs_insert(
     }
 }
 
-/// Converts an error of an insertion that found its entries in place.
+/// Converts an error of an insertion whose entries exist already.
 fn conflict_error(error: QueryError, run: &RunId, attempt: Attempt) -> QueryError {
     match error {
         QueryError::Database(mut error) if error.cause == QueryCause::Conflict => match attempt {
@@ -494,7 +495,7 @@ fn write_until_closed(to: &mut WriteTarget<'_>, jobs: &Receiver<Job>) {
                     write_group(to, &mut group);
                     change(to);
                 }
-                // Without flushing the group: it waits for no disk, and the entries still share one commit.
+                // The group is not flushed first: this change waits for no disk, and the queued entries still share one commit.
                 Job::UnsyncedChange(change) => change(to),
             }
         }

@@ -343,7 +343,7 @@ fn of_ten_processes_one_has_the_run() {
     let pid = ten[winner].id();
     for (index, line) in first.iter().enumerate() {
         if index != winner {
-            let says = format!("error: the run `{id}` is held by process {pid}");
+            let says = format!("error: the run `{id}` is in use by process {pid}");
             assert!(line.starts_with(&says), "{line}");
         }
     }

@@ -227,10 +227,10 @@ fn a_server_that_cannot_be_started_says_so_as_ever() {
       hint: install `not-there`, or give its whole path as `command`
     warning: the server `fake` did not start: `./not-there` was not found
       hint: install `./not-there`, or give its whole path as `command`
-    warning: the server `fake` did not start: `./plain` may not be run
+    warning: the server `fake` did not start: permission to run `./plain` was denied
       hint: install `./plain`, or give its whole path as `command`
     warning: the server `fake` did not start: `sh` was not found
-      hint: the folder `/not-there` is not there
+      hint: the folder `/not-there` does not exist
     warning: the server `fake` did not start: `sh` was not found
       hint: install `sh`, or give its whole path as `command`
     warning: the server `fake` did not start: it stopped (exit status: 7)

@@ -60,7 +60,7 @@ impl Catalog {
         self.extraction = Some(Arc::new(Tool::extraction()));
     }
 
-    /// Returns the catalog without what [`add_extraction`](Self::add_extraction) added.
+    /// Returns the catalog without the tool that [`add_extraction`](Self::add_extraction) added.
     #[must_use]
     pub fn without_extraction(mut self) -> Self {
         self.extraction = None;
@@ -135,7 +135,7 @@ impl Catalog {
             match found.as_slice() {
                 [] => {}
                 [tool] if is_owned(tool) => return Lookup::Found(Arc::clone(tool)),
-                // A single tool that its name does not belong to must not be called by it either.
+                // A name that belongs to another server must not find even a single tool.
                 _ => return Lookup::Ambiguous(found),
             }
         }

@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 8;
 /// The maximum number of parts of the whole structure.
 const MAX_PARTS: usize = 400;
 
-/// The maximum number of values of one answer that are looked at.
+/// The maximum number of values of one answer that are inspected.
 const MAX_VALUES: usize = 20_000;
 
 /// The maximum length of the name of a field, in bytes.
@@ -70,7 +70,7 @@ impl SeenAnswers {
         };
         self.shape.add(answer, 0, &mut budget);
         let mut parts = MAX_SAMPLE_PARTS;
-        self.sample = masked(answer, 0, &mut parts);
+        self.sample = mask(answer, 0, &mut parts);
     }
 
     /// Adds the answers of `later`.
@@ -86,7 +86,7 @@ impl SeenAnswers {
         }
     }
 
-    /// Returns the type of the answers. It tells which fields were there, and does not exclude others.
+    /// Returns the type of the answers. It lists the fields that occurred, and does not exclude others.
     pub fn answer_type(&self) -> Type {
         self.shape.value_type()
     }
@@ -111,7 +111,7 @@ impl SeenAnswers {
         ])
     }
 
-    /// Reads what [`to_value`](Self::to_value) returned; `None` if it is something else.
+    /// Reads a value that [`to_value`](Self::to_value) returned; `None` if it is not one.
     pub fn from_value(value: &Value) -> Option<Self> {
         Some(Self {
             calls: count(value.get("calls")?)?,
@@ -121,7 +121,7 @@ impl SeenAnswers {
     }
 }
 
-/// The remaining size of a structure, and the values that may still be looked at.
+/// The remaining size of a structure, and the number of values that may still be inspected.
 struct Budget {
     parts: usize,
     values: usize,
@@ -229,7 +229,7 @@ impl SeenShape {
         Some(self.items.get_or_insert_default())
     }
 
-    /// Returns the structure of a field, unless it would be too large, or the name is rather data.
+    /// Returns the structure of a field, unless it would be too large, or the name looks like data.
     fn field_mut(
         &mut self,
         name: &Arc<str>,
@@ -262,7 +262,7 @@ impl SeenShape {
         add(numbers, || Type::Number);
         add(texts, || Type::Text);
         if lists > 0 {
-            // Items that were not looked at may be anything.
+            // Items that were not inspected may be anything.
             let items = self.items.as_ref().filter(|_| !self.is_open);
             members.push(Type::list_of(
                 items.map_or(Type::Any, |items| items.value_type()),
@@ -289,7 +289,7 @@ impl SeenShape {
             })));
         }
         if members.is_empty() {
-            // Where only `null` was seen, anything may come.
+            // If only `null` occurred, later values may be anything.
             Type::Any
         } else {
             Type::union(members)
@@ -410,8 +410,8 @@ fn count(value: &Value) -> Option<u64> {
     value.as_u64()
 }
 
-/// Returns `value` with its type and length in place of each part that is data, down to `parts` parts.
-fn masked(value: &Value, depth: usize, parts: &mut usize) -> Value {
+/// Returns `value` with each part that is data replaced by its type and length, for at most `parts` parts.
+fn mask(value: &Value, depth: usize, parts: &mut usize) -> Value {
     let word = |kind: &str, length: usize| Value::from(format!("{kind}({length})"));
     *parts = parts.saturating_sub(1);
     let is_full = depth >= MAX_DEPTH || *parts == 0;
@@ -425,7 +425,7 @@ fn masked(value: &Value, depth: usize, parts: &mut usize) -> Value {
         Value::Object(fields) if is_full => word("object", fields.len()),
         Value::List(items) => {
             let first = items.iter().take(1);
-            let mut shown: Vec<Value> = first.map(|item| masked(item, depth + 1, parts)).collect();
+            let mut shown: Vec<Value> = first.map(|item| mask(item, depth + 1, parts)).collect();
             if items.len() > 1 {
                 shown.push(Value::from(format!("{} items", items.len())));
             }
@@ -436,7 +436,7 @@ fn masked(value: &Value, depth: usize, parts: &mut usize) -> Value {
             let mut shown = Object::default();
             for (name, field) in fields.iter().filter(|_| !is_table) {
                 if *parts > 0 && is_name(name) {
-                    shown.insert(Arc::clone(name), masked(field, depth + 1, parts));
+                    shown.insert(Arc::clone(name), mask(field, depth + 1, parts));
                 }
             }
             let more = fields.len() - shown.len();

@@ -145,7 +145,7 @@ impl Tool {
 
     /// Returns true if a trusted server states that a second call with the same arguments has no further effect.
     pub fn is_repeatable(&self) -> bool {
-        // Nothing is repeated on the word of an untrusted server.
+        // A call is never repeated because of the statement of an untrusted server.
         self.annotations.trusted && (self.annotations.read_only || self.annotations.idempotent)
     }
 
@@ -167,9 +167,9 @@ impl Tool {
             ("title", text(&self.title)),
             ("description", text(&self.description)),
             // Servers may list keys in another order at each start; that is not a change of the tool.
-            ("input_schema", sorted(self.input.as_value())),
-            ("output_schema", sorted(self.output.as_value())),
-            ("annotations", stated(self.hints)),
+            ("input_schema", sort_keys(self.input.as_value())),
+            ("output_schema", sort_keys(self.output.as_value())),
+            ("annotations", hints_value(self.hints)),
         ];
         Value::object(fields)
     }
@@ -181,7 +181,7 @@ impl Tool {
 }
 
 /// Returns the stated hints by their MCP names.
-fn stated(hints: Hints) -> Value {
+fn hints_value(hints: Hints) -> Value {
     let hints = [
         ("destructiveHint", hints.destructive),
         ("idempotentHint", hints.idempotent),
@@ -193,15 +193,15 @@ fn stated(hints: Hints) -> Value {
 }
 
 /// Returns `value` with the keys of all objects sorted.
-fn sorted(value: &Value) -> Value {
+fn sort_keys(value: &Value) -> Value {
     match value {
-        Value::List(items) => Value::list(items.iter().map(sorted)),
+        Value::List(items) => Value::list(items.iter().map(sort_keys)),
         Value::Object(fields) => {
             let mut entries: Vec<_> = fields.iter().collect();
             entries.sort_by_key(|(key, _)| *key);
             let sorted: Object = entries
                 .into_iter()
-                .map(|(key, field)| (key.clone(), sorted(field)))
+                .map(|(key, field)| (key.clone(), sort_keys(field)))
                 .collect();
             Value::from(sorted)
         }

@@ -17,7 +17,7 @@ pub struct TextEdit {
 }
 
 impl TextEdit {
-    /// An edit that writes `replacement` in place of the bytes of `span`.
+    /// Creates an edit that writes `replacement` in place of the bytes of `span`.
     pub fn new(span: impl Into<Span>, replacement: impl Into<String>) -> Self {
         Self {
             span: span.into(),

@@ -1,4 +1,4 @@
-//! The way of a value through a plan, which is searched when it is read.
+//! The path of a value through a plan, which is searched on first use.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Serialize, Serializer};
 
-/// A place on the way of a value.
+/// A place on the path of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FlowHop {
     /// The place as a JSON pointer into the text of the plan; empty if it has none.
@@ -15,15 +15,15 @@ pub struct FlowHop {
     pub text: String,
 }
 
-/// The way of a value, from its source on: a list of places. A check may find thousands of ways, and few of them are read.
-/// Therefore each is searched on first use. Clones share the way.
+/// The path of a value from its source: a list of places. A check may find thousands of paths, and few of them are read, so each is
+/// searched on first use. Clones share the path.
 #[derive(Clone, Default)]
 pub struct FlowPath(Option<Arc<LazyPath>>);
 
 type LazyPath = LazyLock<Vec<FlowHop>, Box<dyn FnOnce() -> Vec<FlowHop> + Send + Sync>>;
 
 impl FlowPath {
-    /// Creates a way that `search` finds.
+    /// Creates a path that `search` finds.
     pub(crate) fn searched(search: impl FnOnce() -> Vec<FlowHop> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(LazyLock::new(Box::new(search)))))
     }

@@ -180,7 +180,7 @@ impl Diagnostic {
     }
 
     /// Truncates message, hint and pointer to [`MAX_TEXT_BYTES`].
-    fn truncated(mut self) -> Self {
+    fn with_truncated_texts(mut self) -> Self {
         truncate(&mut self.message);
         if let Some(help) = &mut self.help {
             truncate(help);
@@ -258,7 +258,7 @@ impl Diagnostics {
     /// Adds a diagnostic, with its texts truncated.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         // Every way into the list truncates, so that no reader has to.
-        Arc::make_mut(&mut self.0).push(diagnostic.truncated());
+        Arc::make_mut(&mut self.0).push(diagnostic.with_truncated_texts());
     }
 
     /// Adds all diagnostics of `other`.
@@ -338,7 +338,7 @@ impl Diagnostics {
     }
 }
 
-/// The sentence that a model reads in place of violations of the flow policy. It names neither values nor ways, so that an
+/// The sentence that a model reads in place of violations of the flow policy. It names neither values nor paths, so that an
 /// attacker who speaks through the model learns nothing from it.
 pub const FLOW_REFUSAL: &str = "the policy of the person whose tools these are does not let this plan pass its data on; the person can see why";
 
@@ -402,7 +402,9 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<T: IntoIterator<Item = Diagnostic>>(diagnostics: T) -> Self {
-        let diagnostics = diagnostics.into_iter().map(Diagnostic::truncated);
+        let diagnostics = diagnostics
+            .into_iter()
+            .map(Diagnostic::with_truncated_texts);
         Self(Arc::new(diagnostics.collect()))
     }
 }

@@ -215,7 +215,7 @@ impl<'a> Evaluation<'a> {
             }
             (Loop::SortBy, [key]) => {
                 let keys = self.map(items.clone(), key)?;
-                function::sort_by(items, keys, &mut self.budget)
+                function::sort_by(kind.name(), items, keys, &mut self.budget)
             }
             (Loop::GroupBy, [key]) => {
                 let keys = self.map(items.clone(), key)?;

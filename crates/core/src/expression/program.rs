@@ -39,8 +39,8 @@ impl Expression {
         &self.0.text
     }
 
-    /// Returns every read of the expression, with the constant path after it. Reads of what `has(…)` tests, and alternatives of
-    /// `??`, are marked [`Missing::Null`], since they need not exist.
+    /// Returns every read of the expression, with the constant path after it. Reads inside of `has(…)` and alternatives of `??` are
+    /// marked [`Missing::Null`], since they need not exist.
     pub fn reads(&self) -> Vec<&Read> {
         self.0.reads.iter().collect()
     }
@@ -230,7 +230,7 @@ fn lenient(read: Read) -> Read {
     read.or_missing(Missing::Null)
 }
 
-/// Collects the reads that `tree` tests with `has(…)`. Where the test fails, the expression usually does not read the part, so its
+/// Collects the reads that `tree` tests with `has(…)`. If the test fails, the expression usually does not read the part, so its
 /// other reads of it need not exist either.
 fn tested_reads(tree: &mut Tree, tested: &mut Vec<Read>) {
     if let Tree::Has(path) = tree

@@ -45,8 +45,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Visits every reference of the plan's own steps and of its output, those inside of expressions not unfolded. Plans inside of steps are
-    /// left out: they have references of their own.
+    /// Calls `visit` with every reference of the plan's steps and output. It visits neither the references of inline plans nor the
+    /// reads inside expressions.
     pub fn each_reference<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
         for step in &self.steps {
             step.each_node(&mut |node, _| node.each_reference(visit));
@@ -96,10 +96,10 @@ impl Plan {
     }
 
     fn schemas_of_all_inputs(&self) -> impl Iterator<Item = &Value> {
-        let meant = self.slot_schemas.iter();
-        meant
-            .filter(|meant| meant.kind == SlotKind::Inputs)
-            .map(|meant| &meant.schema)
+        let schemas = self.slot_schemas.iter();
+        schemas
+            .filter(|declared| declared.kind == SlotKind::Inputs)
+            .map(|declared| &declared.schema)
     }
 }
 

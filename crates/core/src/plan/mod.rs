@@ -8,7 +8,7 @@ pub(crate) mod reference;
 mod retry;
 mod step;
 
-/// The id of the step that stands for the results of earlier runs. Its place is [`Place::NOWHERE`](crate::Place::NOWHERE): it is
+/// The id of the step that represents the results of earlier runs. Its place is [`Place::NOWHERE`](crate::Place::NOWHERE): it is
 /// not written in the plan.
 pub const RECALLED_STEP: &str = "runs";
 

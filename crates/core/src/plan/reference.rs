@@ -22,7 +22,7 @@ pub struct Reference {
     pub form: Form,
 }
 
-/// The way in which the parts of a reference make one value.
+/// The rule by which the parts of a reference become one value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Form {
     /// The first alternative that exists. A later alternative is evaluated, and waited for, only

@@ -97,8 +97,8 @@ pub struct ForEach {
     pub over: Node,
     /// Maximum number of items processed at the same time.
     pub max_parallel: Option<NonZeroU32>,
-    /// The name of the item in references of the step, beside `item`. References name their source already, so it
-    /// matters only where the plan is written.
+    /// The name of the item in references of the step, beside `item`. References name their source already, so it matters only when
+    /// the plan is printed.
     pub item_name: Option<Arc<str>>,
     /// True if the output has each item beside its output: `[{"item", "output"}]`.
     pub with_item: bool,

@@ -183,13 +183,15 @@ impl<'a> SchemaIndex<'a> {
             .targets_left
             .checked_sub(candidates)
             .ok_or("its references may lead to too many places")?;
-        let own = self.owners.get(&ptr::from_ref(fields));
-        let own = own.and_then(|number| self.resources.get(*number)).copied();
+        let owner = self.owners.get(&ptr::from_ref(fields));
+        let resource = owner
+            .and_then(|number| self.resources.get(*number))
+            .copied();
         // The target depends on how validation arrived here, so every resource is a candidate.
         let resources: Vec<&'a Value> = if keyword == "$recursiveRef" {
             self.resources.clone()
         } else if base.is_empty() {
-            own.into_iter().collect()
+            resource.into_iter().collect()
         } else {
             let named = self
                 .resources

@@ -228,7 +228,7 @@ fn compile(text: &Value, checks_formats: bool) -> Result<CompiledSchema, String>
     // A reference to another document must neither open a file nor a connection.
     let mut options = jsonschema::options_for::<ValueJson>().offline();
     if checks_formats {
-        options = format::checked(options);
+        options = format::with_format_checks(options);
     }
     let linear = PatternOptions::regex().size_limit(PATTERN_SIZE_LIMIT);
     let bounded = PatternOptions::fancy_regex()

@@ -57,10 +57,10 @@ pub(super) fn to_serde(left: &Value, right: &serde_json::Value) -> bool {
 pub(super) fn all_distinct(items: &[Value]) -> bool {
     let mut seen: HashMap<u64, Vec<&Value>> = HashMap::with_capacity(items.len());
     items.iter().all(|item| {
-        let alike = seen.entry(fingerprint(item)).or_default();
-        let is_new = !alike.iter().any(|other| same(item, other));
+        let bucket = seen.entry(fingerprint(item)).or_default();
+        let is_new = !bucket.iter().any(|other| same(item, other));
         // Different values may share a fingerprint, so the bucket holds them all.
-        alike.push(item);
+        bucket.push(item);
         is_new
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn declares(schema: &Value) -> bool {
 }
 
 /// Returns `options` with checks of formats.
-pub(super) fn checked<R>(
+pub(super) fn with_format_checks<R>(
     options: ValidationOptions<'_, R, ValueJson>,
 ) -> ValidationOptions<'_, R, ValueJson> {
     let options = options
@@ -65,11 +65,11 @@ fn is_date_time(text: &str) -> bool {
         let strict = STRICT.as_ref();
         strict.is_none_or(|strict| strict.is_valid(&serde_json::Value::from(text)))
     };
-    is_strict(text) || completed(text).is_some_and(|text| is_strict(&text))
+    is_strict(text) || complete_date_time(text).is_some_and(|text| is_strict(&text))
 }
 
 /// Adds the parts of a date-time that are left out.
-fn completed(text: &str) -> Option<String> {
+fn complete_date_time(text: &str) -> Option<String> {
     let (date, rest) = text.split_at_checked(10)?;
     if rest.is_empty() {
         return Some(format!("{date}T00:00:00Z"));

@@ -55,7 +55,7 @@ pub fn secret_parts(schema: &Value, value: &Value) -> Vec<PartPath> {
 #[must_use]
 pub fn replace_parts(value: &Value, paths: &[PartPath], replacement: &Value) -> Value {
     let paths: Vec<&[PointerSegment]> = paths.iter().map(Vec::as_slice).collect();
-    replaced(value, &paths, replacement)
+    replace_below(value, &paths, replacement)
 }
 
 /// Returns the part of `value` at `path`.
@@ -67,7 +67,7 @@ pub fn part_at<'v>(value: &'v Value, path: &[PointerSegment]) -> Option<&'v Valu
     })
 }
 
-fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> Value {
+fn replace_below(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> Value {
     if paths.is_empty() {
         return value.clone();
     }
@@ -83,11 +83,11 @@ fn replaced(value: &Value, paths: &[&[PointerSegment]], replacement: &Value) -> 
     };
     match value {
         Value::List(items) => Value::list(items.iter().enumerate().map(|(index, item)| {
-            replaced(item, &child(&PointerSegment::Index(index)), replacement)
+            replace_below(item, &child(&PointerSegment::Index(index)), replacement)
         })),
         Value::Object(fields) => Value::object(fields.iter().map(|(key, field)| {
             let child = child(&PointerSegment::Key(key.clone()));
-            (key.clone(), replaced(field, &child, replacement))
+            (key.clone(), replace_below(field, &child, replacement))
         })),
         scalar => scalar.clone(),
     }

@@ -84,18 +84,18 @@ impl<'a> TypeReader<'a> {
         self.parts_left = self.parts_left.saturating_sub(1);
         // A recursive or exponentially growing schema ends here as the widest type.
         if depth >= MAX_DEPTH || self.parts_left == 0 {
-            return self.unknown();
+            return self.widest_type();
         }
         match schema {
             Value::Bool(false) => Type::Never,
             Value::Bool(true) => Type::Any,
             Value::Object(fields) => self.object_schema(fields, depth),
-            _ => self.unknown(),
+            _ => self.widest_type(),
         }
     }
 
     /// Returns the widest type and marks the result as incomplete.
-    fn unknown(&mut self) -> Type {
+    fn widest_type(&mut self) -> Type {
         self.is_incomplete = true;
         Type::Any
     }
@@ -156,12 +156,12 @@ impl<'a> TypeReader<'a> {
             .strip_prefix('#')
             .and_then(|pointer| resolve_pointer(self.document, pointer))
         else {
-            return self.unknown();
+            return self.widest_type();
         };
         let known_before = self.known.len();
         // Marks the target as being read.
         self.known.insert(target, None);
-        let (mut shape, mut parts) = self.counted(schema, depth);
+        let (mut shape, mut parts) = self.read_counted(schema, depth);
         let mut levels = 1;
         while levels < RECURSIVE_LEVELS
             && parts <= MAX_LEVEL_PARTS
@@ -172,9 +172,9 @@ impl<'a> TypeReader<'a> {
             // The targets within know this one as `Any`, so they are read again as well.
             self.known.truncate(known_before);
             self.known.insert(target, Some((shape.clone(), parts)));
-            let (next, next_parts) = self.counted(schema, depth);
+            let (next, next_parts) = self.read_counted(schema, depth);
             if self.is_incomplete && !before.1 {
-                // The level is too much.
+                // The level has too many parts.
                 (self.parts_left, self.is_incomplete) = before;
                 break;
             }
@@ -185,7 +185,7 @@ impl<'a> TypeReader<'a> {
     }
 
     /// Reads a subschema below `depth`, and counts its parts.
-    fn counted(&mut self, schema: &'a Value, depth: u32) -> (Type, u32) {
+    fn read_counted(&mut self, schema: &'a Value, depth: u32) -> (Type, u32) {
         let parts_before = self.parts_left;
         let shape = self.schema(schema, depth + 1);
         (shape, parts_before - self.parts_left)
@@ -196,7 +196,7 @@ impl<'a> TypeReader<'a> {
         let kinds: Vec<&str> = match fields.get("type") {
             Some(Value::Text(kind)) => vec![kind],
             Some(Value::List(kinds)) => kinds.iter().filter_map(Value::as_text).collect(),
-            Some(_) => return self.unknown(),
+            Some(_) => return self.widest_type(),
             // Without `type`, keywords for objects or lists leave all other kinds of values allowed.
             None if describes_parts(fields) => {
                 vec!["null", "boolean", "number", "string", "array", "object"]
@@ -214,7 +214,7 @@ impl<'a> TypeReader<'a> {
                     "string" => Type::Text,
                     "array" => self.list(fields, depth),
                     "object" => self.object(fields, depth),
-                    _ => self.unknown(),
+                    _ => self.widest_type(),
                 })
                 .collect::<Vec<_>>(),
         )

@@ -245,8 +245,8 @@ fn intended_branch<'e>(
     let mut right_kind = context
         .iter()
         .filter(|errors| !errors.iter().any(|error| is_wrong_kind(error, root, path)));
-    let meant = right_kind.next()?;
-    right_kind.next().is_none().then_some(meant)
+    let intended = right_kind.next()?;
+    right_kind.next().is_none().then_some(intended)
 }
 
 fn is_wrong_kind(error: &ValidationError<'_>, root: &Value, at: &[PointerSegment]) -> bool {

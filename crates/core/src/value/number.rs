@@ -33,7 +33,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The value of `written`; `None` if its exponent exceeds 64 bits.
+    /// Returns the value of `written`; `None` if its exponent exceeds 64 bits.
     fn of(written: &str) -> Option<Self> {
         let (mantissa, exponent) = written.split_once(['e', 'E']).unwrap_or((written, "0"));
         let mantissa = mantissa.trim_start_matches('-');

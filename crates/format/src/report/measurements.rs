@@ -18,7 +18,7 @@ pub const DURATIONS_SCHEMA: &str = "planwright.durations/1";
 #[serde(deny_unknown_fields)]
 pub struct DurationsV1 {
     /// [`DURATIONS_SCHEMA`]; documents with another schema are rejected.
-    #[serde(deserialize_with = "known")]
+    #[serde(deserialize_with = "deserialize_schema")]
     pub schema: String,
     /// The tools, sorted by server and name.
     pub tools: Vec<ToolDurationV1>,
@@ -40,7 +40,7 @@ pub struct ToolDurationV1 {
     pub calls: u64,
 }
 
-fn known<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn deserialize_schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let schema = String::deserialize(deserializer)?;
     if schema == DURATIONS_SCHEMA {
         Ok(schema)
@@ -123,7 +123,7 @@ pub struct EstimatedCallV1 {
 }
 
 impl EstimateV1 {
-    /// An estimate beside a conversation in which each call costs a round trip to the model.
+    /// Creates an estimate beside a conversation in which each call costs a round trip to the model.
     pub fn new(estimate: &Estimate, max_parallel: usize, round_trip: Duration) -> Self {
         let trips = round_trip.saturating_mul(u32::try_from(estimate.calls).unwrap_or(u32::MAX));
         let path = estimate.path.iter();
@@ -179,7 +179,7 @@ pub struct UsageV1 {
     pub requests: u32,
     /// Tokens that were read.
     pub input_tokens: u64,
-    /// Of these, how many the provider had at hand.
+    /// The number of read tokens that the provider had cached.
     pub cached_tokens: u64,
     /// Tokens that were written.
     pub output_tokens: u64,

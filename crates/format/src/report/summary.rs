@@ -45,8 +45,8 @@ pub struct ReportV1 {
     pub output: Value,
     /// The steps, in plan order.
     pub steps: Vec<StepV1>,
-    /// Every call, in the order in which they were sent; but for those of steps that a person has decided about with `resume --skip` or
-    /// `--set`.
+    /// All calls, in the order in which they were sent, except those of steps that a person has decided about with `resume --skip`
+    /// or `--set`.
     pub calls: Vec<CallV1>,
     /// The variables at the end.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
@@ -88,7 +88,7 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// The flow of data in a run: what violated the policy, what became of it, and the labels of what went back.
+/// The flow of data in a run: the violations of the policy with their outcomes, and the labels of the output.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReportFlowV1 {
@@ -117,13 +117,13 @@ pub struct ReportViolationV1 {
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
     #[serde(flatten)]
     pub parameter: FlowParameter,
-    /// `approved` if the call was made with consent, `rejected` if a person refused it, `waiting` if it was not decided, `not_made` if it
-    /// never came to the question.
+    /// `approved` if the call was made with consent, `rejected` if a person refused it, `waiting` if it was not decided, `not_made`
+    /// if no person was asked.
     pub decision: &'static str,
 }
 
 impl ReportFlowV1 {
-    /// The flow of a run with these steps.
+    /// Creates the flow of a run with these steps.
     pub fn new(flow: &FlowReport, steps: &[StepSummary]) -> Self {
         let violations = flow.violations().map(|parameter| ReportViolationV1 {
             parameter: parameter.clone(),
@@ -179,8 +179,8 @@ fn decision(path: &str, steps: &[StepSummary]) -> &'static str {
 pub struct PlanV1 {
     /// The name of the plan.
     pub name: Option<Arc<str>>,
-    /// The digest of what it means; none if it was rejected. In a dry run it is the one that `--approve plan:DIGEST` takes, which covers
-    /// inputs and tools as well.
+    /// The digest of its meaning; none if it was rejected. In a dry run it is the one that `--approve plan:DIGEST` takes, which
+    /// covers inputs and tools as well.
     pub digest: Option<Arc<str>>,
 }
 
@@ -199,7 +199,7 @@ pub enum ReportStatus {
     Waiting,
     /// The run was cancelled.
     Cancelled,
-    /// The plan was only looked at.
+    /// The plan was only checked.
     DryRun,
 }
 
@@ -266,15 +266,16 @@ pub struct StepV1 {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorV1 {
-    /// The kind of failure. `tool`: the tool said no; `timeout`: it took too long; `unavailable`: the server is not there, the connection
-    /// was lost, or the answer cannot be read; `arguments`: they do not fit the tool's schema; `reference`: one led nowhere; `approval`: a
-    /// person said no; `policy`: it is forbidden; `budget`: one is used up; `internal`: a defect of Planwright.
+    /// The kind of failure. `tool`: the tool returned an error; `timeout`: the call took too long; `unavailable`: the server cannot
+    /// be reached, the connection was lost, or the answer cannot be read; `arguments`: the arguments do not fit the tool's schema;
+    /// `reference`: a reference led nowhere; `approval`: a person rejected the call; `policy`: the call is forbidden; `budget`: a
+    /// budget is used up; `internal`: a defect of Planwright.
     #[cfg_attr(
         test,
         schemars(extend("enum" = ["tool", "timeout", "unavailable", "arguments", "reference", "approval", "policy", "budget", "internal"]))
     )]
     pub kind: &'static str,
-    /// The other side's message, or one clause of our own.
+    /// The message of the tool or server, or one clause of Planwright.
     pub message: String,
     /// Further data.
     #[cfg_attr(test, schemars(with = "serde_json::Value"))]
@@ -318,7 +319,7 @@ fn or_empty<S: Serializer>(run: &Option<RunId>, serializer: S) -> Result<S::Ok, 
 }
 
 impl ReportV1 {
-    /// The report of a run that was driven.
+    /// Creates the report of a run that was driven.
     pub fn of_run(
         summary: &RunSummary,
         dialect: Option<&str>,
@@ -349,7 +350,7 @@ impl ReportV1 {
         }
     }
 
-    /// The same report of a run that continued with other plans; `usage` is that of the models.
+    /// Returns the same report of a run that continued with other plans; `usage` is that of the models.
     #[must_use]
     pub fn revised(mut self, revisions: &[RevisionV1], usage: UsageV1) -> Self {
         self.usage = (usage.requests > 0).then_some(usage);
@@ -360,7 +361,7 @@ impl ReportV1 {
         self
     }
 
-    /// The report of a plan that was not run.
+    /// Creates the report of a plan that was not run.
     pub fn without_run(
         status: ReportStatus,
         dialect: Option<&str>,
@@ -482,7 +483,7 @@ impl From<&ToolError> for ErrorV1 {
     }
 }
 
-/// A time in milliseconds, to the microsecond.
+/// Returns a time in milliseconds, to the microsecond.
 pub fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -11,10 +11,10 @@ use planwright_core::{Object, Value};
 use super::event::EventV1;
 use super::summary::{ReportV1, StepV1};
 
-/// The field that only a value has which was trimmed.
+/// The field that marks a trimmed value.
 pub const TRIMMED: &str = "$trimmed";
 
-/// Trims the values of reports and events. The run itself hands on the whole of them.
+/// Trims the values of reports and events. The run itself passes on whole values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trim {
     max_bytes: u64,
@@ -26,7 +26,7 @@ impl Trim {
         Self { max_bytes }
     }
 
-    /// The report with no value larger than that: outputs, arguments and slots.
+    /// Returns the report with larger values trimmed: outputs, arguments and slots.
     #[must_use]
     pub fn report(self, mut report: ReportV1) -> ReportV1 {
         // All fields are named, so that no new value stays untrimmed.
@@ -63,7 +63,7 @@ impl Trim {
         report
     }
 
-    /// The event with no value larger than that.
+    /// Returns the event with larger values trimmed.
     #[must_use]
     pub fn event(self, mut event: EventV1) -> EventV1 {
         // All fields are named, so that no new value stays untrimmed.
@@ -89,7 +89,7 @@ impl Trim {
             steps: _,
             progress: _,
             total: _,
-            // The engine has cut it.
+            // The engine has truncated it.
             message: _,
         } = &mut event;
         if let Some(output) = output {
@@ -137,8 +137,8 @@ impl Trim {
         }
     }
 
-    /// Trims the fields of an object each for itself, so that one that is large leaves the others be; any other value as a
-    /// whole. Whether there was anything to trim.
+    /// Trims each field of an object on its own, so that a large one does not affect the others, and any other value as a whole.
+    /// Returns true if anything was trimmed.
     pub fn fields(self, value: &mut Value) -> bool {
         match value {
             Value::Object(fields) if fields.values().any(|field| self.is_exceeded_by(field)) => {
@@ -164,7 +164,7 @@ impl Trim {
         if !self.is_exceeded_by(value) {
             return false;
         }
-        let whole = self.counted(value, u64::MAX);
+        let whole = self.count_bytes(value, u64::MAX);
         let start = match &*value {
             Value::Text(text) => self.start_of(text.as_bytes()),
             _ => self.start_of(&whole.start),
@@ -178,10 +178,10 @@ impl Trim {
     }
 
     fn is_exceeded_by(self, value: &Value) -> bool {
-        self.counted(value, self.max_bytes).bytes > self.max_bytes
+        self.count_bytes(value, self.max_bytes).bytes > self.max_bytes
     }
 
-    /// The first bytes, as far as they are whole letters.
+    /// Returns the first bytes, up to the end of a whole character.
     fn start_of(self, bytes: &[u8]) -> String {
         let max_bytes = usize::try_from(self.max_bytes).unwrap_or(usize::MAX);
         let bytes = bytes.get(..max_bytes).unwrap_or(bytes);
@@ -195,8 +195,8 @@ impl Trim {
         whole.to_owned()
     }
 
-    /// Writes `value` down until there are more than `enough` bytes.
-    fn counted(self, value: &Value, enough: u64) -> Counter {
+    /// Serializes `value` until it has more than `enough` bytes, and returns the counter.
+    fn count_bytes(self, value: &Value, enough: u64) -> Counter {
         let mut counter = Counter {
             bytes: 0,
             enough,
@@ -209,7 +209,7 @@ impl Trim {
     }
 }
 
-/// Counts bytes, and keeps the first ones.
+/// Counts bytes, and stores the first ones.
 struct Counter {
     bytes: u64,
     enough: u64,

@@ -41,7 +41,7 @@ pub struct RunListingV1 {
     /// True if the run was imported from a file, without consent and tool sources.
     #[serde(skip_serializing_if = "is_false")]
     pub imported: bool,
-    /// The process that has it.
+    /// The process that runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// The machine of that process.
@@ -65,7 +65,7 @@ pub struct RunListingV1 {
 }
 
 impl RunsV1 {
-    /// A list of runs.
+    /// Creates a list of runs.
     pub fn new(runs: Vec<RunListingV1>) -> Self {
         Self {
             schema: RUNS_SCHEMA,
@@ -75,7 +75,7 @@ impl RunsV1 {
 }
 
 impl RunListingV1 {
-    /// A run with nothing but its start and its duration.
+    /// Creates a run with nothing but its start and its duration.
     pub fn new(id: RunId, created: SystemTime, duration: Duration) -> Self {
         Self {
             id,
@@ -111,7 +111,7 @@ pub struct OpenCallV1 {
     pub server: ServerName,
     /// The tool's name at its server.
     pub tool: Arc<str>,
-    /// All arguments; secrets stand as `[redacted]`.
+    /// All arguments; secrets are `[redacted]`.
     pub args: Value,
     /// The reason why a person is asked, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +182,7 @@ pub struct PlanDiffV1 {
     pub added: Vec<String>,
     /// The steps that only the first has.
     pub removed: Vec<String>,
-    /// The steps that the second has otherwise.
+    /// The steps that differ in the second.
     pub changed: Vec<String>,
 }
 
@@ -318,7 +318,7 @@ pub struct ReplayV1 {
     pub error: Option<String>,
 }
 
-/// A decision that would be another one now.
+/// A decision that the replay makes differently.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Serialize)]
 pub struct DivergenceV1 {
@@ -331,7 +331,7 @@ pub struct DivergenceV1 {
 }
 
 impl ReplayV1 {
-    /// The document about a result.
+    /// Returns the document about a result.
     pub fn new<E: Display>(run: RunId, result: &Result<ReplayReport, ReplayError<E>>) -> Self {
         let replayed = result.as_ref().ok();
         let error = result.as_ref().err();

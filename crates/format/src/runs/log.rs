@@ -58,8 +58,8 @@ pub struct LogLineV1 {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<serde_json::Value>"))]
     pub args: Option<Value>,
-    /// The status. Of a call: `succeeded`, `failed`, `given_up`, `running`, or `unknown` where its process ended first. Of a process: how
-    /// the run stood, or `interrupted`.
+    /// The status. Of a call: `succeeded`, `failed`, `given_up`, `running`, or `unknown` if its process ended first. Of a process:
+    /// the status of the run at its end, or `interrupted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<&'static str>,
     /// The output of the call, or the value that a person set in its place.
@@ -97,13 +97,13 @@ pub struct LogLineV1 {
     /// The version of the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The number of its process.
+    /// The id of its process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
 }
 
 impl LogV1 {
-    /// The log of a run that was created at `created`; only of `step` and its parts, if a step is named.
+    /// Creates the log of a run that was created at `created`; only of `step` and its parts, if a step is named.
     pub fn new(
         run: RunListingV1,
         created: SystemTime,
@@ -130,7 +130,8 @@ impl LogV1 {
     }
 }
 
-/// The log of a run that is being followed: each line as soon as it is complete. The line of a call is complete once the call has ended.
+/// The log of a run that is being followed. It returns each line as soon as it is complete. The line of a call is complete once the
+/// call has ended.
 #[derive(Debug)]
 pub struct LogStream {
     log: Log,
@@ -170,7 +171,7 @@ impl LogStream {
         for (index, (line, is_returned)) in lines.enumerate().skip(self.first) {
             if !*is_returned && !open.contains(&index) {
                 *is_returned = true;
-                // Values need not be held any longer.
+                // The values of a returned line are not needed any more.
                 let rest = LogLineV1 {
                     time: line.time.clone(),
                     ..LogLineV1::default()
@@ -184,12 +185,12 @@ impl LogStream {
     }
 }
 
-/// A log that is being made.
+/// A log under construction.
 #[derive(Debug)]
 struct Log {
     clock: RunClock,
     lines: Vec<LogLineV1>,
-    /// The calls that were not answered yet: which line, and when they were sent.
+    /// The calls that were not answered yet, each with the index of its line and the time when it was sent.
     calls: HashMap<(Arc<Address>, u32), (usize, Duration)>,
     /// True if the latest process ended by itself.
     has_ended: bool,
@@ -272,7 +273,7 @@ impl Log {
             | Record::Resumed
             | Record::Settled { .. }
             | Record::Ended { .. }) => {
-                if let Some(line) = line(record) {
+                if let Some(line) = record_line(record) {
                     if let Record::Sent { at, attempt, .. } = record {
                         let call = (Arc::clone(at), *attempt);
                         self.calls.insert(call, (self.lines.len(), entry.at));
@@ -287,7 +288,7 @@ impl Log {
         }
     }
 
-    /// The line of a call that ends at `now`.
+    /// Returns the line of a call that ends at `now`.
     fn call(&mut self, at: &Arc<Address>, attempt: u32, now: Duration) -> Option<&mut LogLineV1> {
         let (line, sent) = self.calls.remove(&(Arc::clone(at), attempt))?;
         let line = self.lines.get_mut(line)?;
@@ -321,8 +322,8 @@ impl Log {
     }
 }
 
-/// The line for a record that has one of its own.
-fn line(record: &Record) -> Option<LogLineV1> {
+/// Returns the line for a record that has one of its own.
+fn record_line(record: &Record) -> Option<LogLineV1> {
     let named = |what| LogLineV1 {
         what,
         ..LogLineV1::default()

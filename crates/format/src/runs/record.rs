@@ -109,7 +109,7 @@ pub struct RecordV1 {
     /// The version of the program that has begun to drive the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The number of its process.
+    /// The id of its process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
 }
@@ -122,7 +122,7 @@ pub struct RunClock {
 }
 
 impl RunClock {
-    /// A clock for a run that was created at `created`.
+    /// Creates a clock for a run that was created at `created`.
     pub fn new(created: SystemTime) -> Self {
         Self {
             began: created,
@@ -130,7 +130,7 @@ impl RunClock {
         }
     }
 
-    /// The time of `entry`. An opening sets the clock.
+    /// Returns the time of `entry`. An opening sets the clock.
     pub fn time(&mut self, entry: &Entry) -> SystemTime {
         if let Record::Opened { header, .. } = &entry.record
             && let Ok(process) = ProcessV1::from_value(header)

@@ -13,7 +13,7 @@ use planwright_engine::options::{FailurePolicy, RunOptions};
 use planwright_engine::schedule::ConcurrencyLimits;
 use serde::{Deserialize, Serialize};
 
-/// The options of a run that decide how it goes.
+/// The options of a run that its decisions depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct OptionsV1 {
@@ -53,7 +53,7 @@ pub struct OptionsV1 {
     pub now_unix_ms: Option<u64>,
 }
 
-/// A limit of its own.
+/// The limit of one server or tool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitV1 {
@@ -94,7 +94,7 @@ impl From<&RunOptions> for OptionsV1 {
             on_failure,
             max_tasks,
             guards,
-            // Journal records tell how the plan grew.
+            // The journal has the extensions of the plan.
             plan_state: _,
             // Secrets are never stored.
             secrets: _,
@@ -106,7 +106,7 @@ impl From<&RunOptions> for OptionsV1 {
             evaluation,
             // The same for all runs of a build.
             computed_bytes: _,
-            // Of this process.
+            // It belongs to this process.
             meter: _,
             data: _,
         } = options;
@@ -203,29 +203,29 @@ impl From<&OptionsV1> for RunOptions {
     }
 }
 
-/// The bounds that a run has.
+/// The bounds of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct GuardsV1 {
-    /// The most calls.
+    /// Maximum number of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<BoundV1>,
-    /// The most calls of tools that a pattern covers.
+    /// The maximum numbers of calls of tools that a pattern covers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<NamedBoundV1>,
-    /// The most calls of one server.
+    /// The maximum numbers of calls of one server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<NamedBoundV1>,
-    /// The most bytes of output.
+    /// Maximum number of bytes of output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<BoundV1>,
     /// Maximum number of bytes of values as serialized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<BoundV1>,
-    /// The most failures in a row.
+    /// Maximum number of failures in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_in_a_row: Option<BoundV1>,
-    /// The longest time, in nanoseconds.
+    /// Maximum duration, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_time_ns: Option<BoundV1>,
     /// The largest number of calls of one tool with the same arguments.
@@ -239,7 +239,7 @@ pub struct GuardsV1 {
     pub rates: Vec<RateV1>,
 }
 
-/// The most of something.
+/// A bound, with the place that sets it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct BoundV1 {
@@ -250,7 +250,7 @@ pub struct BoundV1 {
     pub set_in: String,
 }
 
-/// The most calls of something.
+/// Maximum number of calls of some tools or of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct NamedBoundV1 {
@@ -269,9 +269,9 @@ pub struct NamedBoundV1 {
 pub struct RateV1 {
     /// The server.
     pub of: String,
-    /// The most calls.
+    /// Maximum number of calls.
     pub calls: NonZeroU32,
-    /// In how long, in nanoseconds.
+    /// The period in which they may be made, in nanoseconds.
     pub per_ns: u64,
     /// The place that sets it.
     pub set_in: String,

@@ -76,9 +76,9 @@ pub struct RecalledLabelsV1 {
     pub run: Arc<str>,
     /// The step.
     pub step: Arc<str>,
-    /// True if a stranger may have chosen a part of the output.
+    /// True if a part of the output may come from an untrusted source.
     pub untrusted: bool,
-    /// True if a part of the output must not leave unseen.
+    /// True if a part of the output is private.
     pub private: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct LibraryPlanV1 {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSourcesV1 {
-    /// The folder in which the run began: where an `mcp.json` is looked for that was not named.
+    /// The folder in which the run began, in which an `mcp.json` is searched if none was named.
     pub folder: String,
     /// The `mcp.json` that was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +138,7 @@ pub struct ToolSourcesV1 {
 }
 
 impl RunV1 {
-    /// A run of `plan`.
+    /// Creates a run of `plan`.
     pub fn new(plan: PlanTextV1, vars: Object, tools: ToolSourcesV1) -> Self {
         Self {
             schema: RUN_SCHEMA.to_owned(),
@@ -149,9 +149,9 @@ impl RunV1 {
         }
     }
 
-    /// The stored form, as a value.
+    /// Returns the stored form, as a value.
     pub fn to_value(&self) -> Value {
-        write(self)
+        stored_value(self)
     }
 
     /// Reads a stored document.
@@ -179,7 +179,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// A tool, as far as plans are checked and run by it.
+/// The properties of a tool that the check and the run of a plan depend on.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolV1 {
@@ -196,13 +196,13 @@ pub struct ToolV1 {
     pub output_schema: Value,
     /// True if it only reads.
     pub read_only: bool,
-    /// True if it destroys.
+    /// True if it may destroy something.
     pub destructive: bool,
-    /// True if a second call does no further harm.
+    /// True if a second call has no further effect.
     pub idempotent: bool,
-    /// True if it reaches out into the world.
+    /// True if it reaches beyond a closed domain.
     pub open_world: bool,
-    /// True if all this may be believed.
+    /// True if these annotations are trusted.
     pub trusted: bool,
     /// True if a person must agree before each call.
     pub approval: bool,
@@ -316,16 +316,16 @@ pub struct ProcessV1 {
     /// The choices of a person about steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<ChoiceV1>,
-    /// The steps that are others in the plan that took the place of the one before.
+    /// The steps that the new plan changes, so that their earlier results do not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forgotten: Vec<String>,
     /// The results that stay although the plan changes what they were computed from.
     #[serde(rename = "kept", default, skip_serializing_if = "Vec::is_empty")]
     pub retained: Vec<RetainedStepV1>,
-    /// True if no consent counts that stands in the journal before this process: the run was imported.
+    /// True if consent in the journal before this process does not count, because the run was imported.
     #[serde(default, skip_serializing_if = "is_false")]
     pub revokes_consent: bool,
-    /// The label of the planner, if the plan was checked for where data goes: `clean` or `exposed`.
+    /// The label of the planner, if the plan was checked by a flow policy: `clean` or `exposed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowModeV1>,
     /// The digest of the approval, if a person approved the plan as a whole.
@@ -337,18 +337,18 @@ pub struct ProcessV1 {
     /// The number of steps that were known at the start, if the plan was still being written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beginning: Option<usize>,
-    /// The plan that took the place of the one before.
+    /// The plan that replaced the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanTextV1>,
     /// The reason for another plan, if a model wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionV1>,
-    /// The inputs that take the place of earlier ones; secrets are `[redacted]`.
+    /// The inputs that replace earlier ones; secrets are `[redacted]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vars: Option<Object>,
 }
 
-/// The way in which a plan was checked for where data goes.
+/// The label of the planner with which a plan was checked by a flow policy.
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -376,17 +376,17 @@ pub struct RetainedStepV1 {
     /// The step.
     #[cfg_attr(test, schemars(with = "String"))]
     pub step: Arc<str>,
-    /// True if a stranger may have chosen a part of the result, or that it stays.
+    /// True if a part of the result, or the decision to retain it, may come from an untrusted source.
     pub untrusted: bool,
-    /// True if a part of the result must not leave unseen.
+    /// True if a part of the result is private.
     pub private: bool,
-    /// The label of the planner that asked to keep the result, if its plan was checked for where data goes.
+    /// The label of the planner that asked to retain the result, if its plan was checked by a flow policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<FlowModeV1>,
 }
 
 impl RetainedStepV1 {
-    /// The result of the step `step` with its labels, which a planner with the label `asked_by` asked to keep.
+    /// Creates the result of the step `step` with its labels, which a planner with the label `asked_by` asked to keep.
     pub fn new(step: Arc<str>, labels: ValueLabels, asked_by: FlowModeV1) -> Self {
         Self {
             step,
@@ -396,7 +396,7 @@ impl RetainedStepV1 {
         }
     }
 
-    /// A result of the step `step` without known labels: it counts as untrusted and private.
+    /// Creates a result of the step `step` without known labels: it counts as untrusted and private.
     pub fn unknown(step: Arc<str>) -> Self {
         Self {
             step,
@@ -456,9 +456,9 @@ impl ProcessV1 {
         options
     }
 
-    /// The stored form, as a value.
+    /// Returns the stored form, as a value.
     pub fn to_value(&self) -> Value {
-        write(self)
+        stored_value(self)
     }
 
     /// Reads a stored document.
@@ -472,7 +472,7 @@ impl ProcessV1 {
 }
 
 impl ChoiceV1 {
-    /// A choice about the step at `step`.
+    /// Creates a choice about the step at `step`.
     pub fn new(step: &str, choice: &Choice) -> Self {
         let (word, value) = match choice {
             Choice::Retry => ("retry", None),
@@ -486,7 +486,7 @@ impl ChoiceV1 {
         }
     }
 
-    /// The choice, with the address of its step.
+    /// Returns the choice, with the address of its step.
     ///
     /// # Errors
     ///
@@ -521,8 +521,8 @@ pub struct RevisionV1 {
     pub model: String,
 }
 
-/// A twin as a value, as a store takes it.
-fn write(twin: &impl Serialize) -> Value {
+/// Returns the stored form `twin` as a value.
+fn stored_value(twin: &impl Serialize) -> Value {
     // Serialized types have no values that JSON cannot express.
     serde_json::to_string(twin)
         .ok()

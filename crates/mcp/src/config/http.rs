@@ -20,17 +20,17 @@ const RESERVED: [&str; 8] = [
 ];
 
 impl ServerReader<'_> {
-    pub(super) fn http(&mut self, fields: Map<String, Value>) {
+    pub(super) fn read_http(&mut self, fields: Map<String, Value>) {
         let mut http = HttpConfig::default();
         let mut has_address = false;
         for (field, value) in fields {
             match field.as_str() {
                 name if URL_FIELDS.contains(&name) => {
                     has_address = true;
-                    http.url = self.url(&format!("/{name}"), &value);
+                    http.url = self.read_url(&format!("/{name}"), &value);
                 }
-                "headers" => http.headers = self.headers(&value),
-                "oauth" => http.oauth = self.oauth(value),
+                "headers" => http.headers = self.read_headers(&value),
+                "oauth" => http.oauth = self.read_oauth(value),
                 _ => self.unknown.push(field),
             }
         }
@@ -40,9 +40,9 @@ impl ServerReader<'_> {
         self.config.reach = ServerTransport::Http(http);
     }
 
-    fn url(&mut self, field: &str, value: &Value) -> String {
+    fn read_url(&mut self, field: &str, value: &Value) -> String {
         let issues = self.problems.len();
-        let text = self.text(field, value);
+        let text = self.read_text(field, value);
         // The text itself is invalid, and a second problem about it would not help.
         if self.problems.len() > issues {
             return text;
@@ -71,7 +71,7 @@ impl ServerReader<'_> {
         text.trim().to_owned()
     }
 
-    fn headers(&mut self, value: &Value) -> Vec<(String, String)> {
+    fn read_headers(&mut self, value: &Value) -> Vec<(String, String)> {
         let Value::Object(headers) = value else {
             self.problem(
                 "/headers",
@@ -83,7 +83,7 @@ impl ServerReader<'_> {
         let mut read = Vec::with_capacity(headers.len());
         for (name, value) in headers {
             let field = format!("/headers/{}", escape(name));
-            let value = self.text(&field, value);
+            let value = self.read_text(&field, value);
             if is_secret_name(name) || name.eq_ignore_ascii_case("cookie") {
                 self.add_secret(&value);
                 // Servers may quote the credential without its scheme, such as `Bearer`.
@@ -114,7 +114,7 @@ impl ServerReader<'_> {
         read
     }
 
-    fn oauth(&mut self, value: Value) -> OauthConfig {
+    fn read_oauth(&mut self, value: Value) -> OauthConfig {
         let Value::Object(fields) = value else {
             self.problem(
                 "/oauth",
@@ -127,15 +127,17 @@ impl ServerReader<'_> {
         for (name, value) in fields {
             let field = format!("/oauth/{}", escape(&name));
             match name.as_str() {
-                "clientId" => oauth.client_id = Some(self.text(&field, &value)),
+                "clientId" => oauth.client_id = Some(self.read_text(&field, &value)),
                 "clientSecret" => {
-                    let secret = self.text(&field, &value);
+                    let secret = self.read_text(&field, &value);
                     // A secret that the file contains literally is redacted like one from a variable.
                     self.add_secret(&secret);
                     oauth.client_secret = Some(secret);
                 }
-                "clientMetadataUrl" => oauth.client_metadata_url = Some(self.text(&field, &value)),
-                "scopes" => oauth.scopes = self.scopes(&field, &value),
+                "clientMetadataUrl" => {
+                    oauth.client_metadata_url = Some(self.read_text(&field, &value))
+                }
+                "scopes" => oauth.scopes = self.read_scopes(&field, &value),
                 "callbackPort" => {
                     oauth.callback_port = value.as_u64().and_then(|port| u16::try_from(port).ok());
                     if oauth.callback_port.is_none() {
@@ -146,7 +148,7 @@ impl ServerReader<'_> {
                         );
                     }
                 }
-                "grant" => match self.text(&field, &value).as_str() {
+                "grant" => match self.read_text(&field, &value).as_str() {
                     "authorization_code" => oauth.grant = Grant::AuthorizationCode,
                     "client_credentials" => oauth.grant = Grant::ClientCredentials,
                     other => self.problem(
@@ -176,16 +178,16 @@ impl ServerReader<'_> {
     }
 
     /// Parses a list of texts, or one text separated by spaces as OAuth writes it.
-    fn scopes(&mut self, field: &str, value: &Value) -> Vec<String> {
+    fn read_scopes(&mut self, field: &str, value: &Value) -> Vec<String> {
         match value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 items
-                    .map(|(index, item)| self.text(&format!("{field}/{index}"), item))
+                    .map(|(index, item)| self.read_text(&format!("{field}/{index}"), item))
                     .collect()
             }
             value => {
-                let text = self.text(field, value);
+                let text = self.read_text(field, value);
                 text.split_whitespace().map(str::to_owned).collect()
             }
         }

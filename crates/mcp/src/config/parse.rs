@@ -88,7 +88,7 @@ impl ConfigReader<'_> {
             if !CONTAINERS.contains(&name.as_str()) {
                 // Other fields belong to the client that owns the file. Editors use `$schema`, so it needs no warning.
                 if name != "$schema" {
-                    let message = format!("the field `{name}` is not known, and was ignored");
+                    let message = format!("the field `{name}` is unknown and was ignored");
                     self.warn(None, format!("/{}", escape(&name)), message);
                 }
                 continue;
@@ -104,10 +104,10 @@ impl ConfigReader<'_> {
             self.warn_about_colliding_names();
             return Ok(());
         }
-        Err(self.error(None, "there is no `mcpServers` in it".to_owned()))
+        Err(self.error(None, "the file has no `mcpServers`".to_owned()))
     }
 
-    /// The members of an object in their order, including duplicates.
+    /// Returns the members of an object in their order, including duplicates.
     fn members<'v>(&self, value: ast::Value<'v>) -> Result<Vec<ast::ObjectProp<'v>>, ConfigError> {
         if let ast::Value::Object(object) = value {
             return Ok(object.properties);
@@ -167,7 +167,7 @@ impl ConfigReader<'_> {
             server.problem(
                 "",
                 "its name has invisible characters",
-                "write its name anew, by hand",
+                "type its name again by hand",
             );
         }
         let ServerReader {
@@ -178,7 +178,7 @@ impl ConfigReader<'_> {
         } = server;
         for field in unknown {
             let message =
-                format!("the field `{field}` of the server `{name}` is not known, and was ignored");
+                format!("the field `{field}` of the server `{name}` is unknown and was ignored");
             self.warn(
                 Some(&name),
                 format!("{pointer}/{}", escape(&field)),

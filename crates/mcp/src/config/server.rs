@@ -141,15 +141,15 @@ impl ServerConfig {
 
     /// Creates a server `name` that runs `program`.
     pub fn program(name: impl Into<ServerName>, program: ProgramConfig) -> Self {
-        Self::reached(name.into(), ServerTransport::Program(program))
+        Self::with_transport(name.into(), ServerTransport::Program(program))
     }
 
     /// Creates a server `name` that is reached over Streamable HTTP.
     pub fn http(name: impl Into<ServerName>, http: HttpConfig) -> Self {
-        Self::reached(name.into(), ServerTransport::Http(http))
+        Self::with_transport(name.into(), ServerTransport::Http(http))
     }
 
-    fn reached(name: ServerName, reach: ServerTransport) -> Self {
+    fn with_transport(name: ServerName, reach: ServerTransport) -> Self {
         Self {
             name,
             reach,
@@ -264,7 +264,7 @@ fn origin_of(server: &ServerConfig) -> Arc<str> {
         ServerTransport::Program(program) => parts.program(program),
         ServerTransport::Http(http) => parts.http(http),
     };
-    let name = parts.masked(name);
+    let name = parts.mask(name);
     format!("{name} sha256:{}", parts.hex()).into()
 }
 
@@ -341,7 +341,7 @@ impl OriginDigest<'_> {
     }
 
     fn add(&mut self, text: &str) {
-        let text = self.masked(text);
+        let text = self.mask(text);
         self.count(text.len());
         self.digest.update(text);
     }
@@ -350,7 +350,7 @@ impl OriginDigest<'_> {
         self.digest.update((count as u64).to_le_bytes());
     }
 
-    fn masked(&self, text: &str) -> String {
+    fn mask(&self, text: &str) -> String {
         let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
         secrets.fold(text.to_owned(), |text, secret| {
             text.replace(&**secret, SECRET)

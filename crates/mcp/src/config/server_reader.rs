@@ -50,7 +50,7 @@ impl<'a> ServerReader<'a> {
         if fields.shift_remove("disabled") == Some(Value::Bool(true)) {
             return false;
         }
-        self.common(&mut fields);
+        self.read_common_fields(&mut fields);
         // Clients differ in the name of this field.
         let kind = ["type", "transport"]
             .iter()
@@ -58,7 +58,7 @@ impl<'a> ServerReader<'a> {
             .find_map(|value| value.as_str().map(str::to_owned));
         let has_address = URL_FIELDS.iter().any(|field| fields.contains_key(*field));
         match kind.as_deref() {
-            Some("stdio") => self.program(fields),
+            Some("stdio") => self.read_program(fields),
             Some("sse") => self.problem(
                 "/type",
                 "its transport is `sse`, which MCP has deprecated",
@@ -66,7 +66,7 @@ impl<'a> ServerReader<'a> {
                  bridge in between: `\"command\": \"npx\", \"args\": [\"mcp-remote\", \"URL\"]`",
             ),
             Some("http" | "streamable-http" | "streamable_http" | "streamableHttp") => {
-                self.http(fields);
+                self.read_http(fields);
             }
             Some(kind) => self.problem(
                 "/type",
@@ -74,14 +74,14 @@ impl<'a> ServerReader<'a> {
                 "write `stdio` or `http`",
             ),
             // Most clients omit the type and let the address field decide.
-            None if has_address => self.http(fields),
-            None => self.program(fields),
+            None if has_address => self.read_http(fields),
+            None => self.read_program(fields),
         }
         true
     }
 
     #[cfg(not(feature = "http"))]
-    fn http(&mut self, _: Map<String, Value>) {
+    fn read_http(&mut self, _: Map<String, Value>) {
         self.problem(
             "",
             "its transport is HTTP, but this program was built without HTTP",
@@ -90,7 +90,7 @@ impl<'a> ServerReader<'a> {
     }
 
     /// Parses the fields that are independent of the transport.
-    fn common(&mut self, fields: &mut Map<String, Value>) {
+    fn read_common_fields(&mut self, fields: &mut Map<String, Value>) {
         if let Some(value) = fields.shift_remove("trusted") {
             match value.as_bool() {
                 Some(trusted) => self.config.trusted = trusted,
@@ -115,15 +115,15 @@ impl<'a> ServerReader<'a> {
             }
         }
         if let Some(value) = fields.shift_remove("timeout") {
-            self.config.timeout = self.duration("timeout", &value);
+            self.config.timeout = self.read_duration("timeout", &value);
         }
         if let Some(value) = fields.shift_remove("startTimeout") {
-            self.config.start_timeout = self.duration("startTimeout", &value);
+            self.config.start_timeout = self.read_duration("startTimeout", &value);
         }
     }
 
     /// Returns a text with its variables expanded; numbers and booleans count as their JSON text.
-    pub(super) fn text(&mut self, field: &str, value: &Value) -> String {
+    pub(super) fn read_text(&mut self, field: &str, value: &Value) -> String {
         let text = match value {
             Value::String(text) => text.clone(),
             // People write these values without quotes, and a process gets text in any case.
@@ -157,7 +157,7 @@ impl<'a> ServerReader<'a> {
         }
     }
 
-    fn duration(&mut self, field: &str, value: &Value) -> Option<Duration> {
+    fn read_duration(&mut self, field: &str, value: &Value) -> Option<Duration> {
         let duration = parse_duration(value);
         if duration.is_none() {
             self.problem(
@@ -189,18 +189,18 @@ pub(super) fn escape(name: &str) -> String {
 }
 
 impl ServerReader<'_> {
-    pub(super) fn program(&mut self, fields: Map<String, Value>) {
+    pub(super) fn read_program(&mut self, fields: Map<String, Value>) {
         let mut program = ProgramConfig::default();
         let mut has_command = false;
         for (field, value) in fields {
             match field.as_str() {
                 "command" => {
                     has_command = true;
-                    program.command = self.text("/command", &value);
+                    program.command = self.read_text("/command", &value);
                 }
-                "args" => program.args = self.args(&value),
-                "env" => program.env = self.env(&value),
-                "cwd" => program.cwd = Some(PathBuf::from(self.text("/cwd", &value))),
+                "args" => program.args = self.read_args(&value),
+                "env" => program.env = self.read_env(&value),
+                "cwd" => program.cwd = Some(PathBuf::from(self.read_text("/cwd", &value))),
                 // Clients have fields of their own, so an unknown field is only a warning.
                 _ => self.unknown.push(field),
             }
@@ -221,7 +221,7 @@ impl ServerReader<'_> {
         self.config.reach = ServerTransport::Program(program);
     }
 
-    fn args(&mut self, value: &Value) -> Vec<String> {
+    fn read_args(&mut self, value: &Value) -> Vec<String> {
         let Value::Array(items) = value else {
             self.problem(
                 "/args",
@@ -232,11 +232,11 @@ impl ServerReader<'_> {
         };
         let items = items.iter().enumerate();
         items
-            .map(|(index, item)| self.text(&format!("/args/{index}"), item))
+            .map(|(index, item)| self.read_text(&format!("/args/{index}"), item))
             .collect()
     }
 
-    fn env(&mut self, value: &Value) -> Vec<(String, Option<String>)> {
+    fn read_env(&mut self, value: &Value) -> Vec<(String, Option<String>)> {
         let Value::Object(variables) = value else {
             self.problem(
                 "/env",
@@ -249,7 +249,7 @@ impl ServerReader<'_> {
         for (name, value) in variables {
             let value = match value {
                 Value::Null => None,
-                value => Some(self.text(&format!("/env/{}", escape(name)), value)),
+                value => Some(self.read_text(&format!("/env/{}", escape(name)), value)),
             };
             if is_secret_name(name) {
                 self.add_secret(value.as_deref().unwrap_or_default());

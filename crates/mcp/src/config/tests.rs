@@ -213,7 +213,7 @@ fn reads_remote_servers() {
       help: write both
     unusable /mcpServers/bare/oauth the server `bare` cannot be started: the grant `client_credentials` needs credentials
       help: write `clientId` and `clientSecret`
-    warning /mcpServers/oauth/oauth.issuer the field `oauth.issuer` of the server `oauth` is not known, and was ignored
+    warning /mcpServers/oauth/oauth.issuer the field `oauth.issuer` of the server `oauth` is unknown and was ignored
     "#);
 }
 
@@ -223,9 +223,9 @@ fn warns_about_ignored_fields() {
         "a": {"command": "first"}, "a": {"command": "second", "autoApprove": []}
     }}"#), @r#"
     a: "second" []
-    warning /inputs the field `inputs` is not known, and was ignored
+    warning /inputs the field `inputs` is unknown and was ignored
     warning /mcpServers/a the server `a` is defined twice: the second definition is used
-    warning /mcpServers/a/autoApprove the field `autoApprove` of the server `a` is not known, and was ignored
+    warning /mcpServers/a/autoApprove the field `autoApprove` of the server `a` is unknown and was ignored
     "#);
 }
 
@@ -243,7 +243,7 @@ fn checks_the_names_of_servers() {
     a__b: "x" []
     a_b: "x" []
     unusable /mcpServers/fi?les the server `fi\u{200b}les` cannot be started: its name has invisible characters
-      help: write its name anew, by hand
+      help: type its name again by hand
     warning  the names of tools of the servers `a` and `a.b` may be the same
     warning  the names of tools of the servers `a` and `a__b` may be the same
     "#);
@@ -268,7 +268,7 @@ fn says_where_a_file_is_broken() {
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:16: this must be an object
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
-    error mcp.json: there is no `mcpServers` in it
+    error mcp.json: the file has no `mcpServers`
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`
     error mcp.json:1:19: this is not JSON: unterminated comment block
       help: write `{"mcpServers": {"NAME": {"command": "…", "args": ["…"]}}}`

@@ -221,7 +221,7 @@ impl InFlightCall {
                     CallMessage::Question(question) if !client.supports_request(&question.method) => {
                         let error = UpstreamError::new(
                             UpstreamError::UNKNOWN_METHOD,
-                            format!("the client has no answer to `{}`", question.method),
+                            format!("the client does not support `{}`", question.method),
                         );
                         // The call may have stopped waiting for this answer.
                         let _ = question.answer.send(Err(error));
@@ -254,20 +254,20 @@ impl InFlightCall {
         if kind == Some("input_required") {
             return self.suspend_upstream(client, gateway, &result);
         }
-        Ok(results::result(result, client))
+        Ok(results::convert_result(result, client))
     }
 
-    /// Suspends the call at the input requests of an upstream server. The server's own state is replaced, so that it is
-    /// used once, with the same request, by the same client. Without a state, the server needs none.
+    /// Suspends the call at the input requests of an upstream server. The server's own state is replaced by one that is valid once,
+    /// for the same request of the same client. If the server has sent no state, the result gets none.
     fn suspend_upstream(
         self,
         client: &GatewayClient,
         gateway: &GatewayState,
         result: &Value,
     ) -> Result<Value, ErrorData> {
-        let theirs = result.get("requestState").cloned();
+        let server_state = result.get("requestState").cloned();
         // If consent was requested, the next round needs a state, so that it is not requested again.
-        if theirs.is_none() && self.question_count == 0 {
+        if server_state.is_none() && self.question_count == 0 {
             return Ok(result.clone());
         }
         let state = random_state();
@@ -275,9 +275,9 @@ impl InFlightCall {
             &state,
             client.id.clone(),
             self.request,
-            Continuation::Upstream(theirs),
+            Continuation::Upstream(server_state),
         ) {
-            return Err(too_many());
+            return Err(too_many_suspended_calls());
         }
         let mut fields = result.as_object().cloned().unwrap_or_default();
         fields.insert("requestState".into(), Value::from(state));
@@ -313,7 +313,7 @@ impl InFlightCall {
             .suspended
             .put(&state, client.id.clone(), request, continuation)
         {
-            return Err(too_many());
+            return Err(too_many_suspended_calls());
         }
         Ok(Value::object([
             ("resultType", Value::from("input_required")),
@@ -323,7 +323,7 @@ impl InFlightCall {
     }
 }
 
-fn too_many() -> ErrorData {
+fn too_many_suspended_calls() -> ErrorData {
     ErrorData::internal_error("too many calls of this client wait for answers", None)
 }
 

@@ -31,7 +31,7 @@ struct QueueState {
 #[derive(Clone, Debug)]
 pub(super) struct CallSender(Arc<CallQueue>);
 
-/// The receiving end. Messages that are left when it is dropped are dropped as well.
+/// The receiving end. Dropping it drops the messages in the queue.
 #[derive(Debug)]
 pub(crate) struct CallReceiver(Arc<CallQueue>);
 
@@ -102,7 +102,7 @@ impl Drop for CallReceiver {
         state.is_closed = true;
         let messages = std::mem::take(&mut state.messages);
         drop(state);
-        // Their questions have no answer.
+        // Dropped outside of the lock, because dropping a question wakes the call that waits for its answer.
         drop(messages);
     }
 }

@@ -246,12 +246,12 @@ fn capabilities(gateway: &GatewayState, view: &UpstreamView) -> ServerCapabiliti
 fn instructions(gateway: &GatewayState, view: &UpstreamView) -> Option<String> {
     let mut parts: Vec<String> = gateway.host.instructions().into_iter().collect();
     if gateway.passes_through() {
-        let says = |instructions: &Value| instructions.as_text().map(str::to_owned);
-        let mut own: Vec<(&str, String)> = Vec::new();
+        let mut stated: Vec<(&str, String)> = Vec::new();
         for server in &view.servers {
-            own.extend(says(&server.instructions).map(|text| (&*server.name, text)));
+            let text = server.instructions.as_text().map(str::to_owned);
+            stated.extend(text.map(|text| (&*server.name, text)));
         }
-        match own.as_slice() {
+        match stated.as_slice() {
             [(_, only)] if view.servers.len() == 1 => parts.push(only.clone()),
             several => parts.extend(several.iter().map(|(name, text)| format!("{name}: {text}"))),
         }

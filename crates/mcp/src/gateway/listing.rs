@@ -12,8 +12,8 @@ use crate::object::text_field;
 use crate::upstream::{UpstreamServer, UpstreamView};
 use crate::views;
 
-/// The offers of all servers. A name is the server's own, or made of the server's name and its own if it is ambiguous:
-/// see [`NamingScheme`].
+/// The offers of all servers. Clients use the server's own name of an offer or, if it is ambiguous, a longer one: see
+/// [`NamingScheme`].
 #[derive(Debug, Default)]
 pub(super) struct OfferListing {
     pub(super) tools: Vec<Offer<Tool>>,
@@ -33,7 +33,7 @@ pub(super) struct OfferListing {
 #[derive(Clone, Debug)]
 pub(super) struct Offer<T> {
     pub(super) server: ServerName,
-    /// The server's own name of it.
+    /// The server's own name of the offer.
     pub(super) name: Arc<str>,
     /// The server's list entry, with the name that clients use.
     pub(super) entry: Value,
@@ -118,8 +118,8 @@ impl OfferListing {
             tools.reverse();
             tools
         });
-        let offers = offers(tools.collect(), naming);
-        self.tools_by_name = by_name(&offers, naming);
+        let offers = name_offers(tools.collect(), naming);
+        self.tools_by_name = index_by_name(&offers, naming);
         self.collisions.extend(naming.collisions("tool", &offers));
         self.tools = offers;
     }
@@ -140,8 +140,8 @@ impl OfferListing {
             prompts.reverse();
             prompts
         });
-        let offers = offers(prompts.collect(), naming);
-        self.prompts_by_name = by_name(&offers, naming);
+        let offers = name_offers(prompts.collect(), naming);
+        self.prompts_by_name = index_by_name(&offers, naming);
         self.collisions.extend(naming.collisions("prompt", &offers));
         self.prompts = offers;
     }
@@ -207,7 +207,7 @@ pub(super) struct AmbiguousName {
 impl std::fmt::Display for AmbiguousName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names = self.names.join("` or `");
-        write!(f, "several servers offer `{}`: name `{names}`", self.name)
+        write!(f, "several servers offer `{}`: use `{names}`", self.name)
     }
 }
 
@@ -279,7 +279,7 @@ impl<'a> NamingScheme<'a> {
     }
 
     /// Returns `server__name` if it belongs to that server.
-    fn prefixed(&self, server: &str, name: &str) -> Option<Arc<str>> {
+    fn prefixed_name(&self, server: &str, name: &str) -> Option<Arc<str>> {
         let prefixed = format!("{server}__{name}");
         let is_own = self.servers.own(server, &prefixed) && !(self.is_reserved)(&prefixed);
         is_own.then(|| prefixed.into())
@@ -289,7 +289,7 @@ impl<'a> NamingScheme<'a> {
     fn is_taken(&self, server: &str, name: &str) -> bool {
         !self.servers.allows_bare_name(name, server)
             || (self.is_reserved)(name)
-            || self.prefixed(server, name).is_none()
+            || self.prefixed_name(server, name).is_none()
     }
 
     /// Returns warnings about offers that are renamed because their name belongs to another server. `kind` is tool or
@@ -328,7 +328,7 @@ impl<'a> NamingScheme<'a> {
             text
         });
         let mut names = vec![format!("t{digest}_{name}").into()];
-        names.extend(self.prefixed(server, name));
+        names.extend(self.prefixed_name(server, name));
         if self.servers.allows_bare_name(name, server) && !(self.is_reserved)(name) {
             names.push(Arc::clone(name));
         }
@@ -337,7 +337,10 @@ impl<'a> NamingScheme<'a> {
 }
 
 /// Returns the offers with the names that clients use.
-fn offers<T>(offered: Vec<(OfferName, &Value, T)>, naming: &NamingScheme<'_>) -> Vec<Offer<T>> {
+fn name_offers<T>(
+    offered: Vec<(OfferName, &Value, T)>,
+    naming: &NamingScheme<'_>,
+) -> Vec<Offer<T>> {
     let claims: Vec<&OfferName> = offered.iter().map(|(claim, ..)| claim).collect();
     let names = naming.assign(&claims);
     let named = offered.into_iter().zip(names);
@@ -348,7 +351,7 @@ fn offers<T>(offered: Vec<(OfferName, &Value, T)>, naming: &NamingScheme<'_>) ->
                     entry.clone()
                 } else {
                     let mentions_origin = naming.is_taken(&server, &name);
-                    renamed(
+                    rename_entry(
                         entry,
                         client_name,
                         mentions_origin.then_some((&server, &name)),
@@ -363,7 +366,7 @@ fn offers<T>(offered: Vec<(OfferName, &Value, T)>, naming: &NamingScheme<'_>) ->
 }
 
 /// Returns an entry with another name. `origin` is the server and its own name, if the description must mention them.
-fn renamed(
+fn rename_entry(
     entry: &Value,
     client_name: Arc<str>,
     origin: Option<(&ServerName, &Arc<str>)>,
@@ -382,11 +385,11 @@ fn renamed(
 }
 
 /// Returns the indices of offers by name: the names that clients see, and `server__name`.
-fn by_name<T>(offers: &[Offer<T>], naming: &NamingScheme<'_>) -> HashMap<Arc<str>, usize> {
+fn index_by_name<T>(offers: &[Offer<T>], naming: &NamingScheme<'_>) -> HashMap<Arc<str>, usize> {
     let client_name = offers.iter().map(|offer| Arc::from(offer.client_name()));
     let mut by_name: HashMap<Arc<str>, usize> = client_name.zip(0..).collect();
     for (index, offer) in offers.iter().enumerate() {
-        if let Some(prefixed) = naming.prefixed(&offer.server, &offer.name) {
+        if let Some(prefixed) = naming.prefixed_name(&offer.server, &offer.name) {
             // A listed name takes precedence over a prefixed one.
             by_name.entry(prefixed).or_insert(index);
         }

@@ -17,7 +17,7 @@ mod suspended;
 mod transport;
 
 pub use client::{ClientId, GatewayClient};
-pub use handler::forwarding::completed;
+pub use handler::forwarding::request_until_complete;
 pub use state::{
     CALL_GRACE, Gateway, Host, HostCall, NOTIFIED_CLIENT_GRACE, PassthroughMode, SuspendedCall,
     TaskRequest,

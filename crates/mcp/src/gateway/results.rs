@@ -141,7 +141,7 @@ impl Service<RoleServer> for RawResultService {
 }
 
 /// Converts a result to the client's revision: only since 2026-07-28 results have a `resultType`.
-pub(crate) fn result(result: Value, client: &GatewayClient) -> Value {
+pub(crate) fn convert_result(result: Value, client: &GatewayClient) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };
@@ -163,7 +163,7 @@ pub(crate) fn result(result: Value, client: &GatewayClient) -> Value {
 
 /// Sets the cache fields of a list or resource that the server has left out: no caching, so that a client without
 /// change notifications gets current data.
-pub(crate) fn cacheable(result: Value, client: &GatewayClient) -> Value {
+pub(crate) fn with_cache_fields(result: Value, client: &GatewayClient) -> Value {
     let Value::Object(fields) = &result else {
         return result;
     };
@@ -210,7 +210,7 @@ mod tests {
     use planwright_core::Value;
 
     use super::super::client::{ClientId, GatewayClient};
-    use super::{cacheable, result};
+    use super::{convert_result, with_cache_fields};
 
     fn check(revision: &str, input: &str, expected: &str) {
         let client = GatewayClient {
@@ -218,8 +218,8 @@ mod tests {
             ..GatewayClient::new(ClientId::local())
         };
         let input = Value::from_json(input).unwrap();
-        let translated = cacheable(result(input, &client), &client);
-        assert_eq!(translated.to_json(), expected, "{revision}");
+        let converted = with_cache_fields(convert_result(input, &client), &client);
+        assert_eq!(converted.to_json(), expected, "{revision}");
     }
 
     #[test]

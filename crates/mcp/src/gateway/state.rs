@@ -62,7 +62,7 @@ pub trait Host: Send + Sync + 'static {
     }
 
     /// Notes the result of a tool that a client called in passthrough mode, before the client gets it.
-    fn answered(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
+    fn note_result(&self, client: &GatewayClient, tool: &Tool, result: &Value) {
         let _ = (client, tool, result);
     }
 
@@ -193,10 +193,10 @@ impl std::fmt::Debug for HostCall {
 /// The time after the first start for which a client that receives change notifications waits for starting servers.
 pub const NOTIFIED_CLIENT_GRACE: Duration = Duration::from_secs(1);
 
-/// The same for the lists of a client without change notifications.
+/// The same time for the lists of a client without change notifications.
 const UNNOTIFIED_CLIENT_GRACE: Duration = Duration::from_secs(5);
 
-/// The same for a call of a name that no ready server has.
+/// The same time for a call of a name that no ready server has.
 pub const CALL_GRACE: Duration = Duration::from_secs(10);
 
 /// An MCP server in front of others.
@@ -302,15 +302,15 @@ impl GatewayState {
         if !self.passes_through() {
             return None;
         }
-        if let Some(found) = find(&self.current()) {
+        if let Some(found) = find(&self.current_listing()) {
             return Some(found);
         }
         // The name may belong to a server that is still starting.
         self.upstreams.settled_within(CALL_GRACE).await;
-        find(&self.current())
+        find(&self.current_listing())
     }
 
-    pub(super) fn current(&self) -> Arc<OfferListing> {
+    pub(super) fn current_listing(&self) -> Arc<OfferListing> {
         let view = self.upstreams.view();
         let mut known = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {

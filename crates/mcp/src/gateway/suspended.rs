@@ -104,11 +104,11 @@ impl SuspendedCalls {
         calls.insert(state.to_owned(), call);
         drop(calls);
         // Weak, so that the timer does not keep the calls of a dropped gateway.
-        let (suspended, late) = (Arc::downgrade(&self.0), state.to_owned());
+        let (suspended, expired) = (Arc::downgrade(&self.0), state.to_owned());
         tokio::spawn(async move {
             tokio::time::sleep(STATE_VALIDITY).await;
             if let Some(suspended) = suspended.upgrade() {
-                let call = Self(suspended).lock().remove(&late);
+                let call = Self(suspended).lock().remove(&expired);
                 drop(call);
             }
         });

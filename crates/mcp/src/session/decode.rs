@@ -1,4 +1,4 @@
-//! The entrance of incoming messages: most of them bypass `rmcp` and go to the router.
+//! Decoding of incoming messages. Most of them bypass `rmcp` and go to the router.
 
 use rmcp::RoleClient;
 use rmcp::model::{

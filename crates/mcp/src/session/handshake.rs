@@ -142,7 +142,7 @@ where
                 ServerResult::InitializeResult(result) => {
                     if result.protocol_version.has_initialize() {
                         // Up to revision 2025-11-25, a server serves requests only after this notification.
-                        send(transport, initialized()).await?;
+                        send(transport, initialized_notification()).await?;
                     }
                     return Ok(result.into());
                 }
@@ -266,7 +266,7 @@ fn initialize(client: &ClientConfig, revision: &ProtocolVersion) -> ClientJsonRp
     ClientJsonRpcMessage::request(ClientRequest::InitializeRequest(request), INITIALIZE)
 }
 
-fn initialized() -> ClientJsonRpcMessage {
+fn initialized_notification() -> ClientJsonRpcMessage {
     let notification = InitializedNotification {
         method: InitializedNotificationMethod,
         extensions: Extensions::default(),

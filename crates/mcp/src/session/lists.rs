@@ -30,7 +30,7 @@ pub(crate) fn remove_hidden_names(
         if !is_visible(name) {
             let shown = visible(&truncate_message(name)).into_owned();
             warnings.push(format!(
-                "the server `{server}` lists the {what} `{shown}`, whose name has characters that cannot be seen, so it was left out"
+                "the server `{server}` lists the {what} `{shown}`, whose name has invisible characters, so it was omitted"
             ));
         }
         is_visible(name)
@@ -47,7 +47,7 @@ pub(crate) fn strip_hidden_text(
     for entry in entries {
         if let Some(stripped) = without_hidden_text(entry, key) {
             warnings.push(format!(
-                "the server `{server}` describes the {what} `{}` with characters that cannot be seen, which were left out",
+                "the server `{server}` describes the {what} `{}` with invisible characters, which were removed",
                 truncate_message(text(entry, key))
             ));
             *entry = stripped;
@@ -67,12 +67,16 @@ impl Session {
     /// Requests a list by `method` and returns all entries in `field`, unchanged. A server without this list may not
     /// know the method.
     pub(crate) async fn list(&self, method: &str, field: &str) -> Result<Vec<Value>, RequestError> {
-        let (entries, _) = self.pages(method, field).await?;
+        let (entries, _) = self.request_pages(method, field).await?;
         Ok(entries)
     }
 
     /// Requests a list and returns its entries, and whether the list is complete.
-    async fn pages(&self, method: &str, field: &str) -> Result<(Vec<Value>, bool), RequestError> {
+    async fn request_pages(
+        &self,
+        method: &str,
+        field: &str,
+    ) -> Result<(Vec<Value>, bool), RequestError> {
         let mut found = Vec::new();
         let mut params = Value::empty_object();
         let mut seen = HashSet::new();
@@ -107,7 +111,7 @@ impl Session {
         config: &ServerConfig,
         lists: Option<&ToolLists>,
     ) -> Result<ToolList, ServerStartError> {
-        let (entries, is_whole) = match self.pages("tools/list", "tools").await {
+        let (entries, is_whole) = match self.request_pages("tools/list", "tools").await {
             Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
         };
@@ -193,7 +197,7 @@ impl ToolListing {
                     let name = truncate_message(entry.get("name").and_then(Value::as_text).unwrap_or_default());
                     let server = &config.name;
                     warnings.push(format!(
-                        "the server `{server}` lists the tool `{name}` with headers that cannot be, so it was left out: {problem}"
+                        "the server `{server}` lists the tool `{name}` with invalid headers, so it was omitted: {problem}"
                     ));
                 }
                 problem.is_none()
@@ -245,7 +249,7 @@ fn read_tools(
                         "the server `{server}` lists the tool `{name}` twice: the later one counts"
                     ));
                 }
-                let mut tool = tool(server, trusted, name, entry);
+                let mut tool = read_tool(server, trusted, name, entry);
                 tool.origin = Arc::clone(origin);
                 tools.push(tool);
             }
@@ -296,16 +300,16 @@ fn without_hidden_text(entry: &Value, key: &str) -> Option<Value> {
     })
 }
 
-fn tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
+fn read_tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value) -> Tool {
     let stated = entry.get("annotations");
     // Revisions before 2025-06-18 have the title in the annotations.
     let title = text_field(entry, "title").or_else(|| text_field(stated?, "title"));
-    let hints = hints(stated);
+    let hints = read_hints(stated);
     Tool {
         title,
         description: text_field(entry, "description"),
-        input: schema(entry, "inputSchema"),
-        output: schema(entry, "outputSchema"),
+        input: read_schema(entry, "inputSchema"),
+        output: read_schema(entry, "outputSchema"),
         annotations: hints.annotations(trusted),
         hints,
         // A hint that asks for more caution counts even if the server is not trusted.
@@ -319,7 +323,7 @@ fn tool(server: &ServerName, trusted: bool, name: &Arc<str>, entry: &Value) -> T
 }
 
 /// Reads the hints of a `tools/list` entry. A hint that is not a boolean counts as missing.
-fn hints(stated: Option<&Value>) -> Hints {
+fn read_hints(stated: Option<&Value>) -> Hints {
     let hint = |name: &str| stated.and_then(|stated| stated.get(name)?.as_bool());
     Hints {
         read_only: hint("readOnlyHint"),
@@ -329,7 +333,7 @@ fn hints(stated: Option<&Value>) -> Hints {
     }
 }
 
-fn schema(entry: &Value, field: &str) -> Schema {
+fn read_schema(entry: &Value, field: &str) -> Schema {
     entry
         .get(field)
         .map_or_else(Schema::any, |schema| Schema::from_value(schema.clone()))
@@ -359,7 +363,7 @@ fn find_problem(
             FIELD if position == HeaderPosition::Argument => {
                 header_problem(value, schema.get("type"), seen)
             }
-            FIELD => Some("a header stands where it belongs to no argument".to_owned()),
+            FIELD => Some("a header is declared at a position that is not an argument".to_owned()),
             "properties" => all(value, inner, seen),
             "$defs" | "definitions" | "dependentSchemas" | "patternProperties" => {
                 all(value, HeaderPosition::Other, seen)

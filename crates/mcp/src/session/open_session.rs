@@ -158,7 +158,7 @@ impl Session {
     /// Returns a hint for a server that does not list its tools.
     pub(crate) fn help(&self) -> String {
         match &self.handle {
-            TransportHandle::Process { .. } => "see what it wrote on its standard error".to_owned(),
+            TransportHandle::Process { .. } => "read its standard error output".to_owned(),
             #[cfg(feature = "http")]
             TransportHandle::Http(_) => self.handle.help(),
         }
@@ -173,7 +173,7 @@ impl Session {
 }
 
 impl ServerStartError {
-    /// The server was stopped during its start.
+    /// Creates the error of a server that was stopped during its start.
     pub(crate) fn stopped() -> Self {
         Self {
             message: "it has been stopped".to_owned(),
@@ -181,7 +181,7 @@ impl ServerStartError {
         }
     }
 
-    /// The start took longer than `limit`.
+    /// Creates the error of a start that took longer than `limit`.
     pub(crate) fn timed_out(limit: Duration) -> Self {
         Self {
             message: format!("it was not ready within {limit:?}"),
@@ -194,12 +194,14 @@ impl ServerStartError {
         let command = &config.command;
         let help = match &config.cwd {
             // The system reports a missing directory like a missing command.
-            Some(cwd) if !cwd.is_dir() => format!("the folder `{}` is not there", cwd.display()),
+            Some(cwd) if !cwd.is_dir() => format!("the folder `{}` does not exist", cwd.display()),
             _ => format!("install `{command}`, or give its whole path as `command`"),
         };
         let message = match error.kind() {
             std::io::ErrorKind::NotFound => format!("`{command}` was not found"),
-            std::io::ErrorKind::PermissionDenied => format!("`{command}` may not be run"),
+            std::io::ErrorKind::PermissionDenied => {
+                format!("permission to run `{command}` was denied")
+            }
             _ => format!("`{command}` could not be run: {error}"),
         };
         Self { message, help }

@@ -55,7 +55,7 @@ impl Session {
                 .in_flight
                 .add(number, caller, progress_token);
         } else {
-            self.server_requests.in_flight.add_own(number);
+            self.server_requests.in_flight.add_without_client(number);
         }
         if let Some(clock) = clock {
             self.server_requests
@@ -155,7 +155,7 @@ pub(crate) struct InFlight {
     // Held for single accesses only, never across an await.
     requests: Mutex<BTreeMap<i64, InFlightRequest>>,
     /// The requests in flight that no client has caused.
-    own: Mutex<BTreeSet<i64>>,
+    without_client: Mutex<BTreeSet<i64>>,
     /// The clocks of calls, by the ids of their requests.
     clocks: Mutex<BTreeMap<i64, CallClock>>,
     /// The time of the last cancellation of a client's request.
@@ -194,8 +194,8 @@ impl InFlight {
     }
 
     /// Adds the request `id`, which no client has caused.
-    fn add_own(&self, id: i64) {
-        self.own().insert(id);
+    fn add_without_client(&self, id: i64) {
+        self.without_client().insert(id);
     }
 
     /// Removes the request `id`, whose caller no longer waits for it. The server may send messages about it all the same.
@@ -213,7 +213,7 @@ impl InFlight {
 
     pub(crate) fn remove(&self, id: i64) {
         self.requests().remove(&id);
-        self.own().remove(&id);
+        self.without_client().remove(&id);
         self.clocks().remove(&id);
     }
 
@@ -244,14 +244,15 @@ impl InFlight {
         Some((Arc::clone(&request.caller), token))
     }
 
-    /// Returns the owner of a message that relates to the request `related`. If that is unknown, the owner is the only
-    /// client with requests in flight. A message that comes after the end of its request has no owner, but it is not for everyone.
+    /// Returns the owner of a message that relates to the request `related`. If that is unknown, the owner is the only client with
+    /// requests in flight. A message that arrives after the end of its request has the owner [`RequestOwner::Ended`], because no
+    /// other client may see it.
     pub(crate) fn owner(&self, related: Option<&RequestId>) -> RequestOwner {
         let requests = self.requests();
         if let Some(RequestId::Number(id)) = related {
             return match requests.get(id) {
                 Some(request) => RequestOwner::Client(Arc::clone(&request.caller)),
-                None if self.own().contains(id) => RequestOwner::NoClient,
+                None if self.without_client().contains(id) => RequestOwner::NoClient,
                 None => RequestOwner::Ended,
             };
         }
@@ -275,8 +276,10 @@ impl InFlight {
         self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn own(&self) -> MutexGuard<'_, BTreeSet<i64>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    fn without_client(&self) -> MutexGuard<'_, BTreeSet<i64>> {
+        self.without_client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cancelled(&self) -> MutexGuard<'_, Option<Instant>> {
@@ -439,14 +442,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn messages_after_a_cancellation_are_not_for_everyone() {
         let in_flight = InFlight::default();
-        in_flight.add_own(1);
-        let own = RequestId::Number(1);
+        in_flight.add_without_client(1);
+        let without_client = RequestId::Number(1);
         assert!(matches!(
-            in_flight.owner(Some(&own)),
+            in_flight.owner(Some(&without_client)),
             RequestOwner::NoClient
         ));
         in_flight.cancel(1);
-        assert!(matches!(in_flight.owner(Some(&own)), RequestOwner::Ended));
+        assert!(matches!(
+            in_flight.owner(Some(&without_client)),
+            RequestOwner::Ended
+        ));
         assert!(matches!(in_flight.owner(None), RequestOwner::NoClient));
         in_flight.add(2, Arc::new(Named(Some("a"))), None);
         in_flight.cancel(2);

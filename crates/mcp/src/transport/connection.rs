@@ -76,7 +76,7 @@ impl TransportHandle {
             #[cfg(feature = "http")]
             Self::Http(http) => match http.last_failure() {
                 Some(failure) => failure.help,
-                None => "see that its `url` is that of its MCP endpoint".to_owned(),
+                None => "check that its `url` is the address of its MCP endpoint".to_owned(),
             },
         }
     }

@@ -54,8 +54,8 @@ impl ServerBackend {
                 ResultKind::Complete => return self.complete(result),
                 ResultKind::InputRequired => {}
                 ResultKind::Unknown(kind) => {
-                    return Err(self.server.lost(format!(
-                        "the server `{}` answered with a result of the kind `{kind}`, which was not asked for",
+                    return Err(self.server.lost_error(format!(
+                        "the server `{}` answered with a result of the kind `{kind}`, which was not requested",
                         self.server.config.name
                     )));
                 }
@@ -120,8 +120,8 @@ impl ServerBackend {
         if result.as_object().is_some() {
             return Ok(result);
         }
-        Err(self.server.lost(format!(
-            "the server `{}` answered with a {} where a tool's result was due",
+        Err(self.server.lost_error(format!(
+            "the server `{}` answered with a {} instead of the result of a tool",
             self.server.config.name,
             result.kind()
         )))
@@ -142,9 +142,11 @@ impl ServerBackend {
     async fn failure(&self, session: &Session, error: RequestError) -> ToolError {
         match error {
             RequestError::Refused(error) => rejection(error),
-            RequestError::Unreadable(reason) => self.server.lost(self.server.unreadable(&reason)),
-            RequestError::Unsent(reason) => self.server.unsent(&reason),
-            RequestError::Lost(reason) => self.server.no_answer(session, reason).await,
+            RequestError::Unreadable(reason) => self
+                .server
+                .lost_error(self.server.unreadable_message(&reason)),
+            RequestError::Unsent(reason) => self.server.unsent_error(&reason),
+            RequestError::Lost(reason) => self.server.no_answer_error(session, reason).await,
         }
     }
 }

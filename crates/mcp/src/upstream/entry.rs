@@ -171,7 +171,7 @@ impl ServerObserver for Upstream {
     }
 
     fn on_disconnected(&self) {
-        if self.server.running().is_some() {
+        if self.server.running_session().is_some() {
             // An earlier session has ended.
             return;
         }

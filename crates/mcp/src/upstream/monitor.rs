@@ -292,7 +292,7 @@ impl Drop for ResourceSubscription {
             return;
         }
         // Without a runtime, the connection and the server are gone.
-        if let Some(session) = self.upstream.server.running()
+        if let Some(session) = self.upstream.server.running_session()
             && !session.server_info.is_stateless
             && let Ok(runtime) = Handle::try_current()
         {
@@ -379,36 +379,36 @@ async fn maintain_subscription(
     let mut pause = INITIAL_PAUSE;
     let mut was_interrupted = false;
     // The previous subscription ends after the next one is sent, so that no change is missed in between.
-    let mut before = None;
+    let mut previous = None;
     loop {
         changes.mark_unchanged();
-        let filter = filter(&session, &subscribed);
+        let filter = subscription_filter(&session, &subscribed);
         // An empty subscription makes no sense until a resource is added.
         if filter.as_object().is_none_or(Object::is_empty) {
-            drop(before.take());
+            drop(previous.take());
             if changes.changed().await.is_err() {
                 return;
             }
             continue;
         }
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let mut current = Box::pin(listen(Arc::clone(&session), filter));
         // The first poll sends the request, before the previous subscription is dropped.
-        let early = futures::poll!(current.as_mut());
-        drop(before.take());
+        let first_poll = futures::poll!(current.as_mut());
+        drop(previous.take());
         if std::mem::take(&mut was_interrupted) {
             // Changes during the interruption were not notified, so all lists are read again.
             for kind in ListKind::ALL {
                 let _ = events.send(MonitorEvent::Changed(kind));
             }
         }
-        let outcome = match early {
+        let outcome = match first_poll {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => tokio::select! {
                 outcome = current.as_mut() => outcome,
                 changed = changes.changed() => match changed {
                     Ok(()) => {
-                        before = Some(current);
+                        previous = Some(current);
                         continue;
                     }
                     Err(_) => return,
@@ -425,7 +425,7 @@ async fn maintain_subscription(
             _ => {}
         }
         // A subscription that lasted is not a failure, so the pauses start over.
-        if begun.elapsed() >= MAX_PAUSE {
+        if started_at.elapsed() >= MAX_PAUSE {
             pause = INITIAL_PAUSE;
         }
         tokio::time::sleep(pause).await;
@@ -448,7 +448,7 @@ async fn listen(session: Arc<Session>, filter: Value) -> Result<Value, RequestEr
 }
 
 /// Returns the changes to subscribe to: those that the server supports, and the subscribed resources.
-fn filter(session: &Session, subscribed: &SubscribedUris) -> Value {
+fn subscription_filter(session: &Session, subscribed: &SubscribedUris) -> Value {
     let lists = ListKind::ALL
         .into_iter()
         .filter(|kind| {

@@ -127,7 +127,7 @@ impl Server {
         };
         starting.await.map_err(|error| {
             let again = if is_first { "" } else { " again" };
-            self.unavailable(format!(
+            self.unavailable_error(format!(
                 "the server `{name}` did not start{again}: {}",
                 error.message
             ))
@@ -135,7 +135,7 @@ impl Server {
     }
 
     /// Returns the session if the server is running.
-    pub(crate) fn running(&self) -> Option<Arc<Session>> {
+    pub(crate) fn running_session(&self) -> Option<Arc<Session>> {
         match &self.state().phase {
             ServerPhase::Running(session) if !session.is_closed() => Some(Arc::clone(session)),
             ServerPhase::Running(_)
@@ -170,7 +170,7 @@ impl Server {
     }
 
     /// Returns a transport failure, with the end of the standard error output.
-    fn unavailable(&self, message: String) -> ToolError {
+    fn unavailable_error(&self, message: String) -> ToolError {
         let error = ToolError::unavailable(message);
         match self.log.tail() {
             tail if tail.is_empty() => error,
@@ -179,41 +179,47 @@ impl Server {
     }
 
     /// Returns the failure of a request that the server did not answer.
-    pub(crate) async fn no_answer(&self, session: &Session, reason: Option<String>) -> ToolError {
+    pub(crate) async fn no_answer_error(
+        &self,
+        session: &Session,
+        reason: Option<String>,
+    ) -> ToolError {
         let reason = match reason {
             Some(reason) => reason,
             None => session.close_reason().await,
         };
         let name = &self.config.name;
-        self.lost(format!("the server `{name}` did not answer: {reason}"))
+        self.lost_error(format!("the server `{name}` did not answer: {reason}"))
     }
 
     /// Returns a failure with an unknown outcome: the request was sent and may have been carried out.
-    pub(crate) fn lost(&self, message: String) -> ToolError {
+    pub(crate) fn lost_error(&self, message: String) -> ToolError {
         ToolError {
             retry: RetryAdvice::Uncertain,
-            ..self.unavailable(message)
+            ..self.unavailable_error(message)
         }
     }
 
     /// Returns the failure of a request that did not reach the server.
-    pub(crate) fn unsent(&self, reason: &str) -> ToolError {
+    pub(crate) fn unsent_error(&self, reason: &str) -> ToolError {
         let name = &self.config.name;
-        self.unavailable(format!("the server `{name}` was not reached: {reason}"))
+        self.unavailable_error(format!("the server `{name}` was not reached: {reason}"))
     }
 
     /// Converts a request error for a caller that passes requests through.
     pub(crate) async fn error(&self, session: &Session, error: RequestError) -> UpstreamError {
         match error {
             RequestError::Refused(error) => error,
-            RequestError::Unreadable(reason) => self.lost(self.unreadable(&reason)).into(),
-            RequestError::Unsent(reason) => self.unsent(&reason).into(),
-            RequestError::Lost(reason) => self.no_answer(session, reason).await.into(),
+            RequestError::Unreadable(reason) => {
+                self.lost_error(self.unreadable_message(&reason)).into()
+            }
+            RequestError::Unsent(reason) => self.unsent_error(&reason).into(),
+            RequestError::Lost(reason) => self.no_answer_error(session, reason).await.into(),
         }
     }
 
     /// Returns the message about an unreadable response.
-    pub(crate) fn unreadable(&self, reason: &str) -> String {
+    pub(crate) fn unreadable_message(&self, reason: &str) -> String {
         let name = &self.config.name;
         format!("the answer of the server `{name}` cannot be read: {reason}")
     }
@@ -231,7 +237,7 @@ impl Server {
             return Ok(());
         };
         let limit = self.options.restart_limit;
-        // A crash is often the only one, so the first restarts are immediate.
+        // Most servers crash only once, so the first restarts are immediate.
         if state.restarts < limit {
             state.restarts += 1;
             return Ok(());
@@ -246,10 +252,10 @@ impl Server {
         // A refused start must not extend the pause.
         state.last_start = Some(last);
         let name = &self.config.name;
-        let message = format!("the server `{name}` was started again {limit} times in vain");
+        let message = format!("the server `{name}` was restarted {limit} times without success");
         Err(ToolError {
             retry,
-            ..self.unavailable(message)
+            ..self.unavailable_error(message)
         })
     }
 
@@ -306,7 +312,7 @@ impl Server {
         outcome
     }
 
-    /// Returns a start that does not hold the server itself.
+    /// Returns the future of a start, which does not keep the server alive.
     fn connect(&self) -> impl Future<Output = Result<Session, ServerStartError>> + Send + 'static {
         let config = Arc::clone(&self.config);
         let options = Arc::clone(&self.options);

@@ -146,7 +146,7 @@ impl ToolLists {
         );
     }
 
-    /// Records that `server` did not start. A valid list stays: it says what the server has once it starts again.
+    /// Records that `server` did not start. A valid list stays, because it has the tools of the server for its next start.
     pub(crate) fn store_failure(&self, server: &ServerConfig) {
         if self.tools(server).is_none_or(|stored| stored.is_failed) {
             self.write(server, []);
@@ -194,8 +194,8 @@ impl ToolLists {
         Ok(())
     }
 
-    /// The file of a server. Servers of the same origin may have several names, and lists that depend on the working
-    /// directory.
+    /// Returns the path of the list of `server`. It depends on the name and the working directory as well as on the origin, because
+    /// all three may change the list.
     fn file(&self, server: &ServerConfig) -> PathBuf {
         let here = std::env::current_dir().unwrap_or_default();
         let key = format!("{}\n{}\n{}", server.name, server.origin(), here.display());
@@ -244,7 +244,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         .write_all(text.as_bytes())
         .and_then(|()| fs::rename(&new, path));
     if written.is_err() {
-        // The first error matters.
+        // The first error is the one to report.
         let _ = fs::remove_file(&new);
     }
     written

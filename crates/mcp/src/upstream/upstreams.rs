@@ -199,7 +199,10 @@ impl Upstreams {
             return false;
         };
         let server = upstream.server_for(&self.inner.client, Some(caller));
-        let session = server.await.ok().and_then(|server| server.running());
+        let session = server
+            .await
+            .ok()
+            .and_then(|server| server.running_session());
         session.is_some_and(|session| session.server_info.is_stateless)
     }
 
@@ -211,7 +214,7 @@ impl Upstreams {
     pub async fn notify(&self, server: &str, method: &str, params: Value) {
         if let Ok(upstream) = self.upstream(server)
             // A notification concerns a running session, so it starts none.
-            && let Some(session) = upstream.server.running()
+            && let Some(session) = upstream.server.running_session()
         {
             session.notify(method, &params);
         }

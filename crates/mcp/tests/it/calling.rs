@@ -104,12 +104,12 @@ async fn an_answer_that_cannot_be_read_leaves_the_outcome_unknown() {
     unavailable: the answer of the server `fake` cannot be read: it has neither a result nor an error (unknown)
     unavailable: the answer of the server `fake` cannot be read: it has both a result and an error (unknown)
     unavailable: the answer of the server `fake` cannot be read: invalid type: sequence, expected a JSON-RPC message (unknown)
-    unavailable: the server `fake` answered with a number where a tool's result was due (unknown)
-    unavailable: the server `fake` answered with a list where a tool's result was due (unknown)
-    unavailable: the server `fake` answered with a null where a tool's result was due (unknown)
+    unavailable: the server `fake` answered with a number instead of the result of a tool (unknown)
+    unavailable: the server `fake` answered with a list instead of the result of a tool (unknown)
+    unavailable: the server `fake` answered with a null instead of the result of a tool (unknown)
     unavailable: the tool's result cannot be read: its `isError` is a text (unknown)
-    unavailable: the server `fake` answered with a result of the kind `task`, which was not asked for (unknown)
-    unavailable: the server `fake` answered with a result of the kind `1`, which was not asked for (unknown)
+    unavailable: the server `fake` answered with a result of the kind `task`, which was not requested (unknown)
+    unavailable: the server `fake` answered with a result of the kind `1`, which was not requested (unknown)
     tool: Request timed out {"code":-32001} (unknown)
     tool: cancelled {"code":-32800} (unknown)
     tool: MCP error -32000: Connection closed {"code":-32000} (unknown)
@@ -258,7 +258,7 @@ async fn a_server_that_died_is_started_again() {
     unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup"} (unknown)
     unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup"} (unknown)
     unavailable: the server `fake` did not answer: it stopped (exit status: 1) {"stderr":"up\nup\nup\nup\nup"} (unknown)
-    unavailable: the server `fake` was started again 3 times in vain {"stderr":"up\nup\nup\nup\nup"}
+    unavailable: the server `fake` was restarted 3 times without success {"stderr":"up\nup\nup\nup\nup"}
     "#);
 }
 

@@ -111,7 +111,7 @@ async fn says_why_a_server_did_not_start() {
     the server `lost` did not start: `no-such-program-anywhere` was not found
     help: install `no-such-program-anywhere`, or give its whole path as `command`
     the server `elsewhere` did not start: `sh` was not found
-    help: the folder `/no/such/folder` is not there
+    help: the folder `/no/such/folder` does not exist
     ");
 }
 

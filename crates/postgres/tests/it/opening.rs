@@ -29,7 +29,9 @@ fn the_folder_of_process_lists_is_for_this_user_alone() {
         "{error}"
     );
     assert!(
-        error.to_string().contains("belongs to other users"),
+        error
+            .to_string()
+            .contains("is owned or writable by another user"),
         "{error}"
     );
 }

@@ -28,7 +28,7 @@ A step has an `id`, a `tool`, and its `arguments` as JSON text. In there, "$ref:
   {"id": "warmer", "tool": "compare", "arguments": "{\"a\": \"$ref:oslo.temp\", \"b\": \"$ref:rome.temp\"}"}],
  "output_steps": ["warmer"]}"#;
 
-/// agentle4j, as its tool for plans shows itself.
+/// The profile of agentle4j, with its tool for plans.
 pub(super) struct AgentleProfile;
 
 impl ProfileTools for AgentleProfile {
@@ -74,12 +74,12 @@ impl ProfileTools for AgentleProfile {
         super::profile::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
     }
 
-    /// The results of the selected steps, in the order of the selection; then the failures of other steps, which would be lost otherwise.
+    /// Returns the results of the selected steps, in the order of the selection; then the failures of other steps, which would be lost otherwise.
     fn answer(&self, outcome: &mut ProfileOutcome<'_>) -> Value {
         let mut results = Object::default();
-        for step in selected(outcome) {
+        for step in selected_steps(outcome) {
             let result = match &step.output {
-                Some(output) if step.status == StepStatus::Succeeded => outcome.shown(output),
+                Some(output) if step.status == StepStatus::Succeeded => outcome.abbreviate(output),
                 _ => failure(outcome, step),
             };
             results.insert(step.at.to_string().into(), result);
@@ -95,7 +95,7 @@ impl ProfileTools for AgentleProfile {
     }
 }
 
-fn selected<'a>(outcome: &ProfileOutcome<'a>) -> Vec<&'a StepSummary> {
+fn selected_steps<'a>(outcome: &ProfileOutcome<'a>) -> Vec<&'a StepSummary> {
     match outcome.plan.map(|plan| &plan.output) {
         Some(Output::Steps(names)) => names
             .iter()

@@ -33,7 +33,7 @@ In the place of a value, a parameter that is [sharable] takes a reference to wha
 
 All results come back, so a plan may do the part that is clear, and another one what follows from it."#;
 
-/// Concierge, as its Plan backend shows itself.
+/// The profile of Concierge, with the tool of its Plan backend.
 pub(super) struct ConciergeProfile;
 
 impl ProfileTools for ConciergeProfile {
@@ -86,7 +86,10 @@ impl ProfileTools for ConciergeProfile {
         for step in outcome.steps() {
             let became = match step.status {
                 StepStatus::Succeeded => {
-                    let result = step.output.as_ref().map(|output| outcome.shown(output));
+                    let result = step
+                        .output
+                        .as_ref()
+                        .map(|output| outcome.abbreviate(output));
                     [
                         ("status", Value::from("ok")),
                         ("result", result.unwrap_or_default()),
@@ -128,7 +131,7 @@ fn description(context: &DescriptionContext<'_>) -> String {
     }
     for tool in &context.tools {
         let _ = write!(text, "\n{}", signature(tool));
-        let marked = sharable(tool);
+        let marked = sharable_parameters(tool);
         if !marked.is_empty() {
             let _ = write!(text, " [sharable: {}]", marked.join(", "));
         }
@@ -136,8 +139,8 @@ fn description(context: &DescriptionContext<'_>) -> String {
     text
 }
 
-/// The parameters that take references, or have parts that do.
-fn sharable(tool: &Tool) -> Vec<&str> {
+/// Returns the parameters that take references, or have parts that do.
+fn sharable_parameters(tool: &Tool) -> Vec<&str> {
     let schema = tool.input.as_value();
     let parameters = schema.get("properties").and_then(Value::as_object);
     let parameters = parameters.into_iter().flatten();
@@ -160,7 +163,7 @@ pub(super) const PROCEED: &str = "proceed_to_next_stage";
 pub(super) const TERMINATE: &str = "terminate_session";
 
 impl PlanHost {
-    /// The tools for stages, if stages exist. The last stage has no next one.
+    /// Returns the definitions of the tools for stages, if stages exist. The last stage has no next one.
     pub(super) fn concierge_stage_definitions(
         &self,
         client: &GatewayClient,
@@ -192,7 +195,7 @@ impl PlanHost {
         definitions.unwrap_or_default()
     }
 
-    /// `proceed_to_next_stage`
+    /// Handles `proceed_to_next_stage`.
     pub(super) fn proceed(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let request = GatewayArguments::read(PROCEED, &call.arguments, &["target_stage", "known"])?;
         let to = request.text("target_stage")?;
@@ -245,7 +248,7 @@ impl PlanHost {
         ))
     }
 
-    /// `terminate_session`
+    /// Handles `terminate_session`.
     pub(super) fn terminate(&self, call: &HostCall) -> Result<Value, BadRequest> {
         GatewayArguments::read(TERMINATE, &call.arguments, &[])?;
         let went = self.stage(&call.client.id, |stages| {

@@ -21,10 +21,10 @@ pub(super) const PLAN_EXECUTE: &str = "plan_execute";
 pub(super) const PLAN_CREATE: &str = "plan_create";
 pub(super) const PLAN_CREATE_AND_EXECUTE: &str = "plan_create_and_execute";
 
-/// The most plans that a description lists.
+/// The maximum number of plans that a description lists.
 const MAX_LISTED_PLANS: usize = 40;
 
-/// mcp-cli, as its tools for plans show themselves.
+/// The profile of mcp-cli, with its tools for plans.
 pub(super) struct McpCliProfile;
 
 impl ProfileTools for McpCliProfile {
@@ -53,8 +53,8 @@ impl ProfileTools for McpCliProfile {
         let mut entries: Vec<serde_json::Value> = Vec::new();
         if context.creates {
             entries.extend([
-                creating(PLAN_CREATE_AND_EXECUTE, "Have a plan written for a goal, check it and run it: its steps call tools, side by side where they do not need each other. What comes back is what the plan selects, and how each step went. For one call alone, call the tool itself."),
-                creating(PLAN_CREATE, "Have a plan written for a goal and checked, without running it: its id, and its steps. plan_execute runs it."),
+                definition_of_create(PLAN_CREATE_AND_EXECUTE, "Have a plan written for a goal, check it and run it: its steps call tools, side by side where they do not need each other. What comes back is what the plan selects, and how each step went. For one call alone, call the tool itself."),
+                definition_of_create(PLAN_CREATE, "Have a plan written for a goal and checked, without running it: its id, and its steps. plan_execute runs it."),
             ]);
         }
         entries.push(json!({
@@ -97,7 +97,7 @@ impl ProfileTools for McpCliProfile {
         let hundredths = (summary.duration.as_secs_f64() * 100.0).round();
         let steps: Vec<Value> = outcome
             .steps()
-            .map(|step| described(outcome, step))
+            .map(|step| describe_step(outcome, step))
             .collect();
         let mut fields = Object::default();
         let known = [
@@ -117,13 +117,13 @@ impl ProfileTools for McpCliProfile {
         } else {
             &summary.output
         };
-        fields.insert("results".into(), outcome.shown_fields(results));
+        fields.insert("results".into(), outcome.abbreviate_fields(results));
         fields.insert("steps".into(), steps.into());
         fields.into()
     }
 }
 
-fn creating(name: &str, description: &str) -> serde_json::Value {
+fn definition_of_create(name: &str, description: &str) -> serde_json::Value {
     json!({
         "name": name,
         "description": description,
@@ -134,7 +134,7 @@ fn creating(name: &str, description: &str) -> serde_json::Value {
 }
 
 /// Returns the answer about a plan that was written: its id, and its steps.
-pub(super) fn created(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
+pub(super) fn created_plan_answer(id: &Arc<str>, goal: &str, plan: &Plan) -> Value {
     let steps = plan.steps.iter().map(|step| {
         let tool = step
             .tool()
@@ -187,7 +187,7 @@ fn error(outcome: &ProfileOutcome<'_>) -> Option<String> {
     Some(troubles.join("; "))
 }
 
-fn described(outcome: &ProfileOutcome<'_>, step: &StepSummary) -> Value {
+fn describe_step(outcome: &ProfileOutcome<'_>, step: &StepSummary) -> Value {
     let id = step.at.step.text();
     let written = outcome.plan.and_then(|plan| {
         let mut steps = plan.steps.iter();
@@ -221,7 +221,7 @@ fn description(saved: &[StoredPlan]) -> String {
     text.push_str("\n\nPlans:");
     for plan in saved.iter().take(MAX_LISTED_PLANS) {
         let _ = write!(text, "\n{} ({})", plan.name, plan.id);
-        let needed = needed(&plan.inputs);
+        let needed = required_inputs(&plan.inputs);
         if !needed.is_empty() {
             let _ = write!(text, ", needs `variables`: {}", needed.join(", "));
         }
@@ -233,7 +233,7 @@ fn description(saved: &[StoredPlan]) -> String {
 }
 
 /// Returns the inputs that a plan requires.
-fn needed(inputs: &Value) -> Vec<&str> {
+fn required_inputs(inputs: &Value) -> Vec<&str> {
     let inputs = inputs.as_list().unwrap_or_default().iter();
     inputs
         .filter(|input| input.get("required").and_then(Value::as_bool) == Some(true))

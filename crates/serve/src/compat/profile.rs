@@ -45,7 +45,7 @@ pub(super) enum CompatHandler {
     Execute,
     /// Has a plan written, and runs it if the tool requests it.
     Create,
-    /// Moves on as Concierge does.
+    /// Moves to the next stage as Concierge does.
     Proceed,
     /// Starts over as Concierge does.
     Terminate,
@@ -62,35 +62,35 @@ pub(super) const STAGE_TOOL: CompatTool = CompatTool {
 
 /// The tools and formats of another system.
 pub(super) trait ProfileTools: Sync {
-    /// All tools of the profile.
+    /// Returns all tools of the profile.
     fn tools(&self) -> &'static [CompatTool];
 
-    /// The definitions of those that concern plans, as `tools/list` writes them.
+    /// Returns the definitions of the tools for plans, as `tools/list` writes them.
     fn definitions(&self, context: &DescriptionContext<'_>) -> Vec<serde_json::Value>;
 
     /// Returns the plan of a call.
     ///
     /// # Errors
     ///
-    /// The arguments are none of these.
+    /// The arguments have no plan.
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest>;
 
     /// Returns the result of a run in the form of the system.
     fn answer(&self, outcome: &mut ProfileOutcome<'_>) -> Value;
 
-    /// An answer as text.
+    /// Returns an answer as text.
     fn text(&self, answer: &Value) -> String {
         answer.to_json()
     }
 }
 
-/// The facts that a description can use.
+/// The data for the descriptions of tools.
 pub(super) struct DescriptionContext<'a> {
-    /// The tools that plans may call, unless the client sees them anyway.
+    /// The tools that plans may call; empty if the client sees them anyway.
     pub(super) tools: Vec<&'a Arc<Tool>>,
     /// True if tools mark their parameters that take references.
     pub(super) marks_sharing: bool,
-    /// Plans that were saved.
+    /// The stored plans.
     pub(super) saved: Vec<StoredPlan>,
     /// True if a model writes plans.
     pub(super) creates: bool,
@@ -105,7 +105,7 @@ pub(super) enum SubmittedPlan {
         dialect: Option<&'static str>,
         inputs: Object,
     },
-    /// The name or id of one that was saved.
+    /// The name or id of a stored plan.
     Stored { name: Arc<str>, inputs: Object },
 }
 
@@ -136,17 +136,17 @@ pub(crate) fn run_response(
 }
 
 /// Returns a refusal, which all these systems write in the same form.
-pub(crate) fn refused(name: CompatProfile, message: &str) -> Value {
+pub(crate) fn refusal_response(name: CompatProfile, message: &str) -> Value {
     let answered = Value::object([("error", Value::from(message))]);
     let text = name.tools().text(&answered);
     answer::in_form_of_profile(answered, text, (Vec::new(), None), true)
 }
 
 /// Returns the answer about a run that was interrupted.
-pub(crate) fn interrupted(name: CompatProfile, run: &RunId) -> Value {
+pub(crate) fn interrupted_response(name: CompatProfile, run: &RunId) -> Value {
     let message =
         format!("the gateway ended before the plan did; `planwright resume {run}` resumes it");
-    refused(name, &message)
+    refusal_response(name, &message)
 }
 
 /// Returns true if a tool's schema marks any part as taking references.
@@ -173,7 +173,7 @@ pub(super) struct ProfileOutcome<'a> {
 }
 
 impl<'a> ProfileOutcome<'a> {
-    /// Values are shown up to `limit` bytes.
+    /// Creates the result. Values are shown up to `limit` bytes.
     pub(super) fn new(summary: &'a RunSummary, plan: Option<&'a CheckedPlan>, limit: u64) -> Self {
         Self {
             summary,
@@ -183,7 +183,7 @@ impl<'a> ProfileOutcome<'a> {
         }
     }
 
-    /// The blocks besides the text, and the run if a value was abbreviated.
+    /// Returns the blocks besides the text, and the run if a value was abbreviated.
     pub(super) fn finish(self) -> (Vec<Value>, Option<&'a RunId>) {
         let (blocks, _) = self.attached.finish();
         let whole = self.bounds.is_trimmed.then_some(&self.summary.run);
@@ -198,15 +198,15 @@ impl<'a> ProfileOutcome<'a> {
         self.summary.steps.iter()
     }
 
-    /// `value`, as much of it as is shown.
-    pub(super) fn shown(&mut self, value: &Value) -> Value {
+    /// Returns `value`, abbreviated if it is too large.
+    pub(super) fn abbreviate(&mut self, value: &Value) -> Value {
         // A field of any type is trimmed as a whole.
-        let shown = self.shown_fields(&Value::object([("value", value.clone())]));
+        let shown = self.abbreviate_fields(&Value::object([("value", value.clone())]));
         shown.get("value").cloned().unwrap_or_default()
     }
 
-    /// The fields of `values`, as much of each as is shown.
-    pub(super) fn shown_fields(&mut self, values: &Value) -> Value {
+    /// Returns the fields of `values`, abbreviated if they are too large.
+    pub(super) fn abbreviate_fields(&mut self, values: &Value) -> Value {
         self.bounds.fields(&self.attached.detach(values))
     }
 
@@ -244,7 +244,7 @@ fn failure(step: &StepSummary) -> String {
 }
 
 impl PlanHost {
-    /// The tools of the profile for a client, as `tools/list` writes them.
+    /// Returns the tools of the profile for a client, as `tools/list` writes them.
     pub(crate) async fn profile_definitions(
         &self,
         client: &GatewayClient,
@@ -361,11 +361,11 @@ impl PlanHost {
             .await;
         match checked {
             Ok(valid) => self.start(call, valid).await,
-            Err(invalid) => Ok(self.rejected(&invalid)),
+            Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }
 
-    /// `plan_create` and `plan_create_and_execute`: a plan is written, and maybe run at once.
+    /// Handles `plan_create` and `plan_create_and_execute`.
     async fn create_for_profile(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
         let names = ["goal"];
         let request = GatewayArguments::read(mcp_cli::PLAN_CREATE, &call.arguments, &names)?;
@@ -383,7 +383,11 @@ impl PlanHost {
             }
         };
         if call.name == mcp_cli::PLAN_CREATE {
-            return Ok(mcp_cli::created(&ready.id, goal, ready.valid.plan.plan()));
+            return Ok(mcp_cli::created_plan_answer(
+                &ready.id,
+                goal,
+                ready.valid.plan.plan(),
+            ));
         }
         let ValidPlan {
             snapshot,
@@ -402,7 +406,7 @@ impl PlanHost {
         .await
     }
 
-    /// The plans that were saved.
+    /// Returns the stored plans.
     async fn stored_plans(&self) -> Vec<StoredPlan> {
         let Some(store) = self.settings.store.clone() else {
             return Vec::new();
@@ -417,7 +421,7 @@ impl PlanHost {
         }
     }
 
-    /// The plan that was saved as `name`, or in the version of this id.
+    /// Returns the stored plan with this name, or the version with this id.
     async fn stored_plan(&self, name: &str) -> Result<StoredPlan, BadRequest> {
         let none = || {
             BadRequest(format!(
@@ -437,7 +441,7 @@ impl PlanHost {
     }
 }
 
-/// A plan whose fields are the arguments themselves. Models write the list of steps as JSON within a text as well.
+/// Returns the plan whose fields are the arguments. The list of steps may be JSON within a text, as models write it.
 pub(super) fn plan_of_steps(
     arguments: &Value,
     dialect: &'static str,

@@ -8,7 +8,7 @@ use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
 use super::profile::{DescriptionContext, SubmittedPlan};
-use super::{CompatProfile, marks_sharing, refused, run_response};
+use super::{CompatProfile, marks_sharing, refusal_response, run_response};
 use crate::tools::Condition;
 
 const TOOLS: &str = r#"{"tools": {
@@ -173,11 +173,11 @@ async fn mcp_cli_tells_variables_and_steps() {
 
 #[test]
 fn a_refusal_is_an_error_in_each_form() {
-    insta::assert_snapshot!(message(&refused(CompatProfile::Agentle, "no `x`\nno `y`")), @r#"
+    insta::assert_snapshot!(message(&refusal_response(CompatProfile::Agentle, "no `x`\nno `y`")), @r#"
     {"error":"no `x`\nno `y`"}
     error
     "#);
-    insta::assert_snapshot!(message(&refused(CompatProfile::Concierge, "no `x`")), @r#"
+    insta::assert_snapshot!(message(&refusal_response(CompatProfile::Concierge, "no `x`")), @r#"
     {
       "error": "no `x`"
     }
@@ -207,7 +207,7 @@ fn arguments_are_read_as_these_systems_have_them() {
     insta::assert_snapshot!(read(CompatProfile::McpCli, r#"{"goal": "x"}"#), @"`plan_execute` has no argument `goal`; it takes `plan_id`, `plan`, `variables`");
 }
 
-/// The definitions of a profile, without the constant part of each description.
+/// Returns the definitions of a profile, without the constant part of each description.
 fn entries(name: CompatProfile, marks: bool) -> String {
     let simulated = Simulated::from_script(&Value::from_json(TOOLS).unwrap()).unwrap();
     let catalog: Catalog = simulated.tools().cloned().collect();

@@ -43,7 +43,7 @@ pub struct HttpSettings {
     pub telemetry: Telemetry,
 }
 
-/// A server that has its port and has not begun to take requests.
+/// A server with a bound port that does not accept requests yet.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: TcpListener,
@@ -97,12 +97,12 @@ impl HttpServer {
         self
     }
 
-    /// Returns the clients, unless every process of this machine is one and the same client.
+    /// Returns the clients; `None` if all processes of this machine count as one client.
     pub fn clients(&self) -> Option<TokenClients> {
         (!self.gate.access.is_open()).then(|| TokenClients(Arc::clone(&self.gate)))
     }
 
-    /// Returns the rule of the names that the server has, as `Host` has them: its address, and the names that are configured.
+    /// Returns a function that is true for the host names of the server: its address and the configured names.
     pub fn host_rule(&self) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
         let gate = Arc::clone(&self.gate);
         Arc::new(move |host| gate.is_known_host(host))
@@ -118,15 +118,15 @@ impl HttpServer {
         let mut known = None;
         async move {
             loop {
-                for client in gate.access.revoked(&mut known).await {
+                for client in gate.access.wait_for_revocations(&mut known).await {
                     end(client).await;
                 }
             }
         }
     }
 
-    /// Serves until `end`. Then nothing new is taken, `drain` suspends the work in flight, and once all is answered, or
-    /// its time is over, the connections are closed.
+    /// Serves until `end` completes. Then the server accepts no more requests, and `drain` suspends the work in flight. The
+    /// connections are closed once all requests are answered, or the time for that is over.
     pub async fn serve<S>(
         self,
         service: S,
@@ -149,10 +149,10 @@ impl HttpServer {
     }
 }
 
-/// The longest head of a request. No client of ours comes near it.
+/// The maximum size of the head of a request, far above that of real clients.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
-/// The pause if the system has no more room for connections.
+/// The pause if the system cannot accept more connections.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The response to a connection beyond the limit.
@@ -170,8 +170,8 @@ pub(super) struct ConnectionServer {
 }
 
 impl ConnectionServer {
-    /// Takes connections until `end`. Then idle ones are closed immediately, those with requests in flight when they
-    /// is answered, and all of them when the time for that is over.
+    /// Takes connections until `end`. Then idle ones are closed immediately, those with requests in flight once these are answered,
+    /// and all of them when the time for that is over.
     pub(super) async fn serve(
         self,
         end: impl Future<Output = ()>,
@@ -194,7 +194,7 @@ impl ConnectionServer {
                             let newcomer = newcomers.enter(peer.ip());
                             let connection = self.connection(stream, Peer(peer.ip()), newcomer.clone());
                             let watched = graceful.watch(connection);
-                            let open = self.metrics.connected();
+                            let open = self.metrics.track_connection();
                             let metrics = self.metrics.clone();
                             connections.spawn(async move {
                                 tokio::select! {
@@ -202,7 +202,7 @@ impl ConnectionServer {
                                     ended = watched => if let Err(error) = ended {
                                         tracing::debug!(%error, "a connection broke");
                                     },
-                                    () = newcomer.evicted() => metrics.refused("newcomers"),
+                                    () = newcomer.wait_for_eviction() => metrics.record_refusal("newcomers"),
                                 }
                                 drop((place, open));
                             });
@@ -218,7 +218,7 @@ impl ConnectionServer {
             }
         }
         drop(self.listener);
-        // Clients that have not been authorised by now are not waited for.
+        // The server does not wait for clients without an authorised request.
         while newcomers.evict_oldest() {}
         let all_done = async { tokio::join!(drain, graceful.shutdown()) };
         if tokio::time::timeout(drain_timeout, all_done).await.is_err() {
@@ -254,7 +254,7 @@ impl ConnectionServer {
     }
 }
 
-/// Returns a place for one more connection. If there is none, an unauthorised connection is closed.
+/// Returns a permit for one more connection. If there is none, an unauthorised connection is closed.
 async fn place(
     places: &Arc<Semaphore>,
     newcomers: &UnadmittedConnections,
@@ -269,14 +269,14 @@ async fn place(
 
 /// Sends a 503 response to a client, without waiting for it to be read.
 async fn turn_away(mut stream: TcpStream, metrics: &Metrics) {
-    metrics.refused("connections");
+    metrics.record_refusal("connections");
     let _ = tokio::time::timeout(PAUSE, stream.write_all(FULL_RESPONSE)).await;
 }
 
 /// The share of all connections that one address may have without an authorised request.
 const CONNECTIONS_PER_SHARE: u32 = 8;
 
-/// The smallest such number: a client may open several connections at once.
+/// The minimum of that number: a client may open several connections at once.
 const MIN_CONNECTIONS: usize = 4;
 
 /// The connections without an authorised request, by address, the oldest first.
@@ -298,7 +298,7 @@ struct UnadmittedEntry {
 }
 
 impl UnadmittedConnections {
-    /// For a port that takes `connections`.
+    /// Creates the list for a port that takes `connections`.
     pub(super) fn new(connections: u32) -> Self {
         Self {
             limit: usize::try_from(connections / CONNECTIONS_PER_SHARE)
@@ -327,7 +327,7 @@ impl UnadmittedConnections {
         }))
     }
 
-    /// Ends the oldest connection of the address that has the most. Whether there was one.
+    /// Closes the oldest connection of the address that has the most. Returns false if there was none.
     pub(super) fn evict_oldest(&self) -> bool {
         let mut waiting = self.lock();
         let limit = waiting
@@ -338,7 +338,7 @@ impl UnadmittedConnections {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, VecDeque<CancellationToken>>> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -350,7 +350,7 @@ impl UnadmittedConnection {
     }
 
     /// Waits until the connection has to give way.
-    pub(super) async fn evicted(&self) {
+    pub(super) async fn wait_for_eviction(&self) {
         self.0.end.cancelled().await;
     }
 }

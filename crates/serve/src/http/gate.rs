@@ -80,13 +80,13 @@ impl RequestGate {
         let peer = request.extensions().get().copied();
         let client = self.identify(request.headers(), peer)?;
         let (mut request, lease) = self.limit(request, &client).await?;
-        // The token was for us: nothing behind the gate may hand it on.
+        // The token is for this server, so no later handler may pass it on.
         request.headers_mut().remove(header::AUTHORIZATION);
         request.extensions_mut().insert(client);
         Ok((request, lease))
     }
 
-    /// Lets a request of a known client in, within its limits.
+    /// Admits a request of a known client within its limits.
     pub(super) async fn limit(
         &self,
         request: Request<Body>,
@@ -99,7 +99,7 @@ impl RequestGate {
             rate.take(client)
                 .map_err(|wait| Refusal::TooFast { wait })?;
         }
-        // A listening request, which may take hours, uses a connection but no place.
+        // A listening request, which may take hours, does not count as a request in flight.
         let place = match *request.method() {
             Method::POST => Some(self.requests.enter(client).ok_or(Refusal::TooMany)?),
             _ => None,
@@ -107,7 +107,7 @@ impl RequestGate {
         self.read(request, place).await
     }
 
-    /// Lets a request for data of the page without a session in, within the limits of its address.
+    /// Admits a request for data of the page without a session, within the limits of its address.
     pub(super) async fn limit_stranger(
         &self,
         request: Request<Body>,
@@ -127,15 +127,18 @@ impl RequestGate {
     ) -> Result<(Request<Body>, ResponseLease), Refusal> {
         let limits = &self.limits;
         let request = read_body(request, limits.body, limits.request_time).await?;
-        Ok((request, ResponseLease::new(place, self.metrics.begin())))
+        Ok((
+            request,
+            ResponseLease::new(place, self.metrics.track_request()),
+        ))
     }
 
     /// Counts a response.
     pub(super) fn count(&self, response: &Response) {
         if let Some(Refused(reason)) = response.extensions().get() {
-            self.metrics.refused(reason);
+            self.metrics.record_refusal(reason);
         }
-        self.metrics.answered(response.status());
+        self.metrics.record_response(response.status());
     }
 
     /// Returns true if the server has this name, as `Host` has it.
@@ -163,7 +166,7 @@ pub(super) async fn admit(
 }
 
 /// Refuses requests for another host name, and counts all responses.
-pub(super) async fn names(
+pub(super) async fn check_host_name(
     State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
     next: Next,
@@ -187,7 +190,7 @@ pub(super) async fn names(
 }
 
 /// Admits clients that may see metrics of all clients: local ones, or those with a token.
-pub(super) async fn figures(
+pub(super) async fn admit_to_metrics(
     State(gate): State<Arc<RequestGate>>,
     request: Request<Body>,
     next: Next,
@@ -267,7 +270,7 @@ impl http_body::Body for GuardedBody {
     }
 }
 
-/// `/mcp` is the service, `/` and `/api` are the page; the rest is about the server itself.
+/// Returns the routes: `/mcp` is the service, `/` and `/api` are the page, the others are about the server itself.
 pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>, page: Option<PageRoutes>) -> Router
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
@@ -279,14 +282,14 @@ where
         .layer(from_fn_with_state(Arc::clone(&gate), admit));
     let shown = Router::new()
         .route("/metrics", get(metrics))
-        .layer(from_fn_with_state(Arc::clone(&gate), figures))
+        .layer(from_fn_with_state(Arc::clone(&gate), admit_to_metrics))
         .with_state(Arc::clone(&gate));
-    // Pages of other origins may call `/mcp`, and never the page: it is outside of their layer.
-    let page = page.map_or_else(Router::new, |page| page.behind(Arc::clone(&gate)));
+    // Web pages of other origins may call `/mcp`, but not the page of runs, which is outside of the CORS layer.
+    let page = page.map_or_else(Router::new, |page| page.limited_by(Arc::clone(&gate)));
     Router::new()
         .merge(served)
         .merge(shown)
-        .layer(from_fn_with_state(gate, names))
+        .layer(from_fn_with_state(gate, check_host_name))
         .merge(page)
         // Health checks may use any address of the server; the response reveals nothing else.
         .route("/healthz", get(async || "ok\n"))
@@ -317,7 +320,7 @@ async fn set_response_headers(request: Request<Body>, next: axum::middleware::Ne
     response
 }
 
-/// The interval at which revoked tokens are looked for.
+/// The interval of checks for revoked tokens.
 const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The access rules of the server.
@@ -337,7 +340,7 @@ impl ClientAccess {
             return Err(ServeError::new(format!(
                 "other machines can reach `{listen}`, but no client has a token"
             ))
-            .hint("make a token for each client: `planwright token create NAME`")
+            .hint("create a token for each client: `planwright token create NAME`")
             .hint("or listen on `127.0.0.1`, which only this machine reaches"));
         }
         Ok(Self {
@@ -352,8 +355,11 @@ impl ClientAccess {
         self.tokens.is_none()
     }
 
-    /// The clients whose tokens are taken back from now on, as that happens.
-    pub(super) async fn revoked(&self, known: &mut Option<HashSet<TokenOwner>>) -> Vec<ClientId> {
+    /// Waits until tokens are revoked, and returns their clients. `known` has the tokens of the previous call.
+    pub(super) async fn wait_for_revocations(
+        &self,
+        known: &mut Option<HashSet<TokenOwner>>,
+    ) -> Vec<ClientId> {
         let Some(tokens) = &self.tokens else {
             return std::future::pending().await;
         };
@@ -362,7 +368,7 @@ impl ClientAccess {
             let before = known.replace(now.clone()).unwrap_or_default();
             let gone: Vec<ClientId> = before
                 .difference(&now)
-                .map(|(_, name)| of_token(name))
+                .map(|(_, name)| client_of_token(name))
                 .collect();
             if !gone.is_empty() {
                 return gone;
@@ -375,13 +381,13 @@ impl ClientAccess {
     pub(super) fn has(&self, client: &ClientId) -> bool {
         let tokens = self.tokens.as_ref().map(TokenCache::all);
         let mut owners = tokens.iter().flatten();
-        owners.any(|(_, name)| of_token(name) == *client)
+        owners.any(|(_, name)| client_of_token(name) == *client)
     }
 
     /// Returns the client whose token has this SHA-256.
     pub(super) fn client_of_hash(&self, token: &[u8; 32]) -> Option<ClientId> {
         let owner = self.tokens.as_ref()?.owner_of_hash(token)?;
-        Some(of_token(&owner))
+        Some(client_of_token(&owner))
     }
 
     /// Counts a wrong token.
@@ -402,7 +408,7 @@ impl ClientAccess {
             });
         };
         if let Some(name) = tokens.owner(token) {
-            return Ok(of_token(&name));
+            return Ok(client_of_token(&name));
         }
         // A valid token is accepted after any number of wrong ones from its address, or a stranger beside a client could lock it out.
         self.count_wrong(from)?;
@@ -412,12 +418,12 @@ impl ClientAccess {
     }
 }
 
-/// The client with a token of that name.
-fn of_token(name: &str) -> ClientId {
+/// Returns the client with a token of that name.
+fn client_of_token(name: &str) -> ClientId {
     ClientId::new(format!("token:{name}"))
 }
 
-/// The token of the one `Authorization` header that there is.
+/// Returns the token in the `Authorization` header; `None` unless there is exactly one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut all = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (all.next(), all.next()) else {

@@ -1,4 +1,4 @@
-//! Limits of the HTTP server, of one client, of all together, over time; and requests that are not taken: why, as HTTP and as JSON-RPC.
+//! Limits of the HTTP server, for one client and for all; and refusals of requests, as HTTP and as JSON-RPC.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,7 +21,7 @@ const WRONG_TOKEN_RATE: Rate = Rate {
     per: Duration::from_mins(1),
 };
 
-/// The number of addresses or clients above which quiet ones are forgotten.
+/// The number of addresses or clients above which idle ones are removed.
 const MAX_RATE_KEYS: usize = 10_000;
 
 /// The effective limits.
@@ -36,7 +36,8 @@ pub(super) struct HttpLimits {
 }
 
 impl HttpLimits {
-    /// Returns the limits. An `open` server is for this machine alone, which has other ways to be busy: no rate applies unless one is set.
+    /// Returns the limits. An `open` server serves this machine only, whose processes can overload it in other ways: it has no rate
+    /// limit unless one is set.
     pub(super) fn of(serve: &Serve, open: bool) -> Self {
         let count = |bound: &Option<planwright::engine::Bound<NonZeroU32>>, default: NonZeroU32| {
             bound.as_ref().map_or(default, |bound| bound.limit).get()
@@ -77,7 +78,7 @@ impl<K: std::hash::Hash + Eq + Clone> KeyedRateLimiter<K> {
         }
     }
 
-    /// Counts one; else how long it is until it may be done.
+    /// Counts a request of `who`. At the limit, fails with the time until the next one is allowed.
     pub(super) fn take(&self, who: &K) -> Result<(), Duration> {
         if self.limiter.len() > MAX_RATE_KEYS {
             self.limiter.retain_recent();
@@ -133,7 +134,7 @@ impl InFlightRequests {
         Self { limit, counts }
     }
 
-    /// Takes a free place, if any.
+    /// Counts a request, or returns `None` at the limit.
     pub(crate) fn enter(&self, client: &ClientId) -> Option<InFlightPermit> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(client.clone()).or_default();
@@ -186,7 +187,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// Returns a word for it, for metrics.
+    /// Returns the reason as a keyword for metrics.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -261,7 +262,7 @@ impl Refusal {
 }
 
 impl IntoResponse for Refusal {
-    /// As JSON-RPC has errors that belong to no request: the request has not been read, and mostly never will be.
+    /// Converts the refusal to a JSON-RPC error without a request id, because the request has not been read.
     fn into_response(self) -> Response {
         let wait = self.wait().map(|wait| wait.as_secs_f64().ceil().max(1.0));
         let mut error = json!({"code": -32000, "message": self.message()});

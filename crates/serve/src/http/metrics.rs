@@ -67,28 +67,28 @@ impl Metrics {
         }))
     }
 
-    /// All metrics in the text format of Prometheus.
+    /// Returns all metrics in the text format of Prometheus.
     pub(super) fn text(&self) -> Result<String, TelemetryError> {
         self.0.telemetry.prometheus_text()
     }
 
-    pub(super) fn answered(&self, status: StatusCode) {
+    pub(super) fn record_response(&self, status: StatusCode) {
         let label = KeyValue::new("status", status.as_str().to_owned());
         self.0.answers.add(1, &[label]);
     }
 
-    pub(super) fn refused(&self, reason: &'static str) {
+    pub(super) fn record_refusal(&self, reason: &'static str) {
         let label = KeyValue::new("reason", reason);
         self.0.refusals.add(1, &[label]);
     }
 
-    pub(super) fn connected(&self) -> OpenConnection {
+    pub(super) fn track_connection(&self) -> OpenConnection {
         self.0.connections.add(1, &[]);
         OpenConnection(self.clone())
     }
 
     /// Counts a request, which is in progress until the returned guard is dropped.
-    pub(super) fn begin(&self) -> ActiveRequest {
+    pub(super) fn track_request(&self) -> ActiveRequest {
         self.0.requests.add(1, &[]);
         ActiveRequest {
             metrics: self.clone(),
@@ -96,7 +96,7 @@ impl Metrics {
         }
     }
 
-    /// Counts a plan that begins to run; hand it the events of the run.
+    /// Counts a plan that begins to run. The caller passes the events of the run to the returned counter.
     pub fn run(&self) -> RunCount {
         self.0.plans.add(1, &[]);
         RunCount {

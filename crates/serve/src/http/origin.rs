@@ -9,7 +9,7 @@ use planwright::config::Serve;
 
 use super::limits::Refusal;
 
-/// Reads `ADDRESS:PORT`; a bare port is one of this machine.
+/// Reads `ADDRESS:PORT`; a bare port means this machine.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
@@ -72,7 +72,7 @@ impl HostNames {
             return true;
         }
         match address(name) {
-            // No page's name can be an address, so none can point elsewhere.
+            // An address is not looked up, so no web page can redirect it as it could redirect a name.
             Some(address) => !self.is_loopback || address.is_loopback(),
             None => name == "localhost",
         }
@@ -93,7 +93,7 @@ impl HostNames {
     }
 }
 
-/// The name in `name`, `name:80`, `[::1]:80`.
+/// Returns the name in `name`, `name:80` or `[::1]:80`.
 fn without_port(host: &str) -> Option<&str> {
     let end = host.rfind(']').map_or(0, |end| end + 1);
     match host.get(end..)?.split_once(':') {
@@ -123,15 +123,14 @@ const REQUEST_PRIVATE_NETWORK: HeaderName =
 /// The methods that pages may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE");
 
-/// The response headers that pages may read, beside those that every page may.
+/// The response headers that pages may read in addition to those that browsers always allow.
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, Retry-After");
 
-/// The time for which a browser need not ask again.
+/// The time for which browsers may cache a preflight response, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The answer to a browser that asks whether a page of an origin that is let in may send a request. `None` if this asks no such
-/// thing.
+/// Returns the response to a preflight request of an allowed origin; `None` for any other request.
 pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response> {
     let asks = *method == Method::OPTIONS
         && headers.contains_key(header::ORIGIN)

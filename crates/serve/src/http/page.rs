@@ -23,13 +23,13 @@ pub type SessionClient = dyn Fn(&HeaderMap) -> Option<ClientId> + Send + Sync;
 pub struct PageRoutes {
     /// The document at `/`, and its interface below `/api`.
     pub router: Router,
-    /// The client of a request, whose limits it counts for.
+    /// The function that returns the client of a request. The request counts towards the limits of this client.
     pub client: Arc<SessionClient>,
 }
 
 impl PageRoutes {
-    /// The routes within the limits of the server.
-    pub(super) fn behind(self, gate: Arc<RequestGate>) -> Router {
+    /// Returns the routes within the limits of the server.
+    pub(super) fn limited_by(self, gate: Arc<RequestGate>) -> Router {
         let state = (gate, self.client);
         self.router.layer(from_fn_with_state(state, admit))
     }
@@ -55,8 +55,8 @@ async fn admit(
     let peer: Option<&Peer> = request.extensions().get();
     let from = peer.map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0);
     let is_login = request.uri().path() == LOGIN_PATH;
-    // A stranger who uses up the limit of an address must lock no client of the same address out: the document is for all, and a
-    // login counts only if its token is wrong.
+    // A stranger who exhausts the limit of an address must not lock out clients of the same address. So the document is free for
+    // all, and a login counts only if its token is wrong.
     let is_free = is_login || request.uri().path() == DOCUMENT_PATH;
     let admitted = match client(request.headers()) {
         Some(client) => gate.limit(request, &client).await,
@@ -91,7 +91,7 @@ impl TokenClients {
         self.0.access.has(client)
     }
 
-    /// The client whose token has this SHA-256, as long as the token is valid.
+    /// Returns the client whose token has this SHA-256, as long as the token is valid.
     pub fn client(&self, token: &[u8; 32]) -> Option<ClientId> {
         self.0.access.client_of_hash(token)
     }

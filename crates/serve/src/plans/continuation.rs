@@ -1,5 +1,5 @@
-//! Calls whose client comes back with a `requestState` that this process does not hold: the state names a stored run, and the
-//! client's answers become decisions about exactly the calls that were asked about.
+//! Continuation of calls by a `requestState` of another process: the state names a stored run, and the client's answers become
+//! decisions about exactly the calls in question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::runs::lookup::FoundRun;
 use crate::runs::registry::{self, TrackedRun};
 use crate::tools::arguments::BadRequest;
 
-/// The time for which a client may continue, as for states that this process holds.
+/// The time for which a client may continue, the same as for states of this process.
 const VALIDITY: Duration = Duration::from_mins(30);
 
 /// The prefix of every state.
@@ -48,7 +48,7 @@ struct RequestStateV1 {
 }
 
 impl RequestStateV1 {
-    /// The state as a client gets it.
+    /// Returns the state as a client gets it.
     fn seal(&self, key: &SealKey) -> Option<String> {
         let text = serde_json::to_string(self).ok()?;
         Some(format!("{PREFIX}.{}.{text}", tag(key, &text)))
@@ -58,7 +58,7 @@ impl RequestStateV1 {
     fn open(text: &str, key: &SealKey) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?.strip_prefix('.')?;
         let (sealed, text) = rest.split_once('.')?;
-        // Digests of the tags are compared, so that the time that takes tells nothing of the tag itself.
+        // Digests of the tags are compared, so that the time of the comparison reveals nothing about the tag.
         let digest = |tag: &str| key.seal(&Value::from(tag));
         if digest(sealed) != digest(&tag(key, text)) {
             return None;
@@ -77,7 +77,7 @@ fn seconds(time: SystemTime) -> u64 {
     since.unwrap_or_default().as_secs()
 }
 
-/// The calls of a run that wait for a decision, by their digests.
+/// Returns the calls of a run that wait for a decision, by their digests.
 fn open_questions(
     run: &RunId,
     stored: &StoredRun,
@@ -94,7 +94,7 @@ fn open_questions(
 }
 
 impl PlanHost {
-    /// The state by which [`continue_run`](Self::continue_run) recognises a suspended call in any process that has the store.
+    /// Returns the state by which [`continue_run`](Self::continue_run) recognises a suspended call in any process that has the store.
     pub(crate) fn state_of(&self, call: &SuspendedCall<'_>) -> Option<String> {
         let key = self.seal_key().ok()??;
         let state = RequestStateV1 {
@@ -113,7 +113,7 @@ impl PlanHost {
         state.seal(&key)
     }
 
-    /// The key of the store, if there is one.
+    /// Returns the key of the store, if there is one.
     pub(crate) fn seal_key(&self) -> Result<Option<SealKey>, StoreError> {
         self.settings
             .store
@@ -130,12 +130,14 @@ impl PlanHost {
         answers: &Value,
     ) -> Result<Value, UpstreamError> {
         let state = self
-            .opened(call, state)
+            .open_state(call, state)
             .ok_or_else(UpstreamError::unknown_state)?;
         let found = self.find(&call.client, &state.run).await;
         let stored = match found {
             Err(_) => return Err(UpstreamError::unknown_state()),
-            Ok(FoundRun::Local(running)) => return Ok(self.soon(&call.client, &running).await),
+            Ok(FoundRun::Local(running)) => {
+                return Ok(self.wait_for_local_run(&call.client, &running).await);
+            }
             Ok(FoundRun::Stored(stored)) => *stored,
         };
         if stored.0.holder.is_some() {
@@ -153,18 +155,18 @@ impl PlanHost {
         {
             Ok(running) => {
                 let waited = self.wait(call, &running).await;
-                Ok(waited.unwrap_or_else(|error| self.refused(&error.0)))
+                Ok(waited.unwrap_or_else(|error| self.refusal_response(&error.0)))
             }
-            // The same state, sent twice at the same time: the other one was faster.
+            // The client has sent the state twice at the same time, and the other request was first.
             Err(invalid) => Ok(match self.runs.get(&call.client.id, &state.run) {
-                Some(running) => self.soon(&call.client, &running).await,
-                None => self.rejected(&invalid),
+                Some(running) => self.wait_for_local_run(&call.client, &running).await,
+                None => self.rejection_response(&invalid),
             }),
         }
     }
 
     /// Returns the content of a state, if it is for this request of this client.
-    fn opened(&self, call: &HostCall, state: &str) -> Option<RequestStateV1> {
+    fn open_state(&self, call: &HostCall, state: &str) -> Option<RequestStateV1> {
         let key = self.seal_key().ok()??;
         let state = RequestStateV1::open(state, &key)?;
         let arguments = call.arguments.as_object();
@@ -175,7 +177,7 @@ impl PlanHost {
         (is_for && seconds((self.settings.now)()) <= state.expires).then_some(state)
     }
 
-    /// Stores the client's answers as decisions about the calls that were asked about, if they still wait for one. Returns whether
+    /// Stores the client's answers as decisions about the calls that were asked about, if they still wait for one. Returns true if
     /// the run resumes: it was interrupted or waits, and this state has not been used to resume it.
     async fn take_answers(
         &self,
@@ -188,25 +190,25 @@ impl PlanHost {
         }
         let open = open_questions(&info.id, stored)?;
         let mut decisions = Vec::new();
-        let mut is_put_off = false;
+        let mut is_deferred = false;
         let mut is_open = false;
         for (key, digest) in &state.questions {
             let Some(question) = digest.as_ref().and_then(|digest| open.get(digest)) else {
                 continue;
             };
             is_open = true;
-            match answers.get(key).map(resume::read) {
+            match answers.get(key).map(resume::read_decision) {
                 None => {}
-                Some(Decision::Later) => is_put_off = true,
+                Some(Decision::Later) => is_deferred = true,
                 Some(decision) => decisions.push((question.clone(), decision)),
             }
         }
         let is_decided = !decisions.is_empty();
         self.store_decisions(decisions).await?;
-        // An interrupted run resumes unless a person put off the only answers. A run that ended as waiting resumes only for an
-        // open question of this state: the state of a question that was answered is used up.
+        // An interrupted run resumes unless a person deferred all questions. A run that ended as waiting resumes only with a
+        // decision about an open question, because the state of an answered question must not be used twice.
         let is_waiting = stored.status() == Some(RunStatus::Waiting);
-        Ok(is_decided || !is_put_off && (is_open || !is_waiting))
+        Ok(is_decided || !is_deferred && (is_open || !is_waiting))
     }
 
     /// Stores answers to the questions of a task, for the process that resumes it.
@@ -217,7 +219,10 @@ impl PlanHost {
     ) -> Result<(), BadRequest> {
         let mut decisions = Vec::new();
         for (digest, question) in open_questions(&info.id, stored)? {
-            match answers.get(&registry::key(&digest)).map(resume::read) {
+            match answers
+                .get(&registry::key(&digest))
+                .map(resume::read_decision)
+            {
                 None | Some(Decision::Later) => {}
                 Some(decision) => decisions.push((question, decision)),
             }
@@ -235,7 +240,7 @@ impl PlanHost {
         };
         let now = (self.settings.now)();
         let stored = spawn_blocking_limited(move || {
-            // Only the answers of forms get here.
+            // Only answers of forms are stored here.
             let decider = Decider::client_form();
             decisions.into_iter().try_for_each(|(question, decision)| {
                 match question.decide(&store, decision, &decider, now) {
@@ -250,9 +255,9 @@ impl PlanHost {
         stored.map_err(|error| BadRequest(format!("the decision cannot be stored: {error}")))
     }
 
-    /// Returns the state of a run of this process that another request waits for, or has waited for: its result, if that is known soon.
-    async fn soon(&self, client: &GatewayClient, running: &TrackedRun) -> Value {
-        let ended = tokio::time::timeout(self.settings.task_after, running.ended());
+    /// Returns the state of a run of this process that another request has started. Waits a while for its result.
+    async fn wait_for_local_run(&self, client: &GatewayClient, running: &TrackedRun) -> Value {
+        let ended = tokio::time::timeout(self.settings.task_after, running.wait_for_end());
         let progress = match ended.await {
             Ok(progress) => progress,
             Err(_) => running.progress(),
@@ -267,15 +272,15 @@ impl PlanHost {
         (info, stored): (RunInfo, StoredRun),
     ) -> Value {
         if stored.status().is_none() {
-            return self.interrupted(&info.id);
+            return self.interrupted_response(&info.id);
         }
         let plan = stored.latest_plan().ok();
-        match self.replayed(&info.id, stored).await {
+        match self.replay_summary(&info.id, stored).await {
             Ok(summary) => {
                 self.note_run_answer(client, plan.as_ref(), &summary);
                 self.run_response(&summary, plan.as_ref(), &[])
             }
-            Err(error) => self.refused(&error.0),
+            Err(error) => self.refusal_response(&error.0),
         }
     }
 }

@@ -31,7 +31,7 @@ use crate::plans::execute::{InvalidPlan, ValidPlan};
 use crate::response::answer;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 
-/// The largest number of created plans that are held for one client.
+/// The maximum number of created plans that are stored for one client.
 const MAX_PLANS_PER_CLIENT: usize = 64;
 
 /// The author of plans.
@@ -52,7 +52,7 @@ impl fmt::Debug for PlanWriter {
     }
 }
 
-/// Plans that were written, each for its client alone.
+/// The created plans of each client, which only that client can use.
 #[derive(Debug, Default)]
 pub(crate) struct CreatedPlans(Mutex<HashMap<ClientId, PlanTexts>>);
 
@@ -72,13 +72,13 @@ impl CreatedPlans {
         id
     }
 
-    /// The text of a plan of this client.
+    /// Returns the text of a plan of this client.
     pub(crate) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<str>> {
         self.lock().get(client)?.get(id).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ClientId, PlanTexts>> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,7 +108,7 @@ impl PlanHost {
             || client.capabilities.get("sampling").is_some()
     }
 
-    /// The model that extracts data: that of the gateway, or the client behind `caller`.
+    /// Returns the model that extracts data: that of the gateway, or the client behind `caller`.
     pub(crate) fn extraction_model(
         &self,
         caller: Option<&Arc<dyn Caller>>,
@@ -125,7 +125,7 @@ impl PlanHost {
         self.settings.mode.takes_plans() && self.has_plan_writer(client)
     }
 
-    /// `create_plan`
+    /// Handles `create_plan`.
     pub(crate) async fn create_plan(
         self: &Arc<Self>,
         call: &HostCall,
@@ -194,11 +194,12 @@ impl PlanHost {
                 (None, None) => {
                     let last = created.attempts.last();
                     let found = last.map(|attempt| attempt.diagnostics.clone());
-                    Ok(Err(answer::rejected(&found.unwrap_or_default())))
+                    Ok(Err(answer::rejection_response(&found.unwrap_or_default())))
                 }
             };
         };
-        let checked = self.checked(&call.client, &plan.text, Some("native"), Object::default());
+        let checked =
+            self.read_and_check(&call.client, &plan.text, Some("native"), Object::default());
         match checked.await {
             Ok(valid) => Ok(Ok(ReadyPlan {
                 id: self.created_plans.insert(&call.client.id, &plan.text),
@@ -207,7 +208,9 @@ impl PlanHost {
                 usage,
             })),
             Err(InvalidPlan::Refused(refused)) => Err(refused),
-            Err(invalid @ InvalidPlan::Diagnostics(_)) => Ok(Err(self.rejected(&invalid))),
+            Err(invalid @ InvalidPlan::Diagnostics(_)) => {
+                Ok(Err(self.rejection_response(&invalid)))
+            }
         }
     }
 
@@ -243,7 +246,7 @@ impl PlanHost {
             Some(store) => store.run_blocking(Store::durations).await,
             None => Ok(Durations::default()),
         };
-        // They only serve to state how long the plan takes.
+        // Durations only serve to estimate the time of the plan, so it is created without them.
         let durations = durations.unwrap_or_else(|error| {
             tracing::warn!(%error, "the durations of calls were not read");
             Durations::default()
@@ -300,7 +303,7 @@ pub(crate) struct ClientModel {
 }
 
 impl ClientModel {
-    /// A model behind `caller`: the client that samples.
+    /// Creates a model behind `caller`: the client that samples.
     pub(crate) fn new(caller: Arc<dyn Caller>) -> Self {
         Self { caller }
     }
@@ -317,8 +320,8 @@ impl Model for ClientModel {
             let params = params(&request);
             let answer = caller.ask("sampling/createMessage", params).await;
             answer
-                .map_err(|error| refused(&error))
-                .and_then(|answer| read(&answer))
+                .map_err(|error| sampling_error(&error))
+                .and_then(|answer| read_reply(&answer))
         };
         stream::once(asked).boxed()
     }
@@ -340,7 +343,7 @@ fn params(request: &ModelRequest) -> Value {
     }))
 }
 
-fn read(answer: &Value) -> Result<ReplyChunk, ModelError> {
+fn read_reply(answer: &Value) -> Result<ReplyChunk, ModelError> {
     let content = answer.get("content");
     // Newer revisions have several blocks.
     let blocks = content.and_then(Value::as_list).map_or_else(
@@ -367,7 +370,7 @@ fn read(answer: &Value) -> Result<ReplyChunk, ModelError> {
     Ok(ReplyChunk::Done(reply))
 }
 
-fn refused(error: &UpstreamError) -> ModelError {
+fn sampling_error(error: &UpstreamError) -> ModelError {
     let message = format!("the client's model did not answer: {}", error.message);
     ModelError::new(ModelErrorKind::Refused, message)
 }

@@ -50,7 +50,7 @@ pub(crate) enum InvalidPlan {
 }
 
 impl PlanHost {
-    /// `execute_plan`
+    /// Handles `execute_plan`.
     pub(crate) async fn execute(self: &Arc<Self>, call: &HostCall) -> Result<Value, BadRequest> {
         let arguments = &call.arguments;
         let request =
@@ -58,13 +58,16 @@ impl PlanHost {
         let text = plan_text(&request)?;
         let inputs = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
-        match self.checked(&call.client, &text, dialect, inputs).await {
+        match self
+            .read_and_check(&call.client, &text, dialect, inputs)
+            .await
+        {
             Ok(valid) => self.start(call, valid).await,
-            Err(invalid) => Ok(self.rejected(&invalid)),
+            Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }
 
-    /// `check_plan`
+    /// Handles `check_plan`.
     pub(crate) async fn check(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let arguments = &call.arguments;
         let request =
@@ -72,14 +75,17 @@ impl PlanHost {
         let text = plan_text(&request)?;
         let inputs = request.object("inputs")?.unwrap_or_default();
         let dialect = request.optional_text("dialect")?;
-        match self.checked(&call.client, &text, dialect, inputs).await {
-            Ok(valid) => Ok(sound_answer(&valid, self.is_exposed(&call.client))),
-            Err(invalid) => Ok(self.rejected(&invalid)),
+        match self
+            .read_and_check(&call.client, &text, dialect, inputs)
+            .await
+        {
+            Ok(valid) => Ok(valid_plan_response(&valid, self.is_exposed(&call.client))),
+            Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }
 
     /// Reads and checks a plan. Waits for servers that are still starting if the plan may need them.
-    pub(crate) async fn checked(
+    pub(crate) async fn read_and_check(
         &self,
         client: &GatewayClient,
         text: &str,
@@ -90,7 +96,7 @@ impl PlanHost {
             .await
     }
 
-    /// Like [`checked`](Self::checked), but applies `adjust` to the parsed plan first.
+    /// Like [`read_and_check`](Self::read_and_check), but applies `adjust` to the parsed plan first.
     pub(crate) async fn check_adjusted(
         &self,
         client: &GatewayClient,
@@ -99,11 +105,11 @@ impl PlanHost {
         inputs: Object,
         adjust: impl Fn(LoadedPlan) -> LoadedPlan,
     ) -> Result<ValidPlan, InvalidPlan> {
-        let plan = parsed(text, dialect).plan;
+        let plan = parse_plan(text, dialect).plan;
         let recalled = self.recall(client, plan.as_ref()).await;
         let (recalled, labels) = recalled.map_err(InvalidPlan::Refused)?;
         let read = || {
-            let loaded = LoadedPlan::new("plan", parsed(text, dialect))
+            let loaded = LoadedPlan::new("plan", parse_plan(text, dialect))
                 .with_inputs(inputs.clone())
                 .with_recalled(recalled.clone(), labels.clone());
             adjust(loaded)
@@ -157,7 +163,8 @@ impl PlanHost {
             let mut findings = loaded.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
             if is_unknown && tokio::time::Instant::now() < deadline {
-                // In this order: a server that becomes ready in between is settled, and its tools were not seen.
+                // The state of the servers is read before the view: a server that becomes ready in between is settled, but its
+                // tools were not in the view that was checked.
                 let is_settled = self.upstreams.settled(Duration::ZERO).await;
                 if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
                     continue;
@@ -198,9 +205,9 @@ impl PlanHost {
         let (host, of) = (Arc::clone(self), call.clone());
         // If the call is cancelled while the run is being written, the run starts all the same, and is cancelled: otherwise it would look
         // like an interrupted run.
-        let starting = self.runs.starting();
+        let starting = self.runs.register_start();
         let begun = tokio::spawn(async move {
-            // Held until the run is tracked, so that a gateway that ends meanwhile waits for the run.
+            // Dropped once the run is tracked, so that a gateway that ends meanwhile waits for the run.
             let _starting = starting;
             let running = host.begin(&of, valid).await?;
             let guard = CancelOnDrop::new(&running);
@@ -267,7 +274,7 @@ impl PlanHost {
             form: client.supports_forms().then(|| Arc::clone(&call.caller)),
             task: client.supports_tasks().then(|| Arc::clone(&questions)),
         };
-        spec.approver = resume::of_run(&spec.id, self.settings.store.clone(), client_asked);
+        spec.approver = resume::run_approver(&spec.id, self.settings.store.clone(), client_asked);
         spec.client = Some(client.id.as_str().into());
         spec.trace = call.caller.meta();
         let rerun = spec.storage.rerun().to_vec();
@@ -278,11 +285,11 @@ impl PlanHost {
             policy: self.policy(client),
         });
         // A gateway that ends waits until the run is tracked, also if the call is dropped meanwhile.
-        let starting = self.runs.starting();
+        let starting = self.runs.register_start();
         let launch = move || (service.launch(spec), slot, starting);
         let launched = spawn_blocking_limited(launch).await;
         let (run, slot, _starting) = launched.map_err(|error| BadRequest(error.to_string()))?;
-        let run = run.map_err(|error| BadRequest(not_started(&error)))?;
+        let run = run.map_err(|error| BadRequest(start_failure(&error)))?;
         let progress_token = call.progress_token.clone();
         let recipient = progress_token.map(|token| (Arc::clone(&call.caller), token));
         let progress = ProgressReporter::new(&plan, recipient);
@@ -300,7 +307,7 @@ impl PlanHost {
         }))
     }
 
-    /// Reserves the place of one more plan of a client beside those in progress.
+    /// Reserves the slot of one more plan of a client beside those in progress.
     pub(crate) fn reserve(&self, client: &GatewayClient) -> Result<RunSlot, BadRequest> {
         let bound = self.settings.options.guards.written_bytes.as_ref();
         let max_bytes = bound.map_or(Guards::WRITTEN_BYTES, |bound| bound.limit);
@@ -315,7 +322,7 @@ impl PlanHost {
                 limits.runs
             ),
             NoSlot::Bytes(bytes) => format!(
-                "the plans of this client in progress have written {bytes} bytes of values, more than the {} that they may have if one more is to begin; wait for one to end",
+                "the plans of this client in progress have written {bytes} bytes of values, more than the {} above which no further one starts; wait for one to end",
                 limits.bytes
             ),
         }))
@@ -348,7 +355,7 @@ impl PlanHost {
         let mut guard = CancelOnDrop::new(running);
         let limit = self.settings.task_after;
         let progress = if call.client.supports_tasks() {
-            match tokio::time::timeout(limit, running.ended()).await {
+            match tokio::time::timeout(limit, running.wait_for_end()).await {
                 Ok(progress) => progress,
                 Err(_) => {
                     guard.release();
@@ -356,15 +363,15 @@ impl PlanHost {
                 }
             }
         } else {
-            running.ended().await
+            running.wait_for_end().await
         };
         guard.release();
         Ok(self.progress_response(&call.client, running, &progress))
     }
 }
 
-/// The reason why a run was not started, as a model reads it.
-fn not_started(error: &planwright::Error) -> String {
+/// Returns the reason why a run was not started, as a model reads it.
+fn start_failure(error: &planwright::Error) -> String {
     if let planwright::Error::StoredRun(error) = error {
         return format!("the run cannot be stored: {error}");
     }
@@ -372,7 +379,7 @@ fn not_started(error: &planwright::Error) -> String {
 }
 
 /// Reads a plan in any dialect.
-fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
+fn parse_plan(text: &str, dialect: Option<&str>) -> ParseResult {
     let options = ReadOptions {
         dialect,
         ..ReadOptions::new("plan")
@@ -380,7 +387,7 @@ fn parsed(text: &str, dialect: Option<&str>) -> ParseResult {
     planwright_dialects::parse(text.as_bytes(), &options)
 }
 
-/// The plan as text. Models hand it over as an object or as JSON within a text.
+/// Returns the plan as text. Models pass it as an object or as JSON within a text.
 fn plan_text(request: &GatewayArguments<'_>) -> Result<String, BadRequest> {
     match request.get("plan") {
         Some(Value::Text(text)) => Ok(text.to_string()),
@@ -392,25 +399,25 @@ fn plan_text(request: &GatewayArguments<'_>) -> Result<String, BadRequest> {
 }
 
 /// Builds the response for a valid plan: a preview of its steps, and its warnings.
-fn sound_answer(valid: &ValidPlan, is_exposed: bool) -> Value {
+fn valid_plan_response(valid: &ValidPlan, is_exposed: bool) -> Value {
     let steps = preview(&valid.plan, &EvaluationLimits::default());
-    let steps: Vec<Value> = steps.iter().map(step).collect();
+    let steps: Vec<Value> = steps.iter().map(describe_step).collect();
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("sound"));
     fields.insert("steps".into(), steps.into());
     if is_exposed {
-        // Calls with literals in guarded parameters ask then.
+        // Then calls with literals in guarded parameters need an approval.
         fields.insert("exposed".into(), Value::from(true));
     }
     let (warnings, _) = valid.loaded.diagnostics.for_model();
-    let warnings: Vec<Value> = warnings.map(answer::described).collect();
+    let warnings: Vec<Value> = warnings.map(answer::diagnostic_value).collect();
     if !warnings.is_empty() {
         fields.insert("findings".into(), warnings.into());
     }
     answer::structured(fields, false)
 }
 
-fn step(step: &StepPreview) -> Value {
+fn describe_step(step: &StepPreview) -> Value {
     let mut fields = vec![("step", Value::Text(Arc::clone(step.step.text())))];
     if let Some(tool) = &step.tool {
         fields.push(("tool", Value::Text(Arc::clone(tool))));

@@ -1,5 +1,5 @@
-//! Resumes runs, and reports their progress. Approvers of calls of plans that came through the gateway: the first decision counts, of the
-//! person at the client or of `planwright approve`.
+//! Resumption and state of runs, and the approvers of their calls: the first decision counts, be it of the person at the client or
+//! of `planwright approve`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::tools::arguments::{BadRequest, GatewayArguments};
 /// The changes that a model requests for a run that is resumed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResumeChanges {
-    /// A plan in the place of the one so far.
+    /// The plan that replaces the previous one.
     pub(crate) plan: Option<String>,
     pub(crate) dialect: Option<String>,
     pub(crate) inputs: Object,
@@ -44,7 +44,7 @@ pub(crate) struct ResumeChanges {
 }
 
 impl PlanHost {
-    /// `resume_plan`
+    /// Handles `resume_plan`.
     pub(crate) async fn resume(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let names = [
             "run", "plan", "dialect", "inputs", "keep", "retry", "skip", "set",
@@ -58,7 +58,7 @@ impl PlanHost {
             {
                 self.wait(call, &running).await
             }
-            FoundRun::Local(running) => match self.stored_of(&call.client, id).await? {
+            FoundRun::Local(running) => match self.read_stored_run(&call.client, id).await? {
                 Some(stored) => Box::pin(self.resume_and_wait(call, stored, changes)).await,
                 None => Ok(self.progress_response(&call.client, &running, &running.progress())),
             },
@@ -68,7 +68,7 @@ impl PlanHost {
         }
     }
 
-    /// `get_run`
+    /// Handles `get_run`.
     pub(crate) async fn get_run(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let request = GatewayArguments::read("get_run", &call.arguments, &["run"])?;
         let id = request.text("run")?;
@@ -81,11 +81,11 @@ impl PlanHost {
                 if run.status().is_none() {
                     return Ok(match info.holder {
                         Some(_) => self.foreign_run_response(&info.id),
-                        None => self.interrupted(&info.id),
+                        None => self.interrupted_response(&info.id),
                     });
                 }
                 let plan = run.latest_plan().ok();
-                let summary = self.replayed(&info.id, run).await?;
+                let summary = self.replay_summary(&info.id, run).await?;
                 self.note_run_answer(&call.client, plan.as_ref(), &summary);
                 Ok(self.run_response(&summary, plan.as_ref(), &[]))
             }
@@ -93,12 +93,12 @@ impl PlanHost {
     }
 
     /// Returns the stored form of a run that this process has driven.
-    async fn stored_of(
+    async fn read_stored_run(
         &self,
         client: &GatewayClient,
         id: &str,
     ) -> Result<Option<(RunInfo, StoredRun)>, BadRequest> {
-        self.runs.forget(&client.id, id);
+        self.runs.remove_ended(&client.id, id);
         match self.find(client, id).await {
             Ok(FoundRun::Stored(stored)) => Ok(Some(*stored)),
             Ok(FoundRun::Local(_)) | Err(_) => Ok(None),
@@ -114,13 +114,13 @@ impl PlanHost {
     ) -> Result<Value, BadRequest> {
         let changes_nothing = changes.plan.is_none() && changes.choices.is_empty();
         if stored.status() == Some(RunStatus::Succeeded) && changes_nothing {
-            let summary = self.replayed(&info.id, stored).await?;
+            let summary = self.replay_summary(&info.id, stored).await?;
             self.note_run_answer(&call.client, None, &summary);
             return Ok(self.run_response(&summary, None, &[]));
         }
         match self.resume_stored(call, (info, stored), changes).await {
             Ok(running) => self.wait(call, &running).await,
-            Err(invalid) => Ok(self.rejected(&invalid)),
+            Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }
 
@@ -135,7 +135,7 @@ impl PlanHost {
         let refused = |error: StoredRunError| InvalidPlan::Refused(bad_request(&error));
         let has_texts = changes.has_texts_of_client();
         if has_texts && stored.planner() == Some(PlannerLabel::Exposed) {
-            // What the author of the run wrote may stay in it.
+            // The run may contain text that its author wrote.
             self.note_unknown_answer(&call.client);
         }
         let (stored, added) = self
@@ -223,7 +223,7 @@ impl PlanHost {
             .map_err(|error: StoredRunError| bad_request(&error))
     }
 
-    /// Leases a stored run, and prepares what it starts with. Returns true beside it if the run has to be cancelled.
+    /// Leases a stored run and prepares its start. Also returns true if the run has to be cancelled.
     async fn prepare(
         &self,
         id: &RunId,
@@ -303,7 +303,7 @@ impl ResumeChanges {
     }
 }
 
-/// An empty plan for the unreachable case: the same stored plan was read without errors just before.
+/// Returns an empty plan for an unreachable case: the same stored plan was read without errors just before.
 fn unread_plan() -> LoadedPlan {
     LoadedPlan::new(
         "plan",
@@ -372,8 +372,9 @@ pub(crate) struct ClientApprover {
     pub(crate) task: Option<Arc<PendingQuestions>>,
 }
 
-/// Returns the approver of a run: stored decisions count first, then the earlier one of the client and another process.
-pub(crate) fn of_run(
+/// Returns the approver of a run. A stored decision counts first; without one, the first decision of the client or another process
+/// counts.
+pub(crate) fn run_approver(
     run: &RunId,
     store: Option<Store>,
     client: ClientApprover,
@@ -399,13 +400,13 @@ impl Approver for ClientApprover {
 impl ClientApprover {
     /// Asks the client: by a form while the call is in flight, by the task afterwards.
     async fn ask(&self, request: &ApprovalRequest) -> Decision {
-        let form = form(request);
+        let form = approval_form(request);
         if let Some(caller) = &self.form
             && let Ok(answer) = caller
                 .ask_about(&request.digest(), "elicitation/create", form.clone())
                 .await
         {
-            return read(&answer);
+            return read_decision(&answer);
         }
         if let Some(questions) = &self.task {
             let question = Value::object([
@@ -413,7 +414,7 @@ impl ClientApprover {
                 ("params", form),
             ]);
             if let Ok(answer) = questions.ask(question, &request.digest()).await {
-                return read(&answer);
+                return read_decision(&answer);
             }
         }
         Decision::Later
@@ -426,8 +427,8 @@ impl fmt::Debug for ClientApprover {
     }
 }
 
-/// The question as a form (`elicitation/create`).
-fn form(request: &ApprovalRequest) -> Value {
+/// Returns the question as a form (`elicitation/create`).
+fn approval_form(request: &ApprovalRequest) -> Value {
     let digest = request.digest();
     let message = format!(
         "{}\ndigest of the call: {}\nall of its arguments: planwright approve {} {} --show",
@@ -462,7 +463,7 @@ fn form(request: &ApprovalRequest) -> Value {
 }
 
 /// Returns the decision of a form. A form that is closed without an answer is not a decision.
-pub(crate) fn read(answer: &Value) -> Decision {
+pub(crate) fn read_decision(answer: &Value) -> Decision {
     let content = answer.get("content");
     let field = |name: &str| content.and_then(|content| content.get(name)?.as_text());
     let because = field("because")
@@ -485,10 +486,10 @@ pub(crate) fn read(answer: &Value) -> Decision {
 mod tests {
     use planwright_core::Value;
 
-    use super::read;
+    use super::read_decision;
 
     fn check(answer: &str) -> String {
-        format!("{:?}", read(&Value::from_json(answer).unwrap()))
+        format!("{:?}", read_decision(&Value::from_json(answer).unwrap()))
     }
 
     #[test]

@@ -22,12 +22,12 @@ use crate::response::format::ResponseBudget;
 /// The note about a plan without `output` whose results are too large to be shown whole.
 const SELECTS_NONE: &str = "the plan has no `output`, so large results are only named: read their resources, or select what you need with `output`, also in a later plan as `${runs.RUN.STEP.path}`";
 
-/// The address of a run's output.
+/// Returns the address of a run's output.
 pub(crate) fn output_address(run: &RunId) -> String {
     format!("planwright://runs/{run}/output")
 }
 
-/// The address of the result of a step.
+/// Returns the address of the result of a step.
 pub(crate) fn step_address(run: &RunId, step: &str) -> String {
     format!("planwright://runs/{run}/steps/{step}")
 }
@@ -39,8 +39,8 @@ pub(crate) fn structured(structured: Object, is_error: bool) -> Value {
     result(vec![text_block(text)], Some(structured), is_error)
 }
 
-/// An answer in the form of another system, as text of its own, with what is `attached`; `whole`: the run whose output is longer
-/// than what is shown.
+/// Builds a response in the format of another system, as text with the blocks `attached`. `whole` is the run to link to if its
+/// output was abbreviated.
 pub(crate) fn in_form_of_profile(
     structured: Value,
     text: String,
@@ -54,7 +54,7 @@ pub(crate) fn in_form_of_profile(
 }
 
 /// Builds the response to a request that cannot be met.
-pub(crate) fn refused(message: &str) -> Value {
+pub(crate) fn refusal_response(message: &str) -> Value {
     let structured = Value::object([
         ("status", Value::from("rejected")),
         ("message", Value::from(message)),
@@ -82,11 +82,11 @@ pub(crate) fn tool_result(output: ToolOutput) -> Value {
 }
 
 /// Builds the response for an invalid plan: each error with its position and its fix.
-pub(crate) fn rejected(diagnostics: &Diagnostics) -> Value {
+pub(crate) fn rejection_response(diagnostics: &Diagnostics) -> Value {
     let (shown, is_refused) = diagnostics.for_model();
     let mut findings: Vec<Value> = shown
         .filter(|diagnostic| explains_rejection(diagnostic))
-        .map(described)
+        .map(diagnostic_value)
         .collect();
     if is_refused {
         findings.push(Value::object([("message", Value::from(FLOW_REFUSAL))]));
@@ -112,7 +112,7 @@ pub(crate) fn rejection(diagnostics: &Diagnostics) -> String {
     let (shown, is_refused) = diagnostics.for_model();
     let mut text = "the plan was rejected; nothing was called".to_owned();
     for diagnostic in shown.filter(|diagnostic| explains_rejection(diagnostic)) {
-        let _ = write!(text, "\n{}", line(diagnostic));
+        let _ = write!(text, "\n{}", diagnostic_line(diagnostic));
     }
     if is_refused {
         let _ = write!(text, "\n{FLOW_REFUSAL}");
@@ -121,7 +121,7 @@ pub(crate) fn rejection(diagnostics: &Diagnostics) -> String {
 }
 
 /// Renders a diagnostic in one line.
-pub(crate) fn line(finding: &Diagnostic) -> String {
+pub(crate) fn diagnostic_line(finding: &Diagnostic) -> String {
     let mut line = format!(
         "{} at {}: {}",
         finding.code.as_str(),
@@ -135,7 +135,7 @@ pub(crate) fn line(finding: &Diagnostic) -> String {
 }
 
 /// Renders a diagnostic as data.
-pub(crate) fn described(finding: &Diagnostic) -> Value {
+pub(crate) fn diagnostic_value(finding: &Diagnostic) -> Value {
     let mut fields = vec![
         ("code", Value::from(finding.code.as_str())),
         ("at", Value::from(pointer(finding))),
@@ -154,8 +154,9 @@ fn pointer(finding: &Diagnostic) -> &str {
     }
 }
 
-/// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. No value is
-/// longer than `limit` bytes, nor the whole than a few times that; what is, is a resource. Images and what else is not text come as blocks.
+/// Returns the result of a run: the output of the plan and, if the run did not succeed, the reason and the way to continue. Values
+/// above `limit` bytes, and results above a few times that, are linked as resources. Content that is not text is attached as
+/// blocks.
 ///
 /// `rerun` names the steps whose results a new plan made stale. `page` is the address of the page where a person decides.
 pub(crate) fn run(
@@ -282,7 +283,7 @@ fn next_action(summary: &RunSummary, is_in_doubt: bool, page: Option<&str>) -> S
 /// The steps of a run, by how they ended.
 #[derive(Debug, Default)]
 struct StepsByStatus<'a> {
-    /// The step that stands for results of earlier runs.
+    /// The step that represents results of earlier runs.
     recalled: Option<&'a StepId>,
     /// The steps that wait since the flow policy asks. Their arguments are for the person who decides.
     hidden: BTreeSet<Arc<str>>,
@@ -318,10 +319,10 @@ impl StepsByStatus<'_> {
                 }
                 StepStatus::Waiting if is_whole => {
                     let is_hidden = self.hidden.contains(&*step.at.steps());
-                    self.waiting.push(asked(name, step, is_hidden));
+                    self.waiting.push(waiting_call(name, step, is_hidden));
                 }
                 StepStatus::Unknown if is_whole => {
-                    self.unknown.push(asked(name, step, false));
+                    self.unknown.push(waiting_call(name, step, false));
                 }
                 StepStatus::Succeeded
                 | StepStatus::Failed
@@ -353,7 +354,7 @@ fn failure(name: Value, step: &StepSummary) -> Value {
     Value::object(fields)
 }
 
-fn asked(name: Value, step: &StepSummary, is_hidden: bool) -> Value {
+fn waiting_call(name: Value, step: &StepSummary, is_hidden: bool) -> Value {
     let tool = step.tool.clone().map(Value::Text);
     let args = step.args.clone().filter(|_| !is_hidden);
     let fields = [("step", Some(name)), ("tool", tool), ("args", args)];

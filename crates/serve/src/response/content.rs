@@ -1,4 +1,4 @@
-//! Images, audio and resources that steps have given: blocks of their own in an answer, and resources of the run.
+//! Images, audio and resources that steps have returned: separate blocks of an answer, and resources of the run.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::response::answer::step_address;
 /// The largest size of all blocks in one response, in bytes of JSON. Further blocks are linked.
 const MAX_ATTACHED_BYTES: usize = 4 << 20;
 
-/// The address of a block that a step has given.
+/// Returns the address of a block that a step has returned.
 pub(crate) fn content_address(run: &RunId, step: &str, index: usize) -> String {
     format!("{}/content/{index}", step_address(run, step))
 }
@@ -27,7 +27,7 @@ pub(crate) fn content_address(run: &RunId, step: &str, index: usize) -> String {
 #[derive(Debug)]
 pub(crate) struct Attachments<'a> {
     summary: &'a RunSummary,
-    /// The blocks that have data, by that.
+    /// The blocks with data, by their data.
     by_data: HashMap<&'a str, AttachedBlock<'a>>,
     seen: HashSet<String>,
     room: usize,
@@ -35,7 +35,7 @@ pub(crate) struct Attachments<'a> {
     listed: Vec<Value>,
 }
 
-/// A block, and the step that has given it.
+/// A block, and the step that has returned it.
 #[derive(Clone, Copy, Debug)]
 struct AttachedBlock<'a> {
     step: &'a StepSummary,
@@ -87,7 +87,7 @@ impl<'a> Attachments<'a> {
                     let address = self.attach(attached_block);
                     outline.insert("uri".into(), Value::from(address));
                 }
-                // It was computed: no step has given it in this form.
+                // The block was computed: no step has returned it in this form.
                 None if self.seen.insert(data.to_owned()) => {
                     self.listed.push(Value::from(outline.clone()));
                     self.push(value.clone(), None);
@@ -111,7 +111,7 @@ impl<'a> Attachments<'a> {
         }
     }
 
-    /// The blocks, with their descriptions.
+    /// Returns the blocks, with their descriptions.
     pub(crate) fn finish(self) -> (Vec<Value>, Vec<Value>) {
         (self.blocks, self.listed)
     }
@@ -163,7 +163,7 @@ impl<'a> Attachments<'a> {
     }
 }
 
-/// The contents of the resource that a step's result is: the value, and each block as a resource of its own.
+/// Returns the contents of the resource for a step's result: the value, and each block as a separate resource.
 pub(crate) fn contents_of_step(run: &RunId, step: &StepSummary, address: &str) -> Vec<Value> {
     let by_address = step
         .content
@@ -174,7 +174,10 @@ pub(crate) fn contents_of_step(run: &RunId, step: &StepSummary, address: &str) -
             Some((Media::of(block)?.data?, address))
         });
     let by_data: HashMap<&str, String> = by_address.collect();
-    let value = step.output.as_ref().map(|value| outlined(value, &by_data));
+    let value = step
+        .output
+        .as_ref()
+        .map(|value| replace_data(value, &by_data));
     let mut contents = Vec::new();
     contents.extend(value.map(|value| json_contents(address, &value)));
     contents.extend(step.content.iter().enumerate().map(|(index, block)| {
@@ -183,7 +186,7 @@ pub(crate) fn contents_of_step(run: &RunId, step: &StepSummary, address: &str) -
     contents
 }
 
-/// The block at `address`, as the contents of a resource.
+/// Returns the block at `address`, as the contents of a resource.
 pub(crate) fn contents_at(summary: &RunSummary, address: &str) -> Option<Value> {
     let mut found = None;
     for step in &summary.steps {
@@ -197,7 +200,7 @@ pub(crate) fn contents_at(summary: &RunSummary, address: &str) -> Option<Value> 
     found
 }
 
-/// A value as the contents of a resource.
+/// Returns a value as the contents of a resource.
 pub(crate) fn json_contents(address: &str, value: &Value) -> Value {
     Value::object([
         ("uri", Value::from(address)),
@@ -224,8 +227,8 @@ fn block_contents(address: &str, block: &Value) -> Value {
     Value::object(fields)
 }
 
-/// `value` with addresses in the place of data.
-fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
+/// Returns `value` with the data of blocks replaced by their addresses.
+fn replace_data(value: &Value, addresses: &HashMap<&str, String>) -> Value {
     let found = Media::binary(value).and_then(|media| Some((media, addresses.get(media.data?)?)));
     match (found, value) {
         (Some((media, address)), _) => {
@@ -234,7 +237,7 @@ fn outlined(value: &Value, addresses: &HashMap<&str, String>) -> Value {
             Value::from(outline)
         }
         (None, Value::List(items)) => {
-            let items = items.iter().map(|item| outlined(item, addresses));
+            let items = items.iter().map(|item| replace_data(item, addresses));
             items.collect::<Vec<_>>().into()
         }
         (None, other) => other.clone(),

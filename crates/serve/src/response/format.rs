@@ -37,14 +37,17 @@ impl PlanHost {
                 fields.insert("steps".into(), Value::from(*of as u64));
                 answer::structured(fields, false)
             }
-            RunProgress::Suspended => self.interrupted(&running.id),
+            RunProgress::Suspended => self.interrupted_response(&running.id),
         }
     }
 
     /// Returns the answer about a run that another process drives.
     pub(crate) fn foreign_run_response(&self, run: &RunId) -> Value {
         if let Some(profile) = self.settings.compat {
-            return compat::refused(profile, &format!("another process drives the run `{run}`"));
+            return compat::refusal_response(
+                profile,
+                &format!("another process drives the run `{run}`"),
+            );
         }
         let mut fields = Object::default();
         fields.insert("status".into(), Value::from("running"));
@@ -75,33 +78,33 @@ impl PlanHost {
     }
 
     /// Returns the answer about a run that is not in progress and has not ended.
-    pub(crate) fn interrupted(&self, run: &RunId) -> Value {
+    pub(crate) fn interrupted_response(&self, run: &RunId) -> Value {
         match self.settings.compat {
-            Some(profile) => compat::interrupted(profile, run),
-            None => interrupted(run),
+            Some(profile) => compat::interrupted_response(profile, run),
+            None => interrupted_response(run),
         }
     }
 
     /// Returns the answer about a plan that is not valid.
-    pub(crate) fn rejected(&self, invalid: &InvalidPlan) -> Value {
+    pub(crate) fn rejection_response(&self, invalid: &InvalidPlan) -> Value {
         match (self.settings.compat, invalid) {
             (Some(profile), InvalidPlan::Diagnostics(loaded)) => {
                 log_violations(&loaded.diagnostics);
-                compat::refused(profile, &answer::rejection(&loaded.diagnostics))
+                compat::refusal_response(profile, &answer::rejection(&loaded.diagnostics))
             }
             (None, InvalidPlan::Diagnostics(loaded)) => {
                 log_violations(&loaded.diagnostics);
-                answer::rejected(&loaded.diagnostics)
+                answer::rejection_response(&loaded.diagnostics)
             }
-            (_, InvalidPlan::Refused(error)) => self.refused(&error.0),
+            (_, InvalidPlan::Refused(error)) => self.refusal_response(&error.0),
         }
     }
 
     /// Returns the answer about a request that cannot be met.
-    pub(crate) fn refused(&self, message: &str) -> Value {
+    pub(crate) fn refusal_response(&self, message: &str) -> Value {
         match self.settings.compat {
-            Some(profile) => compat::refused(profile, message),
-            None => answer::refused(message),
+            Some(profile) => compat::refusal_response(profile, message),
+            None => answer::refusal_response(message),
         }
     }
 }
@@ -116,7 +119,7 @@ fn log_violations(diagnostics: &Diagnostics) {
     }
 }
 
-fn interrupted(run: &RunId) -> Value {
+fn interrupted_response(run: &RunId) -> Value {
     let mut fields = Object::default();
     fields.insert("status".into(), Value::from("interrupted"));
     fields.insert("run".into(), Value::from(run.as_str()));
@@ -125,13 +128,13 @@ fn interrupted(run: &RunId) -> Value {
     answer::structured(fields, false)
 }
 
-/// The largest size of an answer, as a multiple of that of one value.
+/// The maximum size of an answer, as a multiple of the maximum size of one value.
 const VALUES_PER_RESPONSE: u64 = 4;
 
-/// A value with less room than this is not shown in part.
+/// The minimum number of bytes that are shown of an abbreviated value.
 const MIN_SHOWN_BYTES: u64 = 64;
 
-/// Room for the values of one answer.
+/// The budget of bytes for the values of one answer.
 #[derive(Debug)]
 pub(crate) struct ResponseBudget {
     /// The most bytes of one value.
@@ -143,7 +146,7 @@ pub(crate) struct ResponseBudget {
 }
 
 impl ResponseBudget {
-    /// A budget of `max_bytes` for each value, and of a small multiple of that for all of them.
+    /// Creates a budget of `max_bytes` for each value, and of a small multiple of that for all of them.
     pub(crate) fn new(max_bytes: u64) -> Self {
         Self {
             max_bytes,
@@ -152,7 +155,7 @@ impl ResponseBudget {
         }
     }
 
-    /// The fields of `values`, as much of each as is shown: the small ones whole, the large ones in equal shares of the rest.
+    /// Returns the fields of `values`: small ones whole, large ones abbreviated to equal shares of the remaining budget.
     pub(crate) fn fields(&mut self, values: &Value) -> Value {
         let mut shown = values.clone();
         self.is_trimmed |= Trim::to(self.max_bytes).fields(&mut shown);
@@ -175,8 +178,8 @@ impl ResponseBudget {
         shown
     }
 
-    /// The results of all steps, for a plan that selects none: if they are too large together, the large ones have their size and
-    /// `address` alone.
+    /// Returns the results of all steps, for a plan that selects none. If they exceed the budget together, large ones are replaced
+    /// by their size and `address`.
     pub(crate) fn all(&mut self, values: &Value, address: impl Fn(&str) -> String) -> Value {
         let Some(fields) = values
             .as_object()
@@ -201,7 +204,7 @@ impl ResponseBudget {
         self.fields(&named)
     }
 
-    /// As many of `entries` as there is room for, and at least one; then how many more there are.
+    /// Returns as many of `entries` as fit into the budget, but at least one, and then the number of the others.
     pub(crate) fn list(&self, entries: Vec<Value>) -> Value {
         let mut left = self.max_bytes;
         let count = entries.len();
@@ -228,7 +231,7 @@ impl ResponseBudget {
     }
 }
 
-/// The most bytes that each field of `values` may have so that all have room in `room`; `None` if that is too little to show.
+/// Returns the maximum size of each field of `values` with which all fit into `room` bytes; `None` if that is too little to show.
 fn shares(values: &Value, room: u64) -> Option<u64> {
     let fields = values.as_object()?;
     let names: u64 = fields.keys().map(|name| name.len() as u64 + 4).sum();
@@ -254,7 +257,7 @@ fn cut(values: &Value, limit: u64) -> Value {
     whole.get("value").cloned().unwrap_or_default()
 }
 
-/// The size of a value as serialized, in bytes.
+/// Returns the size of a value as serialized, in bytes.
 pub(crate) fn size_of(value: &Value) -> u64 {
     let size = value.json_size(usize::MAX);
     size.map_or(u64::MAX, |size| size.bytes)

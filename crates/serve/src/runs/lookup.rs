@@ -35,7 +35,7 @@ pub(crate) enum FoundRun {
 }
 
 impl PlanHost {
-    /// The run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
+    /// Returns the run `id`, if it is this client's. A run of another client counts as missing, so that ids cannot be probed.
     pub(crate) async fn find(
         &self,
         client: &GatewayClient,
@@ -61,7 +61,7 @@ impl PlanHost {
             return Ok(FoundRun::Local(running));
         }
         // Another process may have continued the run since it ended here.
-        let stored = self.stored(client, id).await?;
+        let stored = self.find_stored(client, id).await?;
         match (stored, local, ended) {
             (Some((info, stored)), Some(running), Some(summary))
                 if !is_shared
@@ -69,7 +69,7 @@ impl PlanHost {
                     && summary.status != RunStatus::Waiting
                     && match stored.status() {
                         Some(status) => status == summary.status,
-                        // The store lacks the end of it.
+                        // The store does not have the end of the run.
                         None => summary.journal_error.is_some(),
                     } =>
             {
@@ -81,7 +81,7 @@ impl PlanHost {
         }
     }
 
-    async fn stored(
+    async fn find_stored(
         &self,
         client: &GatewayClient,
         id: &str,
@@ -98,7 +98,7 @@ impl PlanHost {
     }
 
     /// Returns the summary of a stored run.
-    pub(crate) async fn replayed(
+    pub(crate) async fn replay_summary(
         &self,
         id: &RunId,
         stored: StoredRun,
@@ -155,13 +155,13 @@ impl PlanHost {
                     planner: run.planner(),
                     retained: run.retained.labels(),
                     plan: run.latest_plan().ok(),
-                    summary: Arc::new(self.replayed(&info.id, run).await?),
+                    summary: Arc::new(self.replay_summary(&info.id, run).await?),
                 }))
             }
         }
     }
 
-    /// The results of earlier runs that a plan refers to, and their labels.
+    /// Returns the results of earlier runs that a plan refers to, and their labels.
     pub(crate) async fn recall(
         &self,
         client: &GatewayClient,
@@ -171,7 +171,7 @@ impl PlanHost {
         let mut labels = RecalledLabels::new();
         let mut room = self.settings.recall_bytes;
         for (run, steps) in plan.map(recalled_steps).unwrap_or_default() {
-            // What is not a run of this client is left to the checks, which say that there is no step `runs`.
+            // A reference to no run of this client is left to the checks, which report that there is no step `runs`.
             let Ok(Some(ended)) = self.outcome(client, &run).await else {
                 continue;
             };
@@ -182,7 +182,7 @@ impl PlanHost {
                 if steps.contains(&**id)
                     && let Some(output) = &step.output
                 {
-                    room = room.checked_sub(written(output)).ok_or_else(|| {
+                    room = room.checked_sub(json_bytes(output)).ok_or_else(|| {
                         BadRequest(format!(
                             "the plan refers to more than {} bytes of earlier results",
                             self.settings.recall_bytes
@@ -242,8 +242,8 @@ struct EndedRun {
     summary: Arc<RunSummary>,
 }
 
-/// The size of a value as JSON, in bytes.
-fn written(value: &Value) -> usize {
+/// Returns the size of a value as JSON, in bytes.
+fn json_bytes(value: &Value) -> usize {
     let size = value.json_size(usize::MAX);
     size.map_or(usize::MAX, |size| {
         usize::try_from(size.bytes).unwrap_or(usize::MAX)
@@ -268,7 +268,7 @@ fn read_stored(
         }
         Err(error) => return Err(error.to_string()),
     };
-    // The owner in an imported file is a claim of its author, which counts for nothing.
+    // The owner in an imported file is only a claim of its author.
     if info.imported.is_some() {
         return match owner {
             None => Err(format!(
@@ -282,7 +282,7 @@ fn read_stored(
     Ok((stored.run.client.as_deref() == owner).then_some((info, stored)))
 }
 
-/// The steps of earlier runs that a plan refers to, by run.
+/// Returns the steps of earlier runs that a plan refers to, by run.
 pub(crate) fn recalled_steps(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     plan.each_reference(&mut |reference| {

@@ -17,9 +17,9 @@ use tokio::time::{Duration, Instant};
 use crate::runs::slots::{NoSlot, RunLimits, RunSlot, RunSlots};
 use crate::runs::tasks::ProgressReporter;
 
-/// The largest number of ended runs of one client that are held in memory. Older ones are read from the store.
+/// The maximum number of ended runs of one client in memory. Older ones are read from the store.
 const MAX_ENDED_RUNS: usize = 16;
-/// The largest size of the values of those runs as JSON, in bytes.
+/// The maximum size of the values of those runs as JSON, in bytes.
 const MAX_ENDED_BYTES: u64 = 32 * 1024 * 1024;
 
 /// A run of this process.
@@ -74,7 +74,7 @@ impl TrackedRun {
     }
 
     /// Waits until the run has ended or is suspended.
-    pub(crate) async fn ended(&self) -> RunProgress {
+    pub(crate) async fn wait_for_end(&self) -> RunProgress {
         let mut progress = self.progress.clone();
         let ended =
             progress.wait_for(|progress| !matches!(progress, RunProgress::InProgress { .. }));
@@ -85,10 +85,10 @@ impl TrackedRun {
     }
 
     /// Waits until the run has ended or only a decision of a person can continue it.
-    async fn settled(&self) {
+    async fn wait_until_idle(&self) {
         let mut idle = self.idle.clone();
         tokio::select! {
-            _ = self.ended() => {}
+            _ = self.wait_for_end() => {}
             // Without a sender the run has ended.
             _ = idle.wait_for(|idle| *idle) => {}
         }
@@ -112,12 +112,12 @@ pub(crate) struct RunTracking {
     pub(crate) began: SystemTime,
     pub(crate) meter: WrittenMeter,
     pub(crate) progress: ProgressReporter,
-    /// The place that the run takes.
+    /// The slot of the run.
     pub(crate) slot: RunSlot,
 }
 
-/// The sender of a run's progress. A run whose driver ends without an outcome, since it panicked, is suspended: the store has what it
-/// did.
+/// The sender of a run's progress. Dropping it without an outcome, because the driver panicked, suspends the run: the store has its
+/// journal.
 struct ProgressSender(watch::Sender<RunProgress>);
 
 impl Drop for ProgressSender {
@@ -152,14 +152,14 @@ impl Drop for StartingRun {
 }
 
 impl RunRegistry {
-    /// The run `id`, if it is this client's.
+    /// Returns the run `id`, if it is this client's.
     pub(crate) fn get(&self, client: &ClientId, id: &str) -> Option<Arc<TrackedRun>> {
         let runs = self.lock();
         runs.get(id).filter(|run| run.client == *client).cloned()
     }
 
     /// Removes a run of this client that is not in progress.
-    pub(crate) fn forget(&self, client: &ClientId, id: &str) {
+    pub(crate) fn remove_ended(&self, client: &ClientId, id: &str) {
         let mut runs = self.lock();
         let is_over = runs.get(id).is_some_and(|run| {
             run.client == *client
@@ -170,7 +170,7 @@ impl RunRegistry {
         }
     }
 
-    /// Reserves the place of one more run of this client beside those in progress.
+    /// Reserves the slot of one more run of this client beside those in progress.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl RunRegistry {
     }
 
     /// Registers a run that is about to start, so that [`suspend`](Self::suspend) waits until it is tracked.
-    pub(crate) fn starting(&self) -> StartingRun {
+    pub(crate) fn register_start(&self) -> StartingRun {
         self.starting.send_modify(|count| *count += 1);
         StartingRun(self.starting.clone())
     }
@@ -290,14 +290,14 @@ impl RunRegistry {
         let mut starting = self.starting.subscribe();
         let _ = tokio::time::timeout_at(deadline, starting.wait_for(|count| *count == 0)).await;
         let runs: Vec<Arc<TrackedRun>> = self.lock().values().cloned().collect();
-        let all = futures::future::join_all(runs.iter().map(|run| run.settled()));
+        let all = futures::future::join_all(runs.iter().map(|run| run.wait_until_idle()));
         // Runs that outlast the deadline are suspended below.
         let _ = tokio::time::timeout_at(deadline, all).await;
         for run in &runs {
             run.suspend();
         }
         for run in &runs {
-            run.ended().await;
+            run.wait_for_end().await;
         }
     }
 
@@ -329,7 +329,7 @@ impl RunRegistry {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<RunId, Arc<TrackedRun>>> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -363,8 +363,8 @@ pub(crate) struct PendingQuestions(Mutex<Questions>);
 
 type Questions = BTreeMap<String, (Value, oneshot::Sender<Value>)>;
 
-/// The key of a question about `subject`, the same in each process: an answer that comes late is never taken for that to another
-/// question.
+/// Returns the key of a question about `subject`. It is the same in each process, so a late answer is never taken for the answer to
+/// another question.
 pub(crate) fn key(subject: &str) -> String {
     let start = subject.get(..32).unwrap_or(subject);
     format!("question-{start}")
@@ -378,7 +378,7 @@ impl PendingQuestions {
         answered
     }
 
-    /// The open questions, by their keys: `inputRequests` as MCP writes them. `None` if there are none.
+    /// Returns the open questions, by their keys: `inputRequests` as MCP writes them. `None` if there are none.
     pub(crate) fn open(&self) -> Option<Value> {
         let mut questions = self.lock();
         // A closed receiver got its answer elsewhere.
@@ -395,14 +395,14 @@ impl PendingQuestions {
         let mut questions = self.lock();
         for (key, response) in responses.as_object().into_iter().flatten() {
             if let Some((_, answer)) = questions.remove(&**key) {
-                // As above.
+                // The call may have got its answer elsewhere.
                 let _ = answer.send(response.clone());
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Questions> {
-        // Nothing that may panic happens while it is held.
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -427,7 +427,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_suspension_waits_for_runs_that_are_being_started() {
         let registry = RunRegistry::default();
-        let started = registry.starting();
+        let started = registry.register_start();
         let began = Instant::now();
         let start = async {
             tokio::time::sleep(Duration::from_secs(2)).await;
@@ -440,7 +440,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_start_that_takes_too_long_does_not_hold_up_a_suspension() {
         let registry = RunRegistry::default();
-        let _started = registry.starting();
+        let _started = registry.register_start();
         let began = Instant::now();
         registry.suspend(Duration::from_secs(5)).await;
         assert_eq!(began.elapsed().as_secs(), 5);

@@ -1,11 +1,11 @@
-//! Places of runs that are being started, so that requests in parallel do not start more than a client may have.
+//! Slots of runs that are being started, so that concurrent requests do not exceed the limit of a client.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use planwright_mcp::gateway::ClientId;
 
-/// The number of places that are reserved, by client.
+/// The number of reserved slots, by client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunSlots(Arc<Mutex<Reserved>>);
 
@@ -16,7 +16,7 @@ type Reserved = HashMap<ClientId, usize>;
 pub(crate) struct RunLimits {
     /// The number of runs.
     pub(crate) runs: usize,
-    /// The bytes that they may have written if one more is to start.
+    /// The number of written bytes above which no further run starts.
     pub(crate) bytes: u64,
 }
 
@@ -29,16 +29,16 @@ pub(crate) enum NoSlot {
     Bytes(u64),
 }
 
-/// The place of a run that is being started, until the run is tracked or this is dropped.
+/// The slot of a run that is being started, until the run is tracked or this is dropped.
 #[derive(Debug)]
 pub(crate) struct RunSlot {
     slots: RunSlots,
-    /// `None` once the place is released.
+    /// `None` once the slot is released.
     client: Option<ClientId>,
 }
 
 impl RunSlots {
-    /// Reserves a place. `in_flight` returns the number of the client's runs in progress, and the bytes that they have written.
+    /// Reserves a slot. `in_flight` returns the number of the client's runs in progress, and the bytes that they have written.
     pub(super) fn reserve(
         &self,
         client: &ClientId,
@@ -62,13 +62,13 @@ impl RunSlots {
     }
 
     fn lock(&self) -> MutexGuard<'_, Reserved> {
-        // Nothing that may panic happens while it is locked.
+        // No code that may panic runs while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RunSlot {
-    /// Releases the place for the run that `track` adds: no request sees both, and none sees neither.
+    /// Releases the slot and lets `track` add the run, under one lock, so that other requests count exactly one of both.
     pub(super) fn replace_by(mut self, track: impl FnOnce()) {
         let client = self.client.take();
         let mut reserved = self.slots.lock();

@@ -22,13 +22,14 @@ use crate::runs::lookup::FoundRun;
 use crate::runs::tasks::call_without_caller;
 use crate::tools::arguments::BadRequest;
 
-/// The interval at which interrupted runs are looked for.
+/// The interval of checks for interrupted runs.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The pause before a run is tried again that could not be resumed, for example since a person has to decide about a call.
+/// The pause before another attempt to resume a run that could not be resumed, for example because a person has to decide about a
+/// call.
 const REFUSED_PAUSE: Duration = Duration::from_mins(1);
 
-/// The pause before a run is looked at again that waits for a decision.
+/// The pause before a run that waits for a decision is checked again.
 const DECISION_PAUSE: Duration = Duration::from_secs(5);
 
 /// The number of runs that are resumed at the same time.
@@ -45,7 +46,7 @@ impl PlanHost {
         let Some(store) = store.filter(Store::is_shared) else {
             return std::future::pending().await;
         };
-        // The runs that are looked at again later, and when.
+        // The times before which runs are not checked again.
         let mut later: HashMap<RunId, Instant> = HashMap::new();
         loop {
             match store.run_blocking(Store::interrupted_runs).await {
@@ -115,8 +116,8 @@ impl PlanHost {
         run: &InterruptedRun,
         client: ClientId,
     ) -> Result<Continued, BadRequest> {
-        // Held until the run is tracked, so that a gateway that ends meanwhile suspends it.
-        let _starting = self.runs.starting();
+        // Dropped once the run is tracked, so that a gateway that ends meanwhile suspends it.
+        let _starting = self.runs.register_start();
         if self.is_ending() {
             return Ok(Continued::NotInterrupted);
         }
@@ -144,7 +145,7 @@ impl PlanHost {
         match Box::pin(self.resume_stored(&call, (info, stored), changes)).await {
             Ok(_) => Ok(Continued::Resumed),
             Err(invalid) => {
-                // Read again: only then it is certain that the run waits for others.
+                // Read again, because another process may have leased the run meanwhile.
                 match self.find(&client, run.id.as_str()).await? {
                     FoundRun::Stored(now) if now.0.holder.is_none() => Err(reason(invalid)),
                     FoundRun::Stored(_) | FoundRun::Local(_) => Ok(Continued::NotInterrupted),
@@ -153,7 +154,7 @@ impl PlanHost {
         }
     }
 
-    /// Returns true beside a stored run if only decisions of people can continue it, and one is missing.
+    /// Returns a stored run, and true if it cannot continue without a missing decision of a person.
     async fn waits_for_decisions(
         &self,
         run: &RunId,
@@ -184,7 +185,7 @@ enum Continued {
     WaitsForDecisions,
 }
 
-/// Returns the client of a run. A run of the local user has none: its person resumes it.
+/// Returns the client of a run. A run of the local user has none, because that user resumes it by hand.
 fn client_of(run: &InterruptedRun) -> Result<Option<ClientId>, BadRequest> {
     let header = run.header.as_ref();
     let header = header.map_err(|error| BadRequest(error.to_string()))?;
@@ -221,7 +222,7 @@ pub(crate) fn reason(invalid: InvalidPlan) -> BadRequest {
     match invalid {
         InvalidPlan::Refused(reason) => reason,
         InvalidPlan::Diagnostics(_) => {
-            BadRequest("its plan is not sound with the tools here".to_owned())
+            BadRequest("its plan has errors with the tools of this gateway".to_owned())
         }
     }
 }

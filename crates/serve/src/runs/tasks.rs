@@ -81,7 +81,7 @@ impl PlanHost {
         let resumed = self.resume_stored(&call, (info, stored), ResumeChanges::default());
         match Box::pin(resumed).await {
             Ok(running) => {
-                running.ended().await;
+                running.wait_for_end().await;
                 tracing::debug!(run = %id, "a task of an earlier process was cancelled");
             }
             Err(invalid) => {
@@ -121,7 +121,7 @@ impl PlanHost {
                 }
                 if run.status().is_some() {
                     let plan = run.latest_plan().ok();
-                    let summary = self.replayed(&info.id, run).await.map_err(invalid)?;
+                    let summary = self.replay_summary(&info.id, run).await.map_err(invalid)?;
                     self.note_run_answer(client, plan.as_ref(), &summary);
                     let result = self.run_response(&summary, plan.as_ref(), &[]);
                     let result = self.with_view_token(client, result);
@@ -141,7 +141,7 @@ impl PlanHost {
                 match revived.await {
                     Ok(running) => Ok(self.tracked_task(client, &running)),
                     Err(invalid) => {
-                        let result = self.resume_refused(&invalid, &id);
+                        let result = self.resume_refusal(&invalid, &id);
                         Ok(task(&id, "completed", created, [("result", result)]))
                     }
                 }
@@ -162,7 +162,7 @@ impl PlanHost {
                 task(id, "completed", now, [("result", result)])
             }
             (RunProgress::Suspended, _) => {
-                let result = self.interrupted(id);
+                let result = self.interrupted_response(id);
                 task(id, "completed", now, [("result", result)])
             }
             (RunProgress::InProgress { .. }, Some(requests)) => {
@@ -176,11 +176,11 @@ impl PlanHost {
     }
 
     /// Returns the answer about a run that cannot be resumed.
-    fn resume_refused(&self, invalid: &InvalidPlan, id: &RunId) -> Value {
+    fn resume_refusal(&self, invalid: &InvalidPlan, id: &RunId) -> Value {
         match invalid {
-            InvalidPlan::Diagnostics(_) => self.rejected(invalid),
+            InvalidPlan::Diagnostics(_) => self.rejection_response(invalid),
             InvalidPlan::Refused(error) => {
-                self.refused(&format!("the run `{id}` cannot be resumed: {}", error.0))
+                self.refusal_response(&format!("the run `{id}` cannot be resumed: {}", error.0))
             }
         }
     }
@@ -227,7 +227,7 @@ pub(crate) fn task_handle(running: &TrackedRun) -> Value {
 /// The error code of a missing resource, until 2026-07-28; later clients get another one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// A task with the data of its status.
+/// Returns a task with the data of its status.
 fn task<'a>(
     id: &RunId,
     status: &'a str,
@@ -269,7 +269,7 @@ pub(crate) fn call_without_caller(client: &GatewayClient) -> HostCall {
     }
 }
 
-/// A client that is not on the line.
+/// A caller without a connected client.
 struct DisconnectedCaller;
 
 impl Caller for DisconnectedCaller {
@@ -289,14 +289,14 @@ impl Caller for DisconnectedCaller {
 /// Counts the steps of a run, and notifies its caller of each that ends.
 pub(crate) struct ProgressReporter {
     view: RunView,
-    /// The step that stands for results of earlier runs, which does not count.
+    /// The step that represents results of earlier runs, which does not count.
     recalled: Option<StepId>,
     is_recalled: bool,
     caller: Option<(Arc<dyn Caller>, Value)>,
 }
 
 impl ProgressReporter {
-    /// The progress of a run of `plan`, for a caller with its progress token.
+    /// Creates the progress of a run of `plan`, for a caller with its progress token.
     pub(crate) fn new(plan: &CheckedPlan, caller: Option<(Arc<dyn Caller>, Value)>) -> Self {
         Self {
             view: RunView::new(plan),
@@ -307,8 +307,8 @@ impl ProgressReporter {
     }
 
     pub(crate) fn steps(&self) -> usize {
-        let own = usize::from(self.recalled.is_some());
-        self.view.steps.saturating_sub(own)
+        let recalled_steps = usize::from(self.recalled.is_some());
+        self.view.steps.saturating_sub(recalled_steps)
     }
 
     pub(crate) fn done(&self) -> usize {
@@ -320,7 +320,7 @@ impl ProgressReporter {
         self.view.waits_for_people()
     }
 
-    /// Applies an event. Returns whether the counts have changed.
+    /// Applies an event. Returns true if the counts have changed.
     pub(crate) fn event(&mut self, event: &StampedEvent) -> bool {
         let before = (self.done(), self.steps());
         if let Some(ended) = self.view.event(event)
@@ -336,7 +336,7 @@ impl ProgressReporter {
         before != (self.done(), self.steps())
     }
 
-    /// Names the steps that are run again, before anything is called.
+    /// Reports the steps that run again, before the first call.
     pub(crate) fn announce(&self, rerun: &[StaleStep]) {
         let steps: Vec<String> = rerun
             .iter()

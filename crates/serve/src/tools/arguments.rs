@@ -1,4 +1,4 @@
-//! Arguments that a model wrote, read leniently if nothing can be mistaken.
+//! Arguments that a model wrote, read leniently where their meaning is clear.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct GatewayArguments<'a> {
 pub(crate) struct BadRequest(pub(crate) String);
 
 impl<'a> GatewayArguments<'a> {
-    /// Arguments of `tool`, which knows these `names`.
+    /// Reads the arguments of `tool`, which has the parameters `names`.
     pub(crate) fn read(
         tool: &'static str,
         arguments: &'a Value,
@@ -27,13 +27,13 @@ impl<'a> GatewayArguments<'a> {
         match keys.find(|key| !names.contains(&&***key)) {
             Some(key) => Err(BadRequest(format!(
                 "`{tool}` has no argument `{key}`; it takes {}",
-                listed(names)
+                quote_names(names)
             ))),
             None => Ok(Self { tool, fields }),
         }
     }
 
-    /// The value of an argument; one that is `null` counts as absent.
+    /// Returns the value of an argument; `null` counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
         self.fields?.get(name).filter(|value| !value.is_null())
     }
@@ -44,7 +44,7 @@ impl<'a> GatewayArguments<'a> {
             .ok_or_else(|| BadRequest(format!("`{}` needs the argument `{name}`", self.tool)))
     }
 
-    /// A text.
+    /// Returns a text argument, if it is present.
     pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, BadRequest> {
         match self.get(name) {
             None => Ok(None),
@@ -53,7 +53,7 @@ impl<'a> GatewayArguments<'a> {
         }
     }
 
-    /// A whole number.
+    /// Returns a whole number, if it is present.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, BadRequest> {
         match self.get(name) {
             None => Ok(None),
@@ -64,7 +64,7 @@ impl<'a> GatewayArguments<'a> {
         }
     }
 
-    /// An object; models write it as JSON within a text as well.
+    /// Returns an object, if it is present. It may be JSON within a text, as models write it.
     pub(crate) fn object(&self, name: &str) -> Result<Option<Object>, BadRequest> {
         let Some(value) = self.get(name) else {
             return Ok(None);
@@ -76,7 +76,7 @@ impl<'a> GatewayArguments<'a> {
         }
     }
 
-    /// A list of texts; one text alone counts as a list of it.
+    /// Returns a list of texts, empty if it is absent. A single text counts as a list of one.
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<Arc<str>>, BadRequest> {
         let Some(value) = self.get(name) else {
             return Ok(Vec::new());
@@ -107,7 +107,7 @@ impl<'a> GatewayArguments<'a> {
     }
 }
 
-fn listed(names: &[&str]) -> String {
+fn quote_names(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
 }

@@ -1,4 +1,4 @@
-//! Tools for those who look for tools, and for calls without a plan.
+//! The gateway's tools that find tools, and those that call one without a plan.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use planwright_engine::backend::{CallClock, CallContext, ToolBackend, ToolCall};
 use planwright_engine::event::Address;
 use planwright_engine::id::random_id;
 use planwright_mcp::gateway::{
-    CALL_GRACE, GatewayClient, HostCall, NOTIFIED_CLIENT_GRACE, completed,
+    CALL_GRACE, GatewayClient, HostCall, NOTIFIED_CLIENT_GRACE, request_until_complete,
 };
 use planwright_mcp::{Caller, UpstreamError};
 
@@ -27,11 +27,11 @@ use crate::tools::snapshot::{ToolSnapshot, with_answers};
 /// The default number of results of a search.
 const DEFAULT_RESULTS: u64 = 10;
 
-/// The most that it gives.
+/// The maximum number of results of a search.
 const MAX_RESULTS: u64 = 50;
 
 impl PlanHost {
-    /// `search_tools`
+    /// Handles `search_tools`.
     pub(crate) async fn search(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let names = ["query", "server", "limit"];
         let request = GatewayArguments::read("search_tools", &call.arguments, &names)?;
@@ -67,7 +67,7 @@ impl PlanHost {
         ))
     }
 
-    /// `describe_tools`
+    /// Handles `describe_tools`.
     pub(crate) async fn describe(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let request = GatewayArguments::read("describe_tools", &call.arguments, &["tools"])?;
         let names = request.texts("tools")?;
@@ -112,7 +112,7 @@ impl PlanHost {
         };
         let (name, arguments) = match read() {
             Ok(read) => read,
-            Err(error) => return Ok(answer::refused(&error.0)),
+            Err(error) => return Ok(answer::refusal_response(&error.0)),
         };
         let snapshot = self.settled_tools_for(&[&name], CALL_GRACE).await;
         let Lookup::Found(tool) = snapshot.catalog.find(&name) else {
@@ -123,10 +123,10 @@ impl PlanHost {
                     .iter()
                     .map(|missing| format!("note: {missing}")),
             );
-            return Ok(answer::refused(&lines.join("\n")));
+            return Ok(answer::refusal_response(&lines.join("\n")));
         };
         if let Some((message, help)) = self.policy(&call.client).objection(&tool) {
-            return Ok(answer::refused(&format!("{message}; {help}")));
+            return Ok(answer::refusal_response(&format!("{message}; {help}")));
         }
         let arguments = Value::from(arguments);
         let mut tool = tool;
@@ -137,18 +137,18 @@ impl PlanHost {
         }
         if tool.needs_approval() {
             let (asked, caller) = (Tool::clone(&tool), Arc::clone(&call.caller));
-            let decision = asked_about(&call.client, asked, arguments.clone(), caller);
+            let decision = ask_about_call(&call.client, asked, arguments.clone(), caller);
             let refusal = match decision.await {
                 Decision::Approve { .. } => self.is_as_shown(&tool).err(),
-                Decision::Reject { because } => Some(rejected(&tool, because)),
+                Decision::Reject { because } => Some(rejection(&tool, because)),
                 Decision::Later => {
                     let waiting = self.wait_for_decision(call, &snapshot, &tool, &arguments);
                     let answered = waiting.await;
-                    return Ok(answered.unwrap_or_else(|error| answer::refused(&error.0)));
+                    return Ok(answered.unwrap_or_else(|error| answer::refusal_response(&error.0)));
                 }
             };
             if let Some(error) = refusal {
-                return Ok(answer::refused(&error.0));
+                return Ok(answer::refusal_response(&error.0));
             }
         }
         self.note_answer_of(&call.client, &tool);
@@ -181,23 +181,23 @@ impl PlanHost {
             LoadedPlan::new(&name, parsed)
         };
         match self.check_as_servers_start(&call.client, read).await {
-            // The client was asked already, if it can be.
+            // A client that can show forms was asked already.
             Ok(valid) => self.start(&without_forms(call), valid).await,
-            Err(invalid) => Ok(self.rejected(&invalid)),
+            Err(invalid) => Ok(self.rejection_response(&invalid)),
         }
     }
 
     /// Requires the agreement of the person at a client to a call of a tool that is passed through.
-    pub(crate) async fn agreed(
+    pub(crate) async fn require_consent(
         &self,
         client: &GatewayClient,
         tool: Tool,
         arguments: Value,
         caller: Arc<dyn Caller>,
     ) -> Result<(), BadRequest> {
-        match asked_about(client, tool.clone(), arguments, caller).await {
+        match ask_about_call(client, tool.clone(), arguments, caller).await {
             Decision::Approve { .. } => Ok(()),
-            Decision::Reject { because } => Err(rejected(&tool, because)),
+            Decision::Reject { because } => Err(rejection(&tool, because)),
             Decision::Later => Err(BadRequest(format!(
                 "`{}` needs a person's consent, and this client cannot ask for it",
                 tool.qualified_name()
@@ -218,16 +218,16 @@ impl PlanHost {
             .tools()
             .any(|own| own.server == tool.server);
         if is_own {
-            let made = ToolCall {
+            let tool_call = ToolCall {
                 context: CallContext::new("call", random_id()),
                 clock: CallClock::default(),
                 args: arguments,
                 tool,
             };
-            let answered = self.settings.own.1.call(made).await;
+            let answered = self.settings.own.1.call(tool_call).await;
             return Ok(match answered {
                 Ok(output) => answer::tool_result(output),
-                Err(error) => answer::refused(&error.message),
+                Err(error) => answer::refusal_response(&error.message),
             });
         }
         let mut params = vec![
@@ -240,12 +240,14 @@ impl PlanHost {
         }
         let caller = Arc::clone(&call.caller);
         let params = Value::object(params);
-        let result = completed(&self.upstreams, &tool.server, "tools/call", params, caller).await?;
+        let result =
+            request_until_complete(&self.upstreams, &tool.server, "tools/call", params, caller)
+                .await?;
         self.note_result_of(&call.client, &tool, &result);
         Ok(result)
     }
 
-    /// `move_to_stage`
+    /// Handles `move_to_stage`.
     pub(crate) fn move_to_stage(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let request =
             GatewayArguments::read("move_to_stage", &call.arguments, &["stage", "known"])?;
@@ -277,7 +279,7 @@ impl PlanHost {
 }
 
 /// Asks a person at a client about a call without a plan.
-async fn asked_about(
+async fn ask_about_call(
     client: &GatewayClient,
     tool: Tool,
     arguments: Value,
@@ -298,7 +300,7 @@ async fn asked_about(
     approver.decide(request).await
 }
 
-fn rejected(tool: &Tool, because: Option<String>) -> BadRequest {
+fn rejection(tool: &Tool, because: Option<String>) -> BadRequest {
     let because = because.map_or(String::new(), |because| format!(": {because}"));
     BadRequest(format!(
         "a person rejected the call of `{}`{because}",
@@ -306,7 +308,7 @@ fn rejected(tool: &Tool, because: Option<String>) -> BadRequest {
     ))
 }
 
-/// The call of a client that shows no forms.
+/// Returns the call as one of a client that shows no forms.
 fn without_forms(call: &HostCall) -> HostCall {
     let mut call = call.clone();
     let mut capabilities = call.client.capabilities.as_object().cloned();

@@ -20,7 +20,7 @@ use crate::host::PlanHost;
 use crate::search::SearchIndex;
 use crate::settings::{GatewayMode, GatewaySettings};
 
-/// The largest number of logged changes: a server may change its tools without end.
+/// The maximum number of logged changes: a server may change its tools without end.
 const MAX_LOGGED: usize = 1000;
 
 /// The tools that plans may call at one moment, with their search index.
@@ -36,7 +36,7 @@ pub(crate) struct ToolSnapshot {
 }
 
 impl ToolSnapshot {
-    /// The tools of `catalog`, which has the one that extracts data.
+    /// Creates the snapshot of `catalog`, which includes the tool that extracts data.
     pub(crate) fn new(catalog: Catalog, verdicts: Verdicts) -> Self {
         Self {
             catalog: Arc::new(catalog.clone().without_extraction()),
@@ -63,7 +63,7 @@ impl ToolSnapshot {
     }
 }
 
-/// The latest tools of all servers, so that they are put together once for each change.
+/// The cache of the latest snapshot, so that each change leads to one new snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotCache(Mutex<CacheState>);
 
@@ -78,12 +78,12 @@ struct CacheState {
 struct CachedSnapshot {
     view: Arc<UpstreamView>,
     snapshot: Arc<ToolSnapshot>,
-    /// The number of the latest acceptance of a person when it was made.
+    /// The number of the latest acceptance by a person when the snapshot was made.
     acceptance: Option<i64>,
 }
 
 impl SnapshotCache {
-    /// Returns the tools of `view` if that needs neither the store nor another request.
+    /// Returns the cached snapshot if it is that of `view`. It neither blocks on the store nor on other requests.
     pub(crate) fn latest(&self, view: &Arc<UpstreamView>) -> Option<Arc<ToolSnapshot>> {
         let known = self.0.try_lock().ok()?;
         let last = known.last.as_ref()?;
@@ -91,7 +91,8 @@ impl SnapshotCache {
         is_current.then(|| Arc::clone(&last.snapshot))
     }
 
-    /// The tools of `view` and those of the settings, as the configuration knows them. Denied tools are left out. Blocks on the store.
+    /// Returns the snapshot of the tools of `view` and of the settings, as the configuration changes them. Denied tools are
+    /// omitted. Blocks on the store.
     pub(crate) fn of(
         &self,
         view: &Arc<UpstreamView>,
@@ -140,7 +141,7 @@ pub(crate) fn with_answers(catalog: Catalog, settings: &GatewaySettings) -> Cata
         return catalog;
     };
     with_seen_answers(&catalog, store).unwrap_or_else(|error| {
-        // They only describe the tools.
+        // Stored answers only describe the tools, so the tools are used without them.
         tracing::warn!(%error, "the structure of answers was not read");
         catalog
     })
@@ -195,7 +196,7 @@ impl CacheState {
     }
 }
 
-/// Makes calls, but none of a tool that changed since its plan was checked in a way that a person has to accept.
+/// Backends that refuse a call if a person has to accept how its tool has changed since the plan was checked.
 pub(crate) struct GuardedBackends {
     pub(crate) backends: Backends,
     pub(crate) upstreams: Upstreams,
@@ -205,7 +206,7 @@ pub(crate) struct GuardedBackends {
 
 impl ToolBackend for GuardedBackends {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        let changed = changed(&self.upstreams, &call.tool);
+        let changed = changes_of(&self.upstreams, &call.tool);
         let matters = changed.filter(|changes| {
             // A person approved the whole definition that was shown, so any change invalidates the approval.
             call.tool.approval || self.policy == PinPolicy::Ask && changes.asks()
@@ -236,7 +237,7 @@ impl fmt::Debug for GuardedBackends {
 impl PlanHost {
     /// Checks that a tool has not changed since a person decided about a call of it.
     pub(crate) fn is_as_shown(&self, tool: &Tool) -> Result<(), BadRequest> {
-        match changed(&self.upstreams, tool) {
+        match changes_of(&self.upstreams, tool) {
             None => Ok(()),
             Some(changes) => Err(BadRequest(format!(
                 "`{}` changed while it was waiting for a decision ({}), so it was not called; call it again for a new decision",
@@ -248,7 +249,7 @@ impl PlanHost {
 }
 
 /// Returns the difference between the definition of a tool and the one that its server lists now, if there is one.
-fn changed(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
+fn changes_of(upstreams: &Upstreams, tool: &Tool) -> Option<Changes> {
     if tool.origin.is_empty() {
         return None;
     }

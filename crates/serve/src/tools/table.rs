@@ -172,7 +172,7 @@ static TOOLS: [GatewayTool; 11] = [
 ];
 
 impl GatewayTool {
-    /// The tools that `client` sees, in order.
+    /// Returns the tools that `client` sees, in order.
     fn of_client<'a>(
         host: &'a PlanHost,
         client: &'a GatewayClient,
@@ -196,7 +196,7 @@ impl GatewayTool {
         })
     }
 
-    /// The definitions of the tools that `client` sees, as `tools/list` writes them.
+    /// Returns the definitions of the tools that `client` sees, as `tools/list` writes them.
     pub(crate) fn definitions(host: &PlanHost, client: &GatewayClient) -> Vec<Value> {
         let mode = host.settings.mode;
         let listed = match mode {
@@ -247,7 +247,7 @@ impl GatewayTool {
 }
 
 impl PlanHost {
-    /// Returns true if a condition holds for `client`.
+    /// Returns true if `condition` is met for `client`.
     pub(crate) fn meets(&self, client: &GatewayClient, condition: Condition) -> bool {
         match condition {
             Condition::PlanWriter => self.has_plan_writer(client),
@@ -313,7 +313,7 @@ fn callable_tools(host: &PlanHost, client: &GatewayClient, snapshot: &ToolSnapsh
 }
 
 impl PlanHost {
-    /// The tool by which a client moves between stages, if stages exist.
+    /// Returns the definition of the tool by which a client moves between stages, if stages exist.
     pub(crate) fn stage_definitions(&self, client: &GatewayClient) -> Vec<Value> {
         let entry = self.stage(&client.id, |stages| {
             let names: Vec<&str> = stages.all().iter().map(|stage| &*stage.name).collect();
@@ -336,7 +336,7 @@ impl PlanHost {
     }
 }
 
-/// A plan as an argument: models that know it as an object write fewer quotes.
+/// Returns the schema of a plan as an argument. As an object it needs fewer quotes than as a text.
 fn plan() -> serde_json::Value {
     json!({"type": "object", "properties": {
         "steps": {"type": "array", "items": {"type": "object", "properties": {
@@ -385,7 +385,7 @@ pub(super) fn execute_plan(listed: &str) -> serde_json::Value {
     })
 }
 
-/// The tool that has plans written.
+/// Returns the definition of the tool that has a model write plans.
 pub(super) fn create_plan() -> serde_json::Value {
     json!({
         "name": CREATE_PLAN,
@@ -415,7 +415,8 @@ pub(super) fn check_plan() -> serde_json::Value {
     })
 }
 
-/// `resume_plan`. Clients of [`GatewayMode::Search`] submit no plans: their calls that wait for a decision are runs.
+/// Returns the definition of `resume_plan`. Clients of [`GatewayMode::Search`] submit no plans: their calls that wait for a
+/// decision are runs.
 pub(super) fn resume(mode: GatewayMode, _: &str) -> serde_json::Value {
     match mode {
         GatewayMode::Search => resume_call(),
@@ -442,7 +443,7 @@ fn resume_plan() -> serde_json::Value {
     })
 }
 
-/// `resume_plan` for clients that hand over no plans: a call that waited for a decision is a run.
+/// Returns the definition of `resume_plan` for clients that submit no plans: a call that waited for a decision is a run.
 fn resume_call() -> serde_json::Value {
     json!({
         "name": RESUME_PLAN,

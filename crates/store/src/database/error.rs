@@ -20,7 +20,7 @@ pub enum QueryError {
 pub struct DatabaseError {
     /// The problem.
     pub problem: FileProblem,
-    /// The part that the data of the statement have in it.
+    /// The cause, which decides whether a repetition or other data may succeed.
     pub cause: QueryCause,
 }
 
@@ -47,7 +47,7 @@ impl QueryError {
         })
     }
 
-    /// Creates an error without a kind of its own.
+    /// Creates an error of the kind [`FileProblem::Failed`].
     #[must_use]
     pub fn failed(reason: impl Into<String>) -> Self {
         Self::of(FileProblem::Failed(reason.into()))

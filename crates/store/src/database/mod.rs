@@ -59,7 +59,8 @@ pub trait Database: Debug + Send + Sync {
         ids: &[&RunId],
     ) -> Result<Vec<Option<LeaseHolder>>, QueryError>;
 
-    /// Returns a number that differs after a commit of any process that this one has notice of. It needs no connection of the caller.
+    /// Returns a number that changes with each commit, of any process, that this process has noticed. The caller needs no
+    /// connection.
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ pub trait Database: Debug + Send + Sync {
     /// Returns true if processes of several machines use the database.
     fn is_shared(&self) -> bool;
 
-    /// Returns the time that a write waits for a database that cannot be reached: after it, the write has failed.
+    /// Returns the time after which a write fails if the database cannot be reached.
     fn write_timeout(&self) -> Duration;
 
     /// Returns the path of the list of server processes that the run's process has started on this machine.
@@ -85,10 +86,10 @@ pub trait RunLease: Debug + Send + Sync {
     /// [`QueryError`] if another process may have leased the run.
     fn verify(&self, session: &dyn Session) -> Result<(), QueryError>;
 
-    /// Returns true if it is certain that no other process has leased the run at this moment, without asking the database.
+    /// Returns true if no other process can have leased the run at this moment. It does not query the database.
     fn is_certain(&self) -> bool;
 
-    /// Makes that certain again.
+    /// Queries the database, so that the lease is [certain](Self::is_certain) again.
     ///
     /// # Errors
     ///
@@ -101,7 +102,7 @@ pub trait RunLease: Debug + Send + Sync {
 pub enum TransactionKind {
     /// A consistent snapshot.
     Read,
-    /// A change that no other change overlaps: what it reads remains so until it ends.
+    /// A change that overlaps with no other change, so that all that it has read stays true until it ends.
     Write,
     /// Additions to journals of runs that this process has leased.
     Append,
@@ -113,14 +114,14 @@ pub trait Connection: Session + Debug + Send {
     ///
     /// # Errors
     ///
-    /// [`QueryError`], a transient one if the database cannot be reached: this waits for no database that is away.
+    /// [`QueryError`], a transient one if the database cannot be reached, for which this does not wait.
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError>;
 
     /// Commits the transaction: after that it survives a crash.
     ///
     /// # Errors
     ///
-    /// [`QueryError`], in which case nothing of the transaction may be there.
+    /// [`QueryError`]. Then it is uncertain whether the transaction was committed.
     fn commit(&mut self) -> Result<(), QueryError>;
 
     /// Rolls the transaction back, if one is open.

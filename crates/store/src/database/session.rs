@@ -65,8 +65,8 @@ pub trait Session {
         read: &mut RowReader<'_>,
     ) -> Result<(), QueryError>;
 
-    /// Returns the condition that an entry with the kind `settled` and this `body` is the end of a whole step of the plan: the
-    /// databases have different functions for JSON.
+    /// Returns the SQL condition, over the columns `kind` and `body`, for an entry that ends a whole step of the plan. It depends
+    /// on the JSON functions of the database.
     fn is_end_of_step(&self) -> &'static str;
 }
 
@@ -89,7 +89,7 @@ impl dyn Session + '_ {
         Ok(found)
     }
 
-    /// Returns the row of a result that has one.
+    /// Returns the first row of a result, or an error if there is none.
     pub(crate) fn single<T>(
         &self,
         sql: &str,

@@ -64,7 +64,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
     let connection = connect(file.path())?;
     let of = |error: QueryError| error.at(path);
     let is_ready = is_ready(&connection).map_err(of)?;
-    // Before anything is created beside a file that is not ours.
+    // Checked before anything is created beside a file of another program.
     if !is_ready {
         refuse_foreign(&connection).map_err(of)?;
     }
@@ -75,7 +75,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenedFile, StoreError> {
         lock.lock().map_err(io_failed)?;
         set_up(&connection).map_err(of)?;
     }
-    // Only while the file has a single name is it certain that it is used by this one.
+    // A name is recorded only while the file has no other one, since another one may be in use.
     if file.names() == 1 && !is_own_name(&file, &lock_folder) {
         private_file(&lock_folder.join(IDENTITY_FILE))
             .and_then(|mut identity| {

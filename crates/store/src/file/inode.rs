@@ -227,13 +227,14 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 
 /// Returns the paths that users other than their owner may write, according to the mode bits.
 pub(crate) fn writable_by_others<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Vec<PathBuf> {
-    let is_writable = |path: &&Path| std::fs::metadata(path).is_ok_and(|found| is_open(&found));
+    let is_writable =
+        |path: &&Path| std::fs::metadata(path).is_ok_and(|found| is_open_to_others(&found));
     let writable = paths.into_iter().filter(is_writable);
     writable.map(Path::to_owned).collect()
 }
 
 #[cfg(unix)]
-fn is_open(found: &Metadata) -> bool {
+fn is_open_to_others(found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     let mode = found.mode();
     // The sticky bit of a folder keeps users from replacing files of other owners.
@@ -247,7 +248,7 @@ fn is_open(found: &Metadata) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_open(_: &Metadata) -> bool {
+fn is_open_to_others(_: &Metadata) -> bool {
     false
 }
 
@@ -275,19 +276,19 @@ pub(crate) fn private_file_in_folder(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// Those of the system; [`io::ErrorKind::PermissionDenied`] if it exists and another user owns it or can write to it.
+/// An error of the system; [`io::ErrorKind::PermissionDenied`] if it exists and another user owns it or can write to it.
 pub fn create_own_folder(path: &Path) -> io::Result<()> {
     create_folder(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let user = nix::unistd::geteuid().as_raw();
-        // Of a symbolic link, both itself and the folder that it leads to.
+        // Checks a symbolic link itself and the folder that it leads to.
         for found in [fs::symlink_metadata(path)?, fs::metadata(path)?] {
-            if found.uid() != user || found.is_dir() && is_open(&found) {
+            if found.uid() != user || found.is_dir() && is_open_to_others(&found) {
                 return Err(io::Error::new(
                     io::ErrorKind::PermissionDenied,
-                    format!("`{}` belongs to other users, too", path.display()),
+                    format!("`{}` is owned or writable by another user", path.display()),
                 ));
             }
         }

@@ -18,7 +18,7 @@ use crate::database::{QueryError, RunLease, Session};
 use crate::error::LeaseHolder;
 use crate::values::{from_nanos, to_nanos};
 
-/// The number of attempts before a lock counts as held: a reader that looks up the holder locks the file for a moment, too.
+/// The number of attempts before a lock counts as taken: a reader that looks up the holder locks the file for a moment, too.
 const MAX_ATTEMPTS: u32 = 8;
 /// The number of attempts if the holder has not yet written its identity, which can take long on a busy machine.
 const MAX_ATTEMPTS_UNNAMED: u32 = 500;
@@ -145,7 +145,8 @@ impl Drop for FileLease {
         if !is_still_there(&self.file, &self.path) {
             return;
         }
-        // The name goes before the lock: a process that waits for the lock then detects that its file has lost its name.
+        // The file is removed before the lock is released: a process that waits for the lock then detects that its file has no
+        // name.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         } else {

@@ -26,7 +26,7 @@ const PAGES_PER_VACUUM: i64 = 512;
 pub(crate) struct SqliteDatabase {
     path: PathBuf,
     lock_folder: PathBuf,
-    /// The connection that counts the commits of all others, once it is needed. Before `file`, as in a connection.
+    /// The connection that reads the commit counter; `None` until it is needed. Declared before `file`, so that it is closed first.
     counter: Mutex<Option<SqliteConnection>>,
     file: Arc<StoreFile>,
 }
@@ -64,7 +64,7 @@ impl SqliteDatabase {
         })
     }
 
-    fn io(&self, error: &std::io::Error) -> StoreError {
+    fn io_error(&self, error: &std::io::Error) -> StoreError {
         StoreError::File {
             path: self.path.clone(),
             trouble: FileProblem::Failed(error.to_string()),
@@ -96,7 +96,7 @@ impl Database for SqliteDatabase {
 
     fn lease(&self, id: &RunId, holder: &LeaseHolder) -> Result<Box<dyn RunLease>, StoreError> {
         let taken = FileLease::take(&self.file, id, &self.lease_path(id), holder)
-            .map_err(|error| self.io(&error))?;
+            .map_err(|error| self.io_error(&error))?;
         match taken {
             LeaseOutcome::Acquired(lease) => Ok(Box::new(lease)),
             LeaseOutcome::LeasedBy(other) => Err(StoreError::Leased {
@@ -115,7 +115,7 @@ impl Database for SqliteDatabase {
             .iter()
             .map(|id| FileLease::holder(&self.file, id, &self.lease_path(id)));
         let holders: std::io::Result<_> = holders.collect();
-        holders.map_err(|error| self.io(&error).into())
+        holders.map_err(|error| self.io_error(&error).into())
     }
 
     /// SQLite notifies no other process of a commit, but it counts the commits of other connections in shared memory. Reading the
@@ -134,7 +134,7 @@ impl Database for SqliteDatabase {
     }
 
     fn write_timeout(&self) -> Duration {
-        // A file is never away.
+        // A local file is always reachable.
         Duration::ZERO
     }
 

@@ -27,8 +27,8 @@ pub struct StoredDefinition {
 pub struct ChangedTool {
     /// The name.
     pub tool: String,
-    /// The pinned definition, from an accepted server of the same name if the identity of this one is not accepted. `None` for a
-    /// new tool.
+    /// The pinned definition; `None` for a new tool. If the identity of the server is not accepted, it is the one of the accepted
+    /// server of the same name.
     pub before: Option<StoredDefinition>,
     /// The latest definition.
     pub now: StoredDefinition,
@@ -84,12 +84,12 @@ impl Store {
             )?;
             let changed = servers
                 .into_iter()
-                .map(|(key, identity, is_accepted)| server(session, key, identity, is_accepted));
+                .map(|(key, identity, is_accepted)| read_changed_server(session, key, identity, is_accepted));
             changed.collect()
         })
     }
 
-    /// Returns the names of all tools that were seen, each with that of its server.
+    /// Returns the server and the name of each tool that was ever listed.
     ///
     /// # Errors
     ///
@@ -112,15 +112,15 @@ impl Store {
     /// [`StoreError::File`].
     pub fn count_changed_tools(&self) -> Result<(u64, u64), StoreError> {
         self.read(|session| {
-            let (changed, new, identities): (i64, i64, i64) = session.single("SELECT (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NOT NULL),
-                        (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND seen_digest IS NULL),
+            let (changed, new, identities): (i64, i64, i64) = session.single("SELECT (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND is_new = 0),
+                        (SELECT count(*) FROM tools WHERE (is_new = 1 OR seen_digest IS NOT NULL) AND is_new = 1),
                         (SELECT count(*) FROM tool_servers WHERE accepted = 0)", &[], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
             Ok(((changed + identities).unsigned_abs(), new.unsigned_abs()))
         })
     }
 }
 
-fn server(
+fn read_changed_server(
     session: &dyn Session,
     key: i64,
     identity: ServerIdentity,
@@ -134,18 +134,18 @@ fn server(
     )?;
     let mut tools = Vec::with_capacity(rows.len());
     for row in rows {
-        let pinned = definition(session, row.digest, row.pinned_ns)?;
-        // A server with a new origin is shown beside the accepted one of its name, which it may have replaced.
+        let pinned = read_definition(session, row.digest, row.pinned_ns)?;
+        // A server with an unaccepted origin may have replaced the accepted one of its name, so their tools are compared.
         let before = if is_accepted {
             None
         } else {
-            earlier(session, &identity, &row.tool)?
+            find_accepted_definition(session, &identity, &row.tool)?
         };
         let (before, now) = match row.seen {
             // The pinned definition of a new tool was never accepted, so it is not shown as the earlier one.
             Some((seen, at)) => {
-                let own = (is_accepted && !row.is_new).then_some(pinned);
-                (before.or(own), definition(session, seen, at)?)
+                let accepted = (is_accepted && !row.is_new).then_some(pinned);
+                (before.or(accepted), read_definition(session, seen, at)?)
             }
             None => (before, pinned),
         };
@@ -210,8 +210,9 @@ fn accepted_origins(session: &dyn Session, server: &str) -> Result<Vec<String>, 
     )
 }
 
-/// Returns the pinned definition of a tool of the latest accepted server of the same name.
-fn earlier(
+/// Returns the pinned definition of `tool` from the latest accepted server with the name of `identity`; `None` if it has no such
+/// tool.
+fn find_accepted_definition(
     session: &dyn Session,
     identity: &ServerIdentity,
     tool: &str,
@@ -219,11 +220,11 @@ fn earlier(
     let row: Option<(String, i64)> = session
         .row("SELECT digest, pinned_ns FROM tools JOIN tool_servers ON tools.server = tool_servers.key
              WHERE tool_servers.server = ?1 AND accepted = 1 AND tool = ?2 ORDER BY key DESC LIMIT 1", params![identity.server.as_str(), tool], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    row.map(|(digest, at)| definition(session, digest, at))
+    row.map(|(digest, at)| read_definition(session, digest, at))
         .transpose()
 }
 
-fn definition(
+fn read_definition(
     session: &dyn Session,
     digest: String,
     since: i64,

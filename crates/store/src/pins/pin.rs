@@ -94,7 +94,7 @@ impl AcceptanceLog<'_> {
 }
 
 impl Store {
-    /// Returns the pinned tools of these servers, except unknown ones.
+    /// Returns the pinned tools of these servers. Unknown servers are omitted.
     ///
     /// # Errors
     ///
@@ -299,12 +299,12 @@ fn pin_server(session: &dyn Session, seen: &ListedServer, now: i64) -> Result<()
             session.single(before, params![key, tool.tool], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?;
-        // The change is stored already, and waits for acceptance.
+        // This change is stored already and waits for acceptance.
         if latest.as_ref() == Some(&tool.digest) {
             continue;
         }
         session.execute(update, params![key, tool.tool, tool.digest, now])?;
-        // The latest definition until now was never accepted, so nothing refers to it any more.
+        // The previous latest definition was never accepted, so no row refers to it any more.
         if let Some(latest) = latest {
             delete_definition(session, &latest)?;
         }

@@ -39,15 +39,15 @@ impl EntryRow {
         })
     }
 
-    /// The checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256 over all
-    /// columns. It detects damage, not forgery: a program that writes into the store can write checksums as well.
+    /// Returns the checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256
+    /// over all columns. It detects damage, not forgery: a program that writes into the store can write checksums as well.
     fn checksum(&self, run: i64, number: i64) -> i64 {
         let mut hash = Sha256::new();
         for number in [run, number, self.at_ns, self.turn] {
             hash.update(number.to_le_bytes());
         }
         hash.update(self.kind.as_bytes());
-        // No kind has a zero byte, so no two rows have the same bytes.
+        // No kind has a zero byte, so different rows have different bytes.
         hash.update([0]);
         hash.update(self.body.as_bytes());
         let digest: [u8; 32] = hash.finalize().into();
@@ -169,8 +169,8 @@ impl RunTotals {
     }
 }
 
-/// Inserts the blobs of all batches of a transaction. Their order is that of their digests, so that two transactions with the same blobs do
-/// not wait for each other.
+/// Inserts the blobs of all batches of a transaction. They are sorted by digest, so that two transactions with the same blobs
+/// cannot wait for each other forever.
 pub(crate) fn insert_blobs<'a>(
     session: &dyn Session,
     batches: impl Iterator<Item = &'a EntryBatch>,
@@ -359,7 +359,7 @@ impl JournalEntries {
     fn read_chunk(&mut self) -> Result<(), QueryError> {
         let (run, id, from, values) = (self.run, &self.id, self.next, &mut self.values);
         self.chunk = self.store.query(|session| {
-            let rows = rows(session, run, id, from, ENTRIES_PER_READ)?;
+            let rows = read_rows(session, run, id, from, ENTRIES_PER_READ)?;
             let entries = (from..)
                 .zip(rows)
                 .map(|(number, row)| decode(session, values, id, number, &row));
@@ -370,7 +370,7 @@ impl JournalEntries {
     }
 }
 
-/// Decodes the row of the entry `number` of a run. The inner error is that of its content.
+/// Decodes the row of the entry `number` of a run. The inner error means that its content is invalid.
 fn decode(
     session: &dyn Session,
     values: &mut HashMap<BlobRef, Value>,
@@ -379,7 +379,7 @@ fn decode(
     row: &EntryRow,
 ) -> Result<Result<Entry, StoreError>, QueryError> {
     let mut failure = None;
-    let entry = row.decode(&mut |reference| find(session, values, reference, &mut failure));
+    let entry = row.decode(&mut |reference| find_value(session, values, reference, &mut failure));
     match (entry, failure) {
         (Ok(mut entry), _) => {
             // The id is in the row of the run, and the body does not repeat it.
@@ -397,7 +397,7 @@ fn decode(
 }
 
 /// Reads at most `limit` rows of a run, beginning with the number `from`, and verifies their checksums.
-pub(crate) fn rows(
+pub(crate) fn read_rows(
     session: &dyn Session,
     run: i64,
     id: &RunId,
@@ -429,8 +429,8 @@ pub(crate) fn rows(
     Ok(rows)
 }
 
-/// Returns a large value; `failure` is set if the database is the reason why it cannot be read.
-fn find(
+/// Returns a large value. If the database cannot be read, its error is stored in `failure` as well.
+fn find_value(
     session: &dyn Session,
     values: &mut HashMap<BlobRef, Value>,
     reference: BlobRef,
@@ -440,11 +440,11 @@ fn find(
         values.clear();
     }
     resolve(reference, values, &mut |digest| {
-        read(session, digest, failure)
+        read_value(session, digest, failure)
     })
 }
 
-fn read(
+fn read_value(
     session: &dyn Session,
     digest: &Digest,
     failure: &mut Option<QueryError>,

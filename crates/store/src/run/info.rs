@@ -33,7 +33,7 @@ pub struct NewRun {
     pub steps: usize,
     /// The time of creation.
     pub created: SystemTime,
-    /// Data for those who resume or show the run. The store does not interpret it; the caller versions it.
+    /// Data for programs that resume or show the run. The store does not interpret it; the caller versions it.
     pub header: Value,
 }
 
@@ -90,7 +90,7 @@ impl Store {
         let mut found = self.read(|session| {
             let (key, _) = find(session, selector)?;
             let row =
-                session.single(&format!("{COLUMNS} WHERE key = ?1"), params![key], run_row)?;
+                session.single(&format!("{COLUMNS} WHERE key = ?1"), params![key], read_row)?;
             let mut found = row.read(session)?;
             self.add_holders(session, slice::from_mut(&mut found))?;
             Ok(found)
@@ -138,7 +138,7 @@ impl Store {
                     filter.since.map(to_nanos),
                     filter.limit.map_or(i64::MAX, to_i64),
                 ],
-                run_row,
+                read_row,
             )?;
             let found = found.into_iter().map(|row| row.read(session));
             let mut found = found.collect::<Result<Vec<_>, QueryError>>()?;
@@ -175,7 +175,7 @@ impl Store {
                 let row = session.row(
                     &format!("{COLUMNS} WHERE id = ?1"),
                     params![info.id.as_str()],
-                    run_row,
+                    read_row,
                 )?;
                 if let Some(row) = row {
                     **info = row.read(session)?;
@@ -204,7 +204,7 @@ pub(crate) fn find(session: &dyn Session, selector: &str) -> Result<(i64, RunId)
     if let Some(found) = exact {
         return Ok(found);
     }
-    // Ids are ASCII, so this character sorts after all of an id.
+    // Ids are ASCII, so this character sorts after every character of an id.
     let end = format!("{selector}\u{7f}");
     let found: Vec<(i64, RunId)> = session.rows(
         "SELECT key, id FROM runs WHERE ?1 <= id AND id < ?2 ORDER BY id LIMIT ?3",
@@ -224,7 +224,7 @@ pub(crate) fn find(session: &dyn Session, selector: &str) -> Result<(i64, RunId)
 
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(session: &dyn Session, new: &NewRun) -> Result<i64, QueryError> {
-    values::check("id of a run", new.id.as_str())?;
+    values::check_name("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let key = session.row(
         "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
@@ -308,7 +308,7 @@ struct RunRow {
     info: RunInfo,
 }
 
-fn run_row(row: &dyn SqlRow) -> Result<RunRow, QueryError> {
+fn read_row(row: &dyn SqlRow) -> Result<RunRow, QueryError> {
     let count = |index: usize| Ok::<usize, QueryError>(to_usize(row.get(index)?));
     Ok(RunRow {
         key: row.get(0)?,
@@ -340,7 +340,7 @@ impl RunRow {
             }
             // The writer updates the row only when the run begins, grows or ends; in between, the entries are counted.
             None => {
-                let counts = count(session, self.key)?;
+                let counts = count_entries(session, self.key)?;
                 info.done = counts.done;
                 info.calls = counts.calls;
                 info.duration = counts.duration;
@@ -359,7 +359,7 @@ pub(super) struct JournalCounts {
 }
 
 /// Computes the totals of a run.
-pub(super) fn count(session: &dyn Session, key: i64) -> Result<JournalCounts, QueryError> {
+pub(super) fn count_entries(session: &dyn Session, key: i64) -> Result<JournalCounts, QueryError> {
     // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),

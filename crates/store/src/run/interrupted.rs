@@ -10,7 +10,7 @@ use crate::run::unreadable;
 use crate::store::Store;
 use crate::values::run_id;
 
-/// A run that no process drives although it has not ended: its process died, was stopped, or has given it up.
+/// A run that no process drives although it has not ended: its process died, was stopped, or has abandoned it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InterruptedRun {
     /// The id.

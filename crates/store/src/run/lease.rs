@@ -21,7 +21,7 @@ use crate::store::{Store, blocking};
 use crate::values::{self, to_i64, to_usize};
 use crate::writer::{AppendRequest, JournalPosition, JournalProgress};
 
-/// The pause before a database that is away is asked again about a lease.
+/// The pause before an unreachable database is queried again about a lease.
 const CONFIRM_PAUSE: Duration = Duration::from_millis(100);
 
 /// A run that this process has leased, as a journal for the engine. The lease ends once this is dropped and all appended entries are
@@ -34,7 +34,7 @@ pub struct LeasedRun {
     progress: Arc<JournalProgress>,
     entries: i64,
     holder: LeaseHolder,
-    /// The request that was stored before the run was leased, if the run has not ended since.
+    /// The request to cancel that was stored before the run was leased, if the run has not ended since.
     earlier: Option<CancelRequest>,
     is_cancel_requested: bool,
 }
@@ -48,10 +48,10 @@ impl Store {
     /// [`StoreError::Exists`] if the id is in use, [`StoreError::BadName`] if it is invalid.
     pub fn create_run(&self, new: NewRun, holder: &LeaseHolder) -> Result<LeasedRun, StoreError> {
         // Before the id becomes a part of file names.
-        values::check("id of a run", new.id.as_str())?;
+        values::check_name("id of a run", new.id.as_str())?;
         let id = new.id.clone();
         let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
-        let processes = self.processes(&id, &lease)?;
+        let processes = self.open_process_file(&id, &lease)?;
         // After leasing, so that no other process can lease the run between the two.
         let key = self
             .writer()
@@ -73,14 +73,14 @@ impl Store {
             Ok((requests::cancel_request(session, key)?, id))
         })?;
         let lease: Arc<dyn RunLease> = self.database().lease(&id, holder)?.into();
-        let processes = self.processes(&id, &lease)?;
+        let processes = self.open_process_file(&id, &lease)?;
         // Read after leasing: before, another process could still append.
         let (key, state, is_open, is_requested) = self.read(|session| {
             let (key, _) = info::find(session, id.as_str())?;
             info::check_format(session, key, &id)?;
             let is_requested = requests::cancel_request(session, key)?.is_some();
             let is_open = info::is_open(session, key)?;
-            let counts = info::count(session, key)?;
+            let counts = info::count_entries(session, key)?;
             let state = JournalPosition {
                 next: counts.entries,
                 totals: RunTotals {
@@ -98,7 +98,7 @@ impl Store {
         if is_open {
             leased.is_cancel_requested = is_requested;
         } else {
-            // The run has ended since, whether as cancelled or not.
+            // The run has ended since the request, cancelled or not.
             leased.overrule_cancel_request()?;
         }
         Ok(leased)
@@ -128,20 +128,20 @@ impl Store {
     ///
     /// [`StoreError::File`] if they cannot be read.
     pub fn earlier_server_processes(&self, id: &RunId) -> Result<Vec<ServerProcess>, StoreError> {
-        server_processes::earlier(&self.database().processes_path(id))
-            .map_err(|error| self.io(&error))
+        server_processes::read_earlier(&self.database().processes_path(id))
+            .map_err(|error| self.io_error(&error))
     }
 
-    fn processes(
+    fn open_process_file(
         &self,
         id: &RunId,
         lease: &Arc<dyn RunLease>,
     ) -> Result<Arc<ProcessFile>, StoreError> {
         let path = self.database().processes_path(id);
-        ProcessFile::open(path, Arc::clone(lease)).map_err(|error| self.io(&error))
+        ProcessFile::open(path, Arc::clone(lease)).map_err(|error| self.io_error(&error))
     }
 
-    pub(crate) fn io(&self, error: &io::Error) -> StoreError {
+    pub(crate) fn io_error(&self, error: &io::Error) -> StoreError {
         StoreError::File {
             path: self.path().to_owned(),
             trouble: FileProblem::Failed(error.to_string()),

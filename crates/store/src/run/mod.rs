@@ -15,5 +15,5 @@ pub use lease::LeasedRun;
 pub use prune::{Prune, PruneReport};
 pub use server_processes::{ServerProcess, register_server_process, unregister_server_process};
 
-pub(crate) use entries::rows;
+pub(crate) use entries::read_rows;
 pub(crate) use info::{check_format, find, insert, is_imported, mark_imported, unreadable};

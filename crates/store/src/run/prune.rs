@@ -101,7 +101,7 @@ impl Store {
             };
             let is_dry = prune.dry_run;
             let (unfinished, name) = (prune.unfinished, id.clone());
-            // A dry run deletes, too, so that it can count what would be freed.
+            // A dry run deletes, too, and rolls back, so that it can count the values and bytes.
             let removed = self.writer().try_change(is_dry, move |connection| {
                 remove(connection, &name, unfinished)
             })?;
@@ -109,7 +109,7 @@ impl Store {
                 // The list exists only if the process of the run was killed.
                 match fs::remove_file(self.database().processes_path(&id)) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(self.io(&error));
+                        return Err(self.io_error(&error));
                     }
                     _ => {}
                 }

@@ -99,8 +99,8 @@ impl Store {
         Ok(holder)
     }
 
-    /// Asks the process that drives a run next to cancel it without a further call, for a run that no process drives. A run that
-    /// has ended before is not affected.
+    /// Asks the next process that drives a run to cancel it without a further call. It is for a run that no process drives now; one
+    /// that has ended is not affected.
     ///
     /// # Errors
     ///
@@ -153,8 +153,8 @@ impl Store {
         Ok(pending.is_cancelled)
     }
 
-    /// Returns the requests to the process `holder`, which drives a run whose plan has the digest `consent`; `None` if it cannot be approved
-    /// as a whole.
+    /// Returns the requests to the process `holder`, which drives a run. `consent` is the digest of its plan, or `None` if the plan
+    /// cannot be approved as a whole.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl Store {
     }
 }
 
-/// The requests to a run that a process drives.
+/// The requests to the process that drives a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingRequests {
     /// True if the process was asked to cancel the run.
@@ -230,7 +230,7 @@ pub(super) fn cancel_request(
 }
 
 impl CancelRequest {
-    /// Deletes just this request.
+    /// Deletes this request, but no later one.
     pub(super) fn delete(self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
         session.execute(
             "DELETE FROM cancel_requests WHERE run = ?1 AND holder_pid = ?2 AND holder_since_ns = ?3 AND requested_ns = ?4",

@@ -44,7 +44,7 @@ struct OwnProcesses {
 /// The file of one of the runs cannot be written.
 pub fn register_server_process(process: ServerProcess) -> io::Result<()> {
     // Locked until all files are written, so that a run that is leased meanwhile does not miss the process.
-    let mut own = own();
+    let mut own = own_processes();
     own.files.retain(|file| file.strong_count() > 0);
     let files: Vec<Arc<ProcessFile>> = own.files.iter().filter_map(Weak::upgrade).collect();
     let appended = files
@@ -57,10 +57,10 @@ pub fn register_server_process(process: ServerProcess) -> io::Result<()> {
 
 /// Removes a server process of this process that has ended.
 pub fn unregister_server_process(pid: u32) {
-    own().running.retain(|process| process.pid != pid);
+    own_processes().running.retain(|process| process.pid != pid);
 }
 
-fn own() -> MutexGuard<'static, OwnProcesses> {
+fn own_processes() -> MutexGuard<'static, OwnProcesses> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -78,11 +78,11 @@ impl ProcessFile {
     /// Opens the file at `path` and reads the processes in it, if it exists.
     pub(crate) fn open(path: PathBuf, lease: Arc<dyn RunLease>) -> io::Result<Arc<Self>> {
         let file = Arc::new(Self {
-            earlier: Mutex::new(read(&path)?),
+            earlier: Mutex::new(read_file(&path)?),
             path,
             lease,
         });
-        let mut own = own();
+        let mut own = own_processes();
         // Servers that were started before the run was leased work for it as well.
         file.append(&own.running)?;
         own.files.push(Arc::downgrade(&file));
@@ -140,15 +140,15 @@ fn lines(processes: &[ServerProcess]) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the processes in the file at `path` that this process has not started.
-pub(crate) fn earlier(path: &Path) -> io::Result<Vec<ServerProcess>> {
-    let mut processes = read(path)?;
-    let own = own();
+pub(crate) fn read_earlier(path: &Path) -> io::Result<Vec<ServerProcess>> {
+    let mut processes = read_file(path)?;
+    let own = own_processes();
     // If this process drives the run, the file lists its own servers as well.
     processes.retain(|process| !own.running.contains(process));
     Ok(processes)
 }
 
-fn read(path: &Path) -> io::Result<Vec<ServerProcess>> {
+fn read_file(path: &Path) -> io::Result<Vec<ServerProcess>> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -167,7 +167,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::{
-        ProcessFile, ServerProcess, earlier, register_server_process, unregister_server_process,
+        ProcessFile, ServerProcess, read_earlier, register_server_process,
+        unregister_server_process,
     };
     use crate::database::{QueryError, RunLease, Session};
 
@@ -225,7 +226,7 @@ mod tests {
         assert_eq!(*second.earlier(), left);
         register_server_process(process("d", 1_000_003)).unwrap();
         let of_earlier = || -> Vec<ServerProcess> {
-            let mut found = earlier(&path).unwrap();
+            let mut found = read_earlier(&path).unwrap();
             found.retain(|process| process.pid / 10 == 100_000);
             found
         };

@@ -242,15 +242,16 @@ pub(super) fn sort(values: &[Value], budget: &mut EvaluationBudget) -> Result {
                 "sort",
                 std::slice::from_ref(list),
             )),
-            None => sort_by(items.to_vec(), items.to_vec(), budget),
+            None => sort_by("sort", items.to_vec(), items.to_vec(), budget),
         },
         _ => Err(EvaluationError::unsupported("sort", values)),
     }
 }
 
-/// Sorts the items by their keys; the sort is stable. A key that is a list has several criteria: the first one that
-/// differs decides.
+/// Sorts the items by their keys for the function `name`; the sort is stable. A key that is a list has several criteria: the first
+/// one that differs decides.
 pub(in crate::expression) fn sort_by(
+    name: &str,
     items: Vec<Value>,
     keys: Vec<Value>,
     budget: &mut EvaluationBudget,
@@ -259,7 +260,7 @@ pub(in crate::expression) fn sort_by(
     // A sort needs a total order, so keys of different kinds are refused first.
     for key in &keys {
         if !is_comparable(&first, key) {
-            return Err(EvaluationError::unsupported("sort", &[first, key.clone()]));
+            return Err(EvaluationError::unsupported(name, &[first, key.clone()]));
         }
     }
     let work: usize = keys.iter().map(key_cost).fold(0, usize::saturating_add);

@@ -75,8 +75,8 @@ impl Search {
             return Err(EvaluationError::unsupported(self.name(), value));
         };
         // The slowest search is proportional to the product of both lengths.
-        let once = text.len().saturating_mul(1 + regex.as_str().len() / 8);
-        budget.spend_text(once)?;
+        let cost_of_match = text.len().saturating_mul(1 + regex.as_str().len() / 8);
+        budget.spend_text(cost_of_match)?;
         match self {
             Self::Matches => Ok(regex.is_match(text).into()),
             Self::Extract => regex

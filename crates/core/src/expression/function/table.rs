@@ -66,7 +66,7 @@ const fn row(
     }
 }
 
-/// Returns the row of what an operator computes with times. It has no name to be called by.
+/// Returns the row of an operator on times, which cannot be called by a name.
 pub(super) const fn of_times(
     sign: &'static str,
     arguments: usize,

@@ -35,7 +35,7 @@ pub(super) fn char_at(values: &[Value], budget: &mut EvaluationBudget) -> Result
     Ok(rest.chars().take(1).collect::<String>().into())
 }
 
-/// Returns the first position of another text, optionally from a position on; -1 if there is none.
+/// Returns the position of the first occurrence of a part, optionally searching from a start; -1 if there is none.
 pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, from) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, 0),
@@ -52,7 +52,7 @@ pub(super) fn index_of(values: &[Value], budget: &mut EvaluationBudget) -> Resul
     Ok(character_of(text, found))
 }
 
-/// Returns the last position of another text, optionally up to a position; -1 if there is none.
+/// Returns the position of the last occurrence of a part, optionally one that begins at or before a position; -1 if there is none.
 pub(super) fn last_index_of(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let (text, part, last) = match values {
         [Value::Text(text), Value::Text(part)] => (text, part, text.len()),
@@ -202,11 +202,11 @@ fn two_texts<'v>(
     Ok((text, part))
 }
 
-/// Returns a repetition count; a negative number means no limit.
+/// Returns a limit as a count; a negative one means no limit.
 fn count(number: &Number) -> std::result::Result<usize, EvaluationError> {
     if !number.is_i64() && !number.is_u64() {
         return Err(EvaluationError::failed(format!(
-            "`{number}` counts nothing"
+            "`{number}` is not a whole number"
         )));
     }
     let count = number
@@ -227,11 +227,11 @@ fn byte_of(text: &str, position: &Number) -> std::result::Result<usize, Evaluati
                 .chain([text.len()])
                 .nth(position)
         });
-    start.ok_or_else(|| no_character(position))
+    start.ok_or_else(|| position_outside(position))
 }
 
-/// Returns the byte offset at which a search for `part` begins or ends. Only a search for an empty text may begin after
-/// the end.
+/// Returns the byte offset of `position`, at which a search for `part` begins or ends. Only an empty part may be searched for at or
+/// after the end of the text.
 fn search_position(
     text: &str,
     part: &str,
@@ -242,13 +242,13 @@ fn search_position(
     }
     let start = byte_of(text, position)?;
     if start == text.len() {
-        return Err(no_character(position));
+        return Err(position_outside(position));
     }
     Ok(start)
 }
 
-fn no_character(position: &Number) -> EvaluationError {
-    EvaluationError::failed(format!("there is no character `{position}` in the text"))
+fn position_outside(position: &Number) -> EvaluationError {
+    EvaluationError::failed(format!("the position `{position}` is outside of the text"))
 }
 
 /// Returns the position of the character at a byte offset; -1 for `None`.

@@ -37,7 +37,7 @@ pub(super) fn date(values: &[Value], budget: &mut EvaluationBudget) -> Result {
         _ => return Err(EvaluationError::unsupported("date", values)),
     };
     match value {
-        Value::Text(text) => written(&timestamp(text, &zone, budget)?),
+        Value::Text(text) => write_time(&timestamp(text, &zone, budget)?),
         Value::Number(seconds) => from_micros(micros(seconds)?),
         other => Err(EvaluationError::unsupported(
             "date",
@@ -76,19 +76,19 @@ pub(super) fn format(values: &[Value], budget: &mut EvaluationBudget) -> Result 
 }
 
 /// Adds seconds to a time.
-fn later(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+fn add_seconds(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [time, Value::Number(seconds)] = values else {
         return Err(not_seconds(values));
     };
-    moved(time, micros(seconds)?, budget)
+    shift_time(time, micros(seconds)?, budget)
 }
 
 /// Subtracts seconds from a time.
-fn earlier(values: &[Value], budget: &mut EvaluationBudget) -> Result {
+fn subtract_seconds(values: &[Value], budget: &mut EvaluationBudget) -> Result {
     let [time, Value::Number(seconds)] = values else {
         return Err(not_seconds(values));
     };
-    moved(time, -micros(seconds)?, budget)
+    shift_time(time, -micros(seconds)?, budget)
 }
 
 fn not_seconds(values: &[Value]) -> EvaluationError {
@@ -98,7 +98,7 @@ fn not_seconds(values: &[Value]) -> EvaluationError {
     ))
 }
 
-fn moved(time: &Value, by: i64, budget: &mut EvaluationBudget) -> Result {
+fn shift_time(time: &Value, by: i64, budget: &mut EvaluationBudget) -> Result {
     let micros = read(time, "date", budget)?.as_microsecond();
     from_micros(micros.saturating_add(by))
 }
@@ -134,9 +134,9 @@ fn epoch(values: &[Value], budget: &mut EvaluationBudget) -> Result {
 
 /// The operators between times. The parser chooses them, so that `+` never guesses if a text is a time.
 pub(in crate::expression) static LATER: BuiltinFunction =
-    super::table::of_times("+", 2, false, later);
+    super::table::of_times("+", 2, false, add_seconds);
 pub(in crate::expression) static EARLIER: BuiltinFunction =
-    super::table::of_times("-", 2, false, earlier);
+    super::table::of_times("-", 2, false, subtract_seconds);
 pub(in crate::expression) static ELAPSED: BuiltinFunction =
     super::table::of_times("seconds between", 2, true, elapsed);
 pub(in crate::expression) static INSTANT: BuiltinFunction =
@@ -255,11 +255,11 @@ fn offset(text: &str) -> Option<Offset> {
 
 fn from_micros(micros: i64) -> Result {
     let time = Timestamp::from_microsecond(micros).map_err(|_| out_of_range())?;
-    written(&time)
+    write_time(&time)
 }
 
 /// Writes a time of the years that RFC 3339 has.
-fn written(time: &Timestamp) -> Result {
+fn write_time(time: &Timestamp) -> Result {
     let year = time.to_zoned(TimeZone::UTC).year();
     if year < 1 {
         return Err(out_of_range());

@@ -183,7 +183,7 @@ fn text() {
     check("'abc'.substring(2, 1)", "`substring` ends before it begins");
     check(
         "'abc'.substring(5)",
-        "there is no character `5` in the text",
+        "the position `5` is outside of the text",
     );
     check("'äbcb'.indexOf('b') * 10 + 'äbcb'.lastIndexOf('b')", "13");
     check("'abc'.indexOf('z') + 0", "-1");

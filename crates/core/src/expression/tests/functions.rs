@@ -1,4 +1,5 @@
-//! Functions of lists, objects, patterns and times: their values and their errors.
+//! Functions of lists, objects, patterns and times: their values and their errors. The names that expressions read, such as `a` and
+//! `rows`, are those of `WORLD` in `computing.rs`.
 
 use super::computing::check;
 
@@ -113,16 +114,16 @@ fn several_sort_keys() {
     );
     check(
         "[[1, 'a'], [1, 2]].sortBy(x, x)",
-        "`sort` does not work on a list and a list",
+        "`sortBy` does not work on a list and a list",
     );
     check(
         "[[1], [1, 2]].sortBy(x, x)",
-        "`sort` does not work on a list and a list",
+        "`sortBy` does not work on a list and a list",
     );
     check("[[2], [1]].sort()", "`sort` does not work on a list");
     check(
         "[[[1]], [[2]]].sortBy(x, x)",
-        "`sort` does not work on a list and a list",
+        "`sortBy` does not work on a list and a list",
     );
 }
 

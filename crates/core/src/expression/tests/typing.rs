@@ -13,7 +13,7 @@ use crate::plan::{Segment, Source};
 use crate::schema::PathLookup;
 use crate::{Schema, Severity, Value};
 
-/// The schema of the outputs of the steps, by id.
+/// Returns the schema of the outputs of the steps, by id.
 fn schema() -> Schema {
     let row = json!({"type": "object", "additionalProperties": false, "required": ["name"], "properties": {
         "name": {"type": "string"}, "size": {"type": "integer"}, "tags": {"type": "array", "items": {"type": "string"}}}});

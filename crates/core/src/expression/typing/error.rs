@@ -1,5 +1,5 @@
-//! The mistakes that type inference finds: what is wrong, hints, the circumstances that excuse a mistake, and names of parts
-//! of expressions. The tree has no names of loop variables, so their lists stand in.
+//! The mistakes that type inference finds: their kinds, hints, the conditions under which a mistake is only a warning, and the
+//! names of parts of expressions in messages. Loop variables have no names in the tree, so messages name their lists.
 
 use super::Local;
 use crate::expression::function::Kinds;
@@ -52,9 +52,9 @@ impl FailedPath {
     }
 }
 
-/// Names the fields of `shape` that are lists.
-pub(super) fn list_fields(shape: &Type) -> Option<String> {
-    let fields: Vec<&str> = shape
+/// Names the fields of `value_type` that are lists, or returns `None` if there are none.
+pub(super) fn list_fields(value_type: &Type) -> Option<String> {
+    let fields: Vec<&str> = value_type
         .members()
         .iter()
         .filter_map(|member| match member {
@@ -73,27 +73,28 @@ pub(super) fn list_fields(shape: &Type) -> Option<String> {
     }
 }
 
-/// Describes the value at which a path fails, if that has no fields.
+/// Describes the value at which a path fails; `None` if the value has fields.
 pub(super) fn end_of_path(whole: &Type, failed: &FailedPath) -> Option<String> {
     let matched = failed.path.get(..failed.matched)?;
     if failed.known.names().next().is_some() || matched.contains(&Segment::Each) {
         return None;
     }
     match whole.at(matched) {
-        PathLookup::Found(shape) => {
-            let size = size_help(failed.failing(), &shape);
-            Some(format!("it is {shape}{size}"))
+        PathLookup::Found(found) => {
+            let size = size_help(failed.failing(), &found);
+            Some(format!("it is {found}{size}"))
         }
         _ => None,
     }
 }
 
-/// Returns the end of a hint about a value of type `shape` that has no field of the kind of `length`.
-pub(crate) fn size_help(field: Option<&Segment>, shape: &Type) -> &'static str {
+/// Returns the end of a hint about `field`, such as `length`, that a list or text of type `value_type` does not have; empty for any
+/// other field or type.
+pub(crate) fn size_help(field: Option<&Segment>, value_type: &Type) -> &'static str {
     let Some(Segment::Key(key)) = field else {
         return "";
     };
-    let kinds = Kinds::of(shape);
+    let kinds = Kinds::of(value_type);
     match &**key {
         "length" | "len" | "size" | "count" if kinds == Kinds::LIST => {
             "; `size(…)` counts its items"
@@ -105,9 +106,9 @@ pub(crate) fn size_help(field: Option<&Segment>, shape: &Type) -> &'static str {
     }
 }
 
-/// Returns a hint for a condition of type `shape`.
-pub(super) fn condition_help(shape: &Type) -> Option<String> {
-    let kinds = Kinds::of(shape);
+/// Returns a hint for a condition of type `value_type`; `None` if there is none for the type.
+pub(super) fn condition_help(value_type: &Type) -> Option<String> {
+    let kinds = Kinds::of(value_type);
     let help = if kinds == Kinds::LIST {
         "`size(list) > 0` tests if a list has items"
     } else if kinds == Kinds::TEXT {
@@ -140,13 +141,13 @@ pub(super) fn operator_help(operator: BinaryOperator, left: Kinds, right: Kinds)
     Some(help.to_owned())
 }
 
-/// Returns true if a value is known, so that a condition may exclude the failing part on purpose.
-pub(super) fn is_known_value(shape: &Type) -> bool {
-    let mut members = shape.members().iter();
+/// Returns true if `value_type` includes a literal. A condition on a known value may exclude the failing part on purpose.
+pub(super) fn is_known_value(value_type: &Type) -> bool {
+    let mut members = value_type.members().iter();
     members.any(|member| matches!(member, Type::Literal(_)))
 }
 
-/// Returns true if the expression tests anywhere if a part exists.
+/// Returns true if any part of the expression tests whether a part exists.
 pub(super) fn tests_presence(tree: &Tree) -> bool {
     let any = |trees: &[Tree]| trees.iter().any(tests_presence);
     match tree {
@@ -194,14 +195,14 @@ pub(super) fn describe(
     bindings: &[Form],
     locals: &[Local<'_>],
 ) -> String {
-    let (base, accessors) = flat(base, accessors);
+    let (base, accessors) = flatten_access(base, accessors);
     let path: String = accessors.iter().copied().map_while(constant_path).collect();
     if path_length(&accessors) < accessors.len() {
         return "the computed value".to_owned();
     }
     match base {
         Tree::Bound(_) => match source(base, bindings) {
-            Some(read) => format!("`{}`", cut(&(print_read(read) + &path))),
+            Some(read) => format!("`{}`", truncate(&(print_read(read) + &path))),
             None => "the computed value".to_owned(),
         },
         Tree::LoopVariable(position) => {
@@ -212,7 +213,7 @@ pub(super) fn describe(
             if path.is_empty() {
                 item
             } else {
-                format!("`{}` in {item}", cut(path.trim_start_matches('.')))
+                format!("`{}` in {item}", truncate(path.trim_start_matches('.')))
             }
         }
         _ => "the computed value".to_owned(),
@@ -224,9 +225,9 @@ impl Local<'_> {
     fn describe(&self, bindings: &[Form]) -> String {
         let kind = if self.object.is_some() { "key" } else { "item" };
         let article = if self.object.is_some() { "a" } else { "an" };
-        let (base, accessors) = flat(self.base, self.accessors);
+        let (base, accessors) = flatten_access(self.base, self.accessors);
         let length = path_length(&accessors);
-        // These keep the items of their list.
+        // These functions return items of the same list.
         let selects = |next: &&Accessor| match next {
             Accessor::Loop(kind, _) => matches!(kind, Loop::Filter | Loop::SortBy),
             Accessor::Call(function, _) => {
@@ -238,15 +239,18 @@ impl Local<'_> {
         match source(base, bindings) {
             Some(read) if select_items => {
                 let path: String = accessors.iter().copied().map_while(constant_path).collect();
-                format!("{article} {kind} of `{}`", cut(&(print_read(read) + &path)))
+                format!(
+                    "{article} {kind} of `{}`",
+                    truncate(&(print_read(read) + &path))
+                )
             }
             _ => format!("{article} {kind}"),
         }
     }
 }
 
-/// Joins the accessors of a bound path with those after it.
-fn flat<'t>(base: &'t Tree, accessors: &'t [Accessor]) -> (&'t Tree, Vec<&'t Accessor>) {
+/// Joins the accessors within `base` with those after it.
+fn flatten_access<'t>(base: &'t Tree, accessors: &'t [Accessor]) -> (&'t Tree, Vec<&'t Accessor>) {
     match base {
         Tree::Access(inner, before) => (inner, before.iter().chain(accessors).collect()),
         base => (base, accessors.iter().collect()),
@@ -274,7 +278,7 @@ fn source<'b>(base: &Tree, bindings: &'b [Form]) -> Option<&'b Read> {
     single_read(bindings.get(*index)?)
 }
 
-/// Returns the read if `form` is nothing else.
+/// Returns the read if `form` is a single read.
 pub(super) fn single_read(form: &Form) -> Option<&Read> {
     match form {
         Form::First(alternatives) => match alternatives.as_slice() {
@@ -285,7 +289,7 @@ pub(super) fn single_read(form: &Form) -> Option<&Read> {
     }
 }
 
-fn cut(text: &str) -> String {
+fn truncate(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

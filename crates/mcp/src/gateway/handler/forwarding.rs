@@ -37,7 +37,7 @@ pub(crate) fn pass_request(
         // A client of an earlier revision cannot answer a result of the kind `input_required`, so it gets requests
         // instead.
         if client.receives_requests() {
-            return completed(&upstreams, &server, method, params, caller).await;
+            return request_until_complete(&upstreams, &server, method, params, caller).await;
         }
         upstreams
             .request(&server, method, params, Some(caller))
@@ -51,7 +51,7 @@ pub(crate) fn pass_request(
 /// # Errors
 ///
 /// Returns the errors of [`Upstreams::request`], and those of the caller.
-pub async fn completed(
+pub async fn request_until_complete(
     upstreams: &Upstreams,
     server: &str,
     method: &str,
@@ -71,7 +71,7 @@ pub async fn completed(
         // A repeated call may have a second effect, so only a valid input request leads to one.
         if !upstreams.asks_by_results(server, &caller).await || !requests_input(&result) {
             let message = format!(
-                "the server `{server}` answered with a result of the kind `input_required`, which was not asked for, so whether the call happened is unknown"
+                "the server `{server}` answered with a result of the kind `input_required`, which was not requested, so whether the call happened is unknown"
             );
             return Err(UpstreamError::new(UpstreamError::UNAVAILABLE, message));
         }
@@ -96,8 +96,8 @@ async fn with_responses(
             .get("method")
             .and_then(Value::as_text)
             .unwrap_or_default();
-        let asked = request.get("params").cloned().unwrap_or_default();
-        let answer = caller.ask(method, asked).await?;
+        let params = request.get("params").cloned().unwrap_or_default();
+        let answer = caller.ask(method, params).await?;
         responses.insert(Arc::clone(key), answer);
     }
     let params = with(&params, "inputResponses", Value::from(responses));
@@ -203,7 +203,7 @@ impl GatewayHandler {
     ) -> Result<T, ErrorData> {
         let mut fields = vec![(field, Value::from(entries))];
         let starting: Vec<Value> = self
-            .starting()
+            .starting_servers()
             .into_iter()
             .map(|server| Value::Text(server.into()))
             .collect();
@@ -214,12 +214,12 @@ impl GatewayHandler {
             ));
         }
         let result = Value::object(fields);
-        let result = results::cacheable(results::result(result, client), client);
+        let result = results::with_cache_fields(results::convert_result(result, client), client);
         deliver(context, result)
     }
 
     /// Returns the servers in passthrough mode that were never ready.
-    fn starting(&self) -> Vec<ServerName> {
+    fn starting_servers(&self) -> Vec<ServerName> {
         if !self.gateway.passes_through() {
             return Vec::new();
         }
@@ -235,7 +235,7 @@ impl GatewayHandler {
         name: &str,
     ) -> Result<Offer<T>, ErrorData> {
         let found = found.ok_or_else(|| {
-            let starting = self.starting().into_iter();
+            let starting = self.starting_servers().into_iter();
             let starting =
                 starting.map(|server| format!("; the server `{server}` is still starting"));
             format!("unknown {what} `{name}`{}", starting.collect::<String>())

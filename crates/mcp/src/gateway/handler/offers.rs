@@ -48,19 +48,20 @@ impl GatewayHandler {
         let client = GatewayClient::of(&context);
         let name = request.name.to_string();
         let result = if self.gateway.host.owns(&client, &name) {
-            self.call_own(&client, &context, request).await?
+            self.call_host_tool(&client, &context, request).await?
         } else {
             let tool = |listing: &OfferListing| listing.tool(&name);
             let found = self.gateway.find(&client, tool).await;
             let offer = self.resolve_offer(found, "tool", &name)?;
             self.gateway.host.allows(&client, &offer.item)?;
-            self.call_offered(&client, &context, request, offer).await?
+            self.call_server_tool(&client, &context, request, offer)
+                .await?
         };
         deliver(&context, result)
     }
 
     /// Calls one of the host's own tools, or resumes such a call.
-    async fn call_own(
+    async fn call_host_tool(
         &self,
         client: &GatewayClient,
         context: &Context,
@@ -112,7 +113,7 @@ impl GatewayHandler {
     }
 
     /// Calls a tool of a server, or resumes such a call.
-    async fn call_offered(
+    async fn call_server_tool(
         &self,
         client: &GatewayClient,
         context: &Context,
@@ -151,7 +152,7 @@ impl GatewayHandler {
                 let client = asker.clone();
                 let result =
                     pass_request(&upstreams, server, "tools/call", params, asker, caller).await?;
-                host.answered(&client, &tool, &result);
+                host.note_result(&client, &tool, &result);
                 Ok(result)
             })
         })
@@ -197,7 +198,7 @@ impl GatewayHandler {
         let host = Arc::clone(&self.gateway.host);
         let address = request.uri.clone();
         let result = match host.read(client.clone(), address.clone()).await {
-            Some(own) => results::result(own?, &client),
+            Some(own) => results::convert_result(own?, &client),
             None if self.gateway.passes_through() => {
                 let params = params(&request, &context)?;
                 self.read_anywhere(&client, &context, &address, params)
@@ -207,7 +208,7 @@ impl GatewayHandler {
         };
         // A result that requests input has no contents and is not cacheable.
         let result = match result.get("contents") {
-            Some(_) => results::cacheable(result, &client),
+            Some(_) => results::with_cache_fields(result, &client),
             None => result,
         };
         deliver(&context, result)
@@ -230,7 +231,7 @@ impl GatewayHandler {
         }
         self.gateway.start(client);
         // A listed resource needs no wait for servers that are still starting.
-        let servers = match self.gateway.current().owner(address) {
+        let servers = match self.gateway.current_listing().owner(address) {
             Some(server) => vec![server],
             None => self.listing(client).await.candidate_servers(address),
         };
@@ -252,7 +253,7 @@ impl GatewayHandler {
         if !self.gateway.passes_through() {
             return Vec::new();
         }
-        for server in self.gateway.current().candidate_servers(address) {
+        for server in self.gateway.current_listing().candidate_servers(address) {
             match self.gateway.upstreams.subscribe(&server, address).await {
                 Ok(subscription) => return vec![subscription],
                 Err(error) => {
@@ -324,7 +325,7 @@ impl GatewayHandler {
         };
         let Some((server, params)) = found else {
             return Err(ErrorData::invalid_params(
-                "there is nothing to complete by this name",
+                "no prompt or resource template has this name",
                 None,
             ));
         };

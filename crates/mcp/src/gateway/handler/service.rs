@@ -69,7 +69,7 @@ impl ServerHandler for GatewayHandler {
         if !self.gateway.passes_through() {
             return None;
         }
-        read(self.gateway.current().tool(name)?.ok()?.entry).ok()
+        read(self.gateway.current_listing().tool(name)?.ok()?.entry).ok()
     }
 
     async fn initialize(
@@ -80,7 +80,7 @@ impl ServerHandler for GatewayHandler {
         // `GatewayClient::of` reads the revision and capabilities from there.
         context.peer.set_peer_info(request.clone());
         let client = GatewayClient::of(&context);
-        answered(self.prepare_handshake(&client)).await?;
+        catch_panic(self.prepare_handshake(&client)).await?;
         // `rmcp` may pass on the first list request before `on_initialized`.
         self.is_notified.store(true, Ordering::Relaxed);
         self.negotiate_initialize(&request)
@@ -88,7 +88,7 @@ impl ServerHandler for GatewayHandler {
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let client = GatewayClient::of(&context);
-        answered(self.prepare_handshake(&client)).await?;
+        catch_panic(self.prepare_handshake(&client)).await?;
         let revisions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(revisions, self.get_info()))
     }
@@ -111,7 +111,7 @@ impl ServerHandler for GatewayHandler {
             self.notify_subscriber(subscription).await;
             Ok(())
         };
-        answered(notified).await
+        catch_panic(notified).await
     }
 
     async fn list_tools(
@@ -119,7 +119,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        answered(self.tools(context)).await
+        catch_panic(self.tools(context)).await
     }
 
     async fn call_tool(
@@ -127,7 +127,7 @@ impl ServerHandler for GatewayHandler {
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        answered(self.call(request, context)).await
+        catch_panic(self.call(request, context)).await
     }
 
     async fn list_resources(
@@ -135,7 +135,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        answered(self.resources(context)).await
+        catch_panic(self.resources(context)).await
     }
 
     async fn list_resource_templates(
@@ -143,7 +143,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        answered(self.templates(context)).await
+        catch_panic(self.templates(context)).await
     }
 
     async fn read_resource(
@@ -151,7 +151,7 @@ impl ServerHandler for GatewayHandler {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        answered(self.read(request, context)).await
+        catch_panic(self.read(request, context)).await
     }
 
     async fn subscribe(
@@ -160,7 +160,7 @@ impl ServerHandler for GatewayHandler {
         _: Context,
     ) -> Result<(), ErrorData> {
         let subscribed = async { Ok(self.subscribe_to(&request.uri).await) };
-        let subscription = answered(subscribed).await?;
+        let subscription = catch_panic(subscribed).await?;
         self.subscriptions.add(&request.uri, subscription);
         Ok(())
     }
@@ -179,7 +179,7 @@ impl ServerHandler for GatewayHandler {
         _: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        answered(self.prompts(context)).await
+        catch_panic(self.prompts(context)).await
     }
 
     async fn get_prompt(
@@ -187,7 +187,7 @@ impl ServerHandler for GatewayHandler {
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        answered(self.prompt(request, context)).await
+        catch_panic(self.prompt(request, context)).await
     }
 
     async fn complete(
@@ -195,11 +195,11 @@ impl ServerHandler for GatewayHandler {
         request: CompleteRequestParams,
         context: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        answered(self.completion(request, context)).await
+        catch_panic(self.completion(request, context)).await
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        answered(self.pass_level(&request)).await
+        catch_panic(self.pass_level(&request)).await
     }
 
     async fn on_custom_request(
@@ -293,7 +293,7 @@ impl GatewayHandler {
         self.gateway
             .wait_for_servers(client, self.is_notified())
             .await;
-        self.gateway.current()
+        self.gateway.current_listing()
     }
 
     /// Returns true if the client is notified of late servers.
@@ -303,7 +303,7 @@ impl GatewayHandler {
 
     async fn task(&self, request: TaskRequest, context: &Context) -> Result<Value, ErrorData> {
         let client = GatewayClient::of(context);
-        answered(async {
+        catch_panic(async {
             self.gateway.start(&client);
             let host = Arc::clone(&self.gateway.host);
             Ok(host.task(client, request).await?)
@@ -314,8 +314,10 @@ impl GatewayHandler {
 
 /// Awaits the answer to a request. A panic becomes an error, because the client would wait forever for an answer that is
 /// lost with its task.
-async fn answered<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
-    // What the answer has shared is behind locks, under which nothing panics.
+async fn catch_panic<T>(
+    answer: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    // All state that the answer shares is behind locks, under which no code panics.
     let answer = AssertUnwindSafe(answer).catch_unwind().await;
     answer.unwrap_or_else(|_| {
         tracing::error!("a request was not answered because of a defect");

@@ -139,12 +139,12 @@ impl HttpService {
                 _ => SessionRequest::Call,
             };
             // A request of an unknown session must not create a usage entry.
-            let is_there = self
+            let is_open = self
                 .sessions
                 .has_session(&session)
                 .await
                 .unwrap_or_default();
-            guard = is_there.then(|| self.sessions.track_request(&session, kind));
+            guard = is_open.then(|| self.sessions.track_request(&session, kind));
         }
         let slot = ResultSlot::default();
         request.extensions_mut().insert(slot.clone());

@@ -45,8 +45,8 @@ impl Sessions {
         owners.get(session).is_none_or(|owner| owner == client)
     }
 
-    /// Reserves one more session of `client`. At the limit, the session that was idle longest ends: one of the client,
-    /// if the client has too many, or else of all. Returns `None` if none of them is idle.
+    /// Reserves one more session of `client`. At the limit of the client, its longest idle session ends; at the limit of all
+    /// clients, the longest idle session of all. Returns `None` if none of them is idle.
     pub(super) async fn reserve_session(&self, client: &ClientId) -> Option<OpeningGuard> {
         // Cloned, because the lock must not be held while a session is closed.
         let owned = self.owners().clone();
@@ -147,7 +147,7 @@ impl SessionManager for Sessions {
         let closed = self.local.close_session(id).await;
         self.log.close_session(id);
         self.owners().remove(id);
-        self.usage.forget(id);
+        self.usage.remove(id);
         closed
     }
 
@@ -366,9 +366,9 @@ impl SessionUsage {
         let is_full_for_client = of_client + opening >= MAX_SESSIONS_PER_CLIENT;
         // A client at its own limit loses one of its own sessions, never one of another client.
         let idle = if is_full_for_client {
-            Some(state.idle(owners.iter().filter(|(_, owner)| *owner == client))?)
+            Some(state.longest_idle(owners.iter().filter(|(_, owner)| *owner == client))?)
         } else if owners.len() + all_opening >= MAX_SESSIONS {
-            Some(state.idle(owners.iter())?)
+            Some(state.longest_idle(owners.iter())?)
         } else {
             None
         };
@@ -392,7 +392,7 @@ impl SessionUsage {
     }
 
     /// Removes a session that has ended.
-    fn forget(&self, session: &SessionId) {
+    fn remove(&self, session: &SessionId) {
         self.lock().sessions.remove(session);
     }
 
@@ -404,7 +404,7 @@ impl SessionUsage {
 
 impl UsageState {
     /// Returns the session that was idle longest, preferring sessions without an open stream.
-    fn idle<'a>(
+    fn longest_idle<'a>(
         &self,
         sessions: impl Iterator<Item = (&'a SessionId, &'a ClientId)>,
     ) -> Option<SessionId> {

@@ -24,10 +24,10 @@ fn names_with_invisible_characters_are_removed() {
         r#"[{"name": "pay\u200b"}, {"name": "a\nb"}, {"name": "rtl\u202e"}, {"name": "tag\udb40\udc41"}, {"name": "Größe 東京"}]"#,
         r#"[{"name":"Größe 東京"}]"#,
         &[
-            r"the server `s` lists the tool `pay\u{200b}`, whose name has characters that cannot be seen, so it was left out",
-            r"the server `s` lists the tool `a\nb`, whose name has characters that cannot be seen, so it was left out",
-            r"the server `s` lists the tool `rtl\u{202e}`, whose name has characters that cannot be seen, so it was left out",
-            r"the server `s` lists the tool `tag\u{e0041}`, whose name has characters that cannot be seen, so it was left out",
+            r"the server `s` lists the tool `pay\u{200b}`, whose name has invisible characters, so it was omitted",
+            r"the server `s` lists the tool `a\nb`, whose name has invisible characters, so it was omitted",
+            r"the server `s` lists the tool `rtl\u{202e}`, whose name has invisible characters, so it was omitted",
+            r"the server `s` lists the tool `tag\u{e0041}`, whose name has invisible characters, so it was omitted",
         ],
     );
 }
@@ -39,9 +39,7 @@ fn texts_lose_invisible_characters() {
         r#"[{"name": "a", "description": "x\u200by\n", "annotations": {"title": "t\u2066"},
             "inputSchema": {"properties": {"description": {"description": "p\u00ad", "default": "d\u00ad", "enum": ["e\u00ad"]}}}}]"#,
         "[{\"name\":\"a\",\"description\":\"xy\\n\",\"annotations\":{\"title\":\"t\"},\"inputSchema\":{\"properties\":{\"description\":{\"description\":\"p\",\"default\":\"d\u{ad}\",\"enum\":[\"e\u{ad}\"]}}}}]",
-        &[
-            "the server `s` describes the tool `a` with characters that cannot be seen, which were left out",
-        ],
+        &["the server `s` describes the tool `a` with invisible characters, which were removed"],
     );
     check(
         ("tool", "name"),
@@ -58,8 +56,8 @@ fn the_name_of_a_resource_is_a_description() {
         r#"[{"uri": "x:1", "name": "a\u202eb"}, {"uri": "x:\u200b2", "name": "b"}]"#,
         r#"[{"uri":"x:1","name":"a\\u{202e}b"}]"#,
         &[
-            r"the server `s` lists the resource `x:\u{200b}2`, whose name has characters that cannot be seen, so it was left out",
-            "the server `s` describes the resource `x:1` with characters that cannot be seen, which were left out",
+            r"the server `s` lists the resource `x:\u{200b}2`, whose name has invisible characters, so it was omitted",
+            "the server `s` describes the resource `x:1` with invisible characters, which were removed",
         ],
     );
 }
@@ -194,8 +192,8 @@ sound
 the name of a header is not text
 the header `A` is of an argument that is not a simple value
 the header `a` occurs twice
-a header stands where it belongs to no argument
-a header stands where it belongs to no argument
+a header is declared at a position that is not an argument
+a header is declared at a position that is not an argument
 "#);
     let root = Value::from_json(r#"{"x-mcp-header": "A", "type": "object"}"#).unwrap();
     assert!(super::argument_problem(&root).is_some());

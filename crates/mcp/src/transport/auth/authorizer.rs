@@ -294,9 +294,9 @@ impl Authorizer {
         let needs_scopes = params.is_some_and(|params| params.is_insufficient_scope());
         HttpFailure::unsent(
             if needs_scopes {
-                "it wants to be allowed more than it was (HTTP 403)"
+                "it requires more scopes than were granted (HTTP 403)"
             } else {
-                "it wants to be logged in to (HTTP 401)"
+                "it requires a login (HTTP 401)"
             },
             format!("run `planwright login {server}`, or put a key for it into its `headers`"),
         )
@@ -306,7 +306,7 @@ impl Authorizer {
         let server = &self.server;
         let help = match error {
             AuthError::CredentialStoreError(_) => {
-                "see that the file of tokens can be read and written".to_owned()
+                "check that the token file can be read and written".to_owned()
             }
             AuthError::RegistrationFailed(_) => {
                 "register a client there by hand, and write its `clientId` into `oauth`".to_owned()
@@ -315,7 +315,7 @@ impl Authorizer {
                 format!("run `planwright login {server}` again, or ask the operator of the server")
             }
         };
-        HttpFailure::unsent(format!("it does not let us in: {}", reason(error)), help)
+        HttpFailure::unsent(format!("authorization failed: {}", reason(error)), help)
     }
 }
 

@@ -137,9 +137,11 @@ fn read(path: &Path) -> io::Result<BTreeMap<String, TokenEntry>> {
     };
     // A parser error may quote from the file, which contains only secrets.
     let stored: StoredTokens = serde_json::from_slice(&text)
-        .map_err(|_| io::Error::other("it is not a file of tokens; remove it"))?;
+        .map_err(|_| io::Error::other("it is not a token file; remove it"))?;
     if stored.format != FORMAT {
-        return Err(io::Error::other("it is of a newer version of this program"));
+        return Err(io::Error::other(
+            "it was written by a newer version of this program",
+        ));
     }
     Ok(stored.servers)
 }
@@ -289,14 +291,14 @@ mod tests {
         let path = folder.path().join("tokens.json");
         std::fs::write(&path, r#"{"format": tok-123}"#).unwrap();
         let error = Tokens::in_file(&path).get("https://a").unwrap_err();
-        assert_eq!(error.to_string(), "it is not a file of tokens; remove it");
+        assert_eq!(error.to_string(), "it is not a token file; remove it");
         std::fs::write(&path, r#"{"format": "planwright.tokens/2", "servers": {}}"#).unwrap();
         let error = Tokens::in_file(&path)
             .put("https://a", entry("x"))
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            "it is of a newer version of this program"
+            "it was written by a newer version of this program"
         );
     }
 }

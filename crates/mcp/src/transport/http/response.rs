@@ -222,9 +222,9 @@ pub(super) async fn read_refusal(
         return Err(StreamableHttpError::Client(failure));
     };
     // These statuses concern the authorization, whatever the body contains.
-    let is_about_us = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let is_about_authorization = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
-    if !is_about_us && let Some(body) = error_in(&body) {
+    if !is_about_authorization && let Some(body) = error_in(&body) {
         let error = envelope::to_upstream_error(body["error"].clone().into());
         // The handshake is repeated anyway, so its outcome is never unknown.
         let is_answer = !connection.router.is_pending(id)
@@ -235,7 +235,7 @@ pub(super) async fn read_refusal(
         failure.message = format!("{}: {}", failure.message, error.message);
     }
     // A server of an earlier revision, or a proxy, may not support `server/discover`.
-    let is_unknown = status.is_client_error() && !is_about_us
+    let is_unknown = status.is_client_error() && !is_about_authorization
         || matches!(
             status,
             StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_IMPLEMENTED

@@ -58,7 +58,7 @@ impl HttpFailure {
 
     /// Creates the failure of an unreachable server or lost connection.
     pub(crate) fn unreachable(error: reqwest::Error) -> Self {
-        let help = "see that its `url` is right, and that it runs";
+        let help = "check its `url`, and that it is running";
         // The address may contain a key.
         let error = error.without_url();
         let what = if error.is_connect() {
@@ -81,11 +81,11 @@ impl HttpFailure {
 
     pub(crate) fn status(status: StatusCode, headers: &HeaderMap) -> Self {
         let help = match status.as_u16() {
-            401 | 403 => "see that its `headers` hold a key that is valid there",
+            401 | 403 => "check that its `headers` contain a valid key",
             300..=399 => "write the address that it redirects to as `url`",
-            404 | 405 => "see that its `url` is that of its MCP endpoint",
+            404 | 405 => "check that its `url` is the address of its MCP endpoint",
             429 => "wait, or set a rate for its tools",
-            _ => "look into the log of the server",
+            _ => "read the log of the server",
         };
         Self {
             may_have_happened: !is_refusal(status, headers),
@@ -96,14 +96,14 @@ impl HttpFailure {
     pub(crate) fn unreadable(reason: &str) -> Self {
         Self::new(
             format!("its answer cannot be read: {reason}"),
-            "see that its `url` is that of its MCP endpoint",
+            "check that its `url` is the address of its MCP endpoint",
         )
     }
 
     pub(crate) fn too_long() -> Self {
         Self::new(
             "it sent a message that is longer than the limit",
-            "ask it for less at once",
+            "request less data at once",
         )
     }
 }
@@ -113,20 +113,20 @@ impl From<HttpError> for HttpFailure {
         match error {
             StreamableHttpError::Client(failure) => failure,
             StreamableHttpError::SessionExpired => {
-                Self::unsent("it has forgotten the session", "try again")
+                Self::unsent("it does not know the session any more", "try again")
             }
             StreamableHttpError::ReinitializationFailed(error) => Self::unsent(
                 format!("it refused a new session: {}", error.message),
-                "look into the log of the server",
+                "read the log of the server",
             ),
             StreamableHttpError::SessionRecoveryTimeout => Self::new(
-                "it did not make a new session in time",
-                "look into the log of the server",
+                "it did not create a new session in time",
+                "read the log of the server",
             ),
             StreamableHttpError::TransportChannelClosed => {
                 Self::new("the connection is closed", "try again")
             }
-            other => Self::new(other.to_string(), "look into the log of the server"),
+            other => Self::new(other.to_string(), "read the log of the server"),
         }
     }
 }

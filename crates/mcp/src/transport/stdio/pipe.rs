@@ -172,8 +172,8 @@ fn surrogate_at(text: &str, at: usize) -> Option<SurrogateHalf> {
 
 /// The transport that `rmcp` uses.
 ///
-/// It replaces that of `rmcp`, which leaves a caller waiting forever if a result is too long or invalid JSON, and lets
-/// messages overtake each other, such as a cancellation its own request.
+/// It replaces that of `rmcp`, which leaves a caller waiting forever if a result is too long or invalid JSON, and lets messages
+/// overtake each other, for example a request and its cancellation.
 #[derive(Debug)]
 pub(crate) struct PipeTransport<R> {
     lines: BoundedLineReader<R>,

@@ -92,19 +92,19 @@ async fn a_refusal_says_what_to_do() {
     ];
     assert_snapshot!(lines.join("\n"), @"
     the server `far` did not start: its answer cannot be read: it is neither JSON nor a stream of events
-      see that its `url` is that of its MCP endpoint
-    the server `far` did not start: it wants to be logged in to (HTTP 401)
+      check that its `url` is the address of its MCP endpoint
+    the server `far` did not start: it requires a login (HTTP 401)
       run `planwright login far`, or put a key for it into its `headers`
     the server `far` did not start: it answered with HTTP 401 Unauthorized
-      see that its `headers` hold a key that is valid there
+      check that its `headers` contain a valid key
     the server `far` did not start: it answered with HTTP 404 Not Found
-      see that its `url` is that of its MCP endpoint
+      check that its `url` is the address of its MCP endpoint
     the server `far` did not start: it answered with HTTP 307 Temporary Redirect
       write the address that it redirects to as `url`
     the server `far` did not start: it answered with HTTP 502 Bad Gateway
-      look into the log of the server
+      read the log of the server
     the server `far` did not start: it rejected the handshake: go away
-      see that its `url` is that of its MCP endpoint
+      check that its `url` is the address of its MCP endpoint
     ");
 }
 
@@ -181,7 +181,7 @@ async fn a_status_says_whether_a_call_may_have_been_carried_out() {
     unavailable: the server `far` did not answer: it answered with HTTP 303 See Other (unknown)
     unavailable: the server `far` was not reached: it answered with HTTP 308 Permanent Redirect (retry)
     unavailable: the server `far` was not reached: it answered with HTTP 400 Bad Request (retry)
-    unavailable: the server `far` was not reached: it wants to be logged in to (HTTP 401) (retry)
+    unavailable: the server `far` was not reached: it requires a login (HTTP 401) (retry)
     unavailable: the server `far` was not reached: it answered with HTTP 403 Forbidden (retry)
     unavailable: the server `far` was not reached: it answered with HTTP 405 Method Not Allowed (retry)
     unavailable: the server `far` did not answer: it answered with HTTP 408 Request Timeout (unknown)
@@ -290,7 +290,7 @@ async fn an_unreadable_answer_over_http_leaves_the_outcome_unknown() {
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
     unavailable: the answer of the server `far` cannot be read: expected value (unknown)
-    unavailable: the server `far` answered with a list where a tool's result was due (unknown)
+    unavailable: the server `far` answered with a list instead of the result of a tool (unknown)
     unavailable: the answer of the server `far` cannot be read: EOF while parsing a list (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)
     unavailable: the server `far` did not answer: its answer cannot be read: it does not answer the request (unknown)

@@ -175,7 +175,7 @@ async fn restarts_of_a_failing_server_are_limited() {
             outcome = line(raw_call(&upstreams, "echo", None).await);
         }
         assert_eq!(starts(&folder), expected);
-        let in_vain = outcome.contains("was started again 2 times in vain");
+        let in_vain = outcome.contains("was restarted 2 times without success");
         assert_eq!(in_vain, expected == 3, "{outcome}");
     }
 }

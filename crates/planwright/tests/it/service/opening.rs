@@ -169,7 +169,7 @@ async fn what_is_in_the_way_is_said() {
     let gone = Planwright::builder().workspace("no/such/folder");
     assert_eq!(failure(gone).await.0, "cannot read `no/such/folder`");
     let (message, help) = failure(Planwright::builder().servers_json("{}")).await;
-    assert_eq!(message, "mcp.json: there is no `mcpServers` in it");
+    assert_eq!(message, "mcp.json: the file has no `mcpServers`");
     assert!(help.unwrap().starts_with("write `{\"mcpServers\""));
     let missing = Planwright::builder().server("gone", "planwright-no-such-program", ["--now"]);
     let (message, help) = failure(missing).await;

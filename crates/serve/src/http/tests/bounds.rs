@@ -148,7 +148,7 @@ async fn refused_clients_do_not_lock_others_out() {
     figure(&server, "planwright_http_requests_in_flight 1").await;
 }
 
-/// A connection that stays after a request on it was let in.
+/// Returns a connection that stays open because a request on it was admitted.
 async fn admit(server: &Server) -> TcpStream {
     let mut stream = server.connect().await;
     let request = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nhello";

@@ -115,7 +115,7 @@ impl Server {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// A request, as a client of MCP makes them.
+    /// Sends a request as MCP clients do, and returns the response.
     async fn post(&self, headers: &[&str], body: &str) -> String {
         self.raw(post(headers, body).as_bytes()).await
     }
@@ -182,7 +182,7 @@ async fn tell(request: Request<Body>) -> Result<Response<Body>, Infallible> {
     Ok(Response::new(Body::from(text)))
 }
 
-/// The first line of an answer, and whether all of `parts` are in it, whatever their case.
+/// Checks the first line of an answer, and that it contains all of `parts`, in any case.
 #[track_caller]
 fn check(answer: &str, status: &str, parts: &[&str]) {
     let first = answer.lines().next().unwrap_or_default();

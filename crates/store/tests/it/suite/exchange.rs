@@ -137,14 +137,17 @@ fn incomplete_and_unknown_exports_are_refused() {
         &changed("\"failed\"", "\"bored\""),
         "unknown status of a run `bored`",
     );
-    check(&changed("x\\nx", "y\\nx"), "the value is not the one of");
+    check(
+        &changed("x\\nx", "y\\nx"),
+        "a value does not match its digest",
+    );
     check(
         &changed("\"at_ns\":0", "\"at_ns\":-1"),
         "older than its run",
     );
     check(
         &changed("\"values\":1", "\"values\":2"),
-        "the number of lines",
+        "its number of lines",
     );
     check(&format!("{text}{text}"), "a line after the end");
     let lines: Vec<&str> = text.lines().collect();

@@ -22,7 +22,7 @@ fn a_run_has_one_lease_at_a_time() {
     let pid = std::process::id();
     assert_eq!(
         error.to_string(),
-        format!("the run `r` is held by process {pid} on `here`")
+        format!("the run `r` is in use by process {pid} on `here`")
     );
     drop(run);
     let again = scene.store.lease_run("r", &other).unwrap();

@@ -131,6 +131,11 @@ fn a_tool_that_a_known_server_adds_is_new() {
     pin(store, "a", &[("refund", "1")]);
     assert_eq!(changed(store), ["refund: nothing → refund is 1"]);
     assert_eq!(store.count_changed_tools().unwrap(), (0, 1));
+    // A new tool whose definition changes before it is accepted is still a new tool.
+    pin(store, "a", &[("refund", "2")]);
+    assert_eq!(changed(store), ["refund: nothing → refund is 2"]);
+    assert_eq!(store.count_changed_tools().unwrap(), (0, 1));
+    pin(store, "a", &[("refund", "1")]);
     accept(store, "a", "refund", "1").unwrap();
     assert_eq!(changed(store), [""; 0]);
 }
