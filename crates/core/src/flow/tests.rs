@@ -181,7 +181,7 @@ fn no_rule_is_advised_that_would_not_help() {
         };
         let policy = Policy::new().with_flow(policy);
         let (_, diagnostics) = check(plan, &CheckContext::new(&catalog).with_policy(&policy));
-        let mut found = diagnostics.iter().filter(|found| found.path.len() > 0);
+        let mut found = diagnostics.iter().filter(|found| !found.path.is_empty());
         let help = found.next().and_then(|found| found.help.clone());
         help.unwrap_or_else(|| panic!("{from}: {diagnostics:#?}"))
     };
