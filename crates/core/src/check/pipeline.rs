@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::{CheckContext, Policy};
-use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
+use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
     arguments, cycles, inputs, names, path_texts, policy, positional, references, slots,
@@ -14,6 +14,7 @@ use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
     CheckSession, ParentScope, PlanRole, ReadKinds, ResolvedPlan, sub_plans,
 };
+use super::slot_writers::{SlotWriters, slot_keys};
 use super::type_inference::TypeInference;
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
@@ -259,11 +260,14 @@ fn resolve_reads(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) -> ReadKi
             match &mut reference.form {
                 Form::All(reads) => reads.iter_mut().for_each(&mut resolve_read),
                 Form::First(alternatives) => {
-                    for alternative in alternatives {
+                    for alternative in alternatives.iter_mut() {
                         if let Alternative::Read(read) = alternative {
                             resolve_read(read);
                         }
                     }
+                    let is_expression =
+                        |one: &Alternative| matches!(one, Alternative::Expression(_));
+                    kinds.expressions += usize::from(alternatives.iter().any(is_expression));
                 }
             }
             reference.each_read(&mut |read| kinds.add(&read.source));

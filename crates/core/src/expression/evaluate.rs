@@ -1,6 +1,7 @@
 //! Evaluation of expressions, with its errors and limits. Every operation spends from the budget.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use super::function;
@@ -294,9 +295,13 @@ fn truth(value: &Value, sign: &str) -> Result<bool> {
     })
 }
 
-/// An error in a text between `${` and `}`.
+/// An error in a text between `${` and `}`. It is behind a pointer, since a plan has many results of the parser and few errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExpressionError {
+pub struct ExpressionError(Box<ExpressionErrorDetails>);
+
+/// The content of an [`ExpressionError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpressionErrorDetails {
     /// The fact: one lower-case clause.
     pub message: String,
     /// A hint how to fix the text.
@@ -320,37 +325,51 @@ pub enum ExpressionErrorKind {
 
 impl ExpressionError {
     pub(super) fn new(message: impl Into<String>, offset: usize) -> Self {
-        Self {
-            message: message.into(),
-            help: None,
-            offset,
-            kind: ExpressionErrorKind::Expression,
-        }
+        Self::of_kind(ExpressionErrorKind::Expression, message, offset)
     }
 
     pub(super) fn reference(message: impl Into<String>, offset: usize) -> Self {
-        Self {
-            kind: ExpressionErrorKind::Reference,
-            ..Self::new(message, offset)
-        }
+        Self::of_kind(ExpressionErrorKind::Reference, message, offset)
     }
 
     pub(super) fn too_large(message: impl Into<String>, offset: usize) -> Self {
-        Self {
-            kind: ExpressionErrorKind::TooLarge,
-            ..Self::new(message, offset)
-        }
+        Self::of_kind(ExpressionErrorKind::TooLarge, message, offset)
+    }
+
+    fn of_kind(kind: ExpressionErrorKind, message: impl Into<String>, offset: usize) -> Self {
+        Self(Box::new(ExpressionErrorDetails {
+            message: message.into(),
+            help: None,
+            offset,
+            kind,
+        }))
     }
 
     /// Adds the hint, if there is one.
     pub(super) fn or_help(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
+        if help.is_some() {
+            self.help = help;
+        }
         self
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+}
+
+impl Deref for ExpressionError {
+    type Target = ExpressionErrorDetails;
+
+    fn deref(&self) -> &ExpressionErrorDetails {
+        &self.0
+    }
+}
+
+impl DerefMut for ExpressionError {
+    fn deref_mut(&mut self) -> &mut ExpressionErrorDetails {
+        &mut self.0
     }
 }
 

@@ -12,8 +12,8 @@ pub(crate) mod tree;
 pub(crate) mod typing;
 
 pub use evaluate::{
-    EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorKind, MAX_EXPRESSION_CHARS,
-    MAX_EXPRESSION_DEPTH,
+    EvaluationError, EvaluationLimits, ExpressionError, ExpressionErrorDetails,
+    ExpressionErrorKind, MAX_EXPRESSION_CHARS, MAX_EXPRESSION_DEPTH,
 };
 pub use function::function_usages;
 pub use parser::{is_item_name, parse_form, parse_form_in_loop, parse_form_within};

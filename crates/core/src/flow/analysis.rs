@@ -642,6 +642,7 @@ impl<'a> Analysis<'a> {
             step: Arc::from(RECALLED_STEP),
             tool: Arc::from(RECALLED_STEP),
             field: Arc::from(field),
+            is_error: false,
         };
         let unknown = Flags {
             untrusted: true,
@@ -679,6 +680,7 @@ impl<'a> Analysis<'a> {
             step: scope.step_path(step),
             tool: Arc::from(""),
             field: Arc::from(""),
+            is_error: false,
         };
         let flags = Flags {
             untrusted: true,

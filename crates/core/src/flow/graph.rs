@@ -27,11 +27,12 @@ impl NodeId {
 /// The source of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum LabelOrigin {
-    /// A field of the output of the tool that a step calls, or of its error.
+    /// A field of the output of the tool that a step calls, or its error.
     Output {
         step: Arc<str>,
         tool: Arc<str>,
         field: Arc<str>,
+        is_error: bool,
     },
     /// The result of a step that an earlier plan of the run computed.
     Retained(Arc<str>),
@@ -44,7 +45,11 @@ pub(super) enum LabelOrigin {
 /// A source as the graph stores it. A call has a source for each field of its output, so these share the step and the tool.
 #[derive(Clone, Debug)]
 enum StoredOrigin {
-    Output { call: CallId, field: Arc<str> },
+    Output {
+        call: CallId,
+        field: Arc<str>,
+        is_error: bool,
+    },
     Retained(Arc<str>),
     Planner,
     Secret(Arc<str>),
@@ -164,9 +169,15 @@ impl LabelGraph {
     /// Adds the source of a value.
     pub(super) fn origin(&mut self, origin: LabelOrigin, flags: Flags) -> NodeId {
         let stored = match origin {
-            LabelOrigin::Output { step, tool, field } => StoredOrigin::Output {
+            LabelOrigin::Output {
+                step,
+                tool,
+                field,
+                is_error,
+            } => StoredOrigin::Output {
                 call: self.add_call(step, tool),
                 field,
+                is_error,
             },
             LabelOrigin::Retained(step) => StoredOrigin::Retained(step),
             LabelOrigin::Planner => StoredOrigin::Planner,
@@ -183,7 +194,15 @@ impl LabelGraph {
 
     /// Adds a field of the output of a call as the source of a value.
     pub(super) fn output(&mut self, call: CallId, field: Arc<str>, flags: Flags) -> NodeId {
-        self.add_origin(StoredOrigin::Output { call, field }, flags)
+        let is_error = false;
+        self.add_origin(
+            StoredOrigin::Output {
+                call,
+                field,
+                is_error,
+            },
+            flags,
+        )
     }
 
     fn add_origin(&mut self, origin: StoredOrigin, flags: Flags) -> NodeId {
@@ -384,12 +403,17 @@ impl LabelGraph {
             NodeKind::Join | NodeKind::Passage(_) => return None,
         };
         Some(match self.origins.get(position as usize)? {
-            StoredOrigin::Output { call, field } => {
+            StoredOrigin::Output {
+                call,
+                field,
+                is_error,
+            } => {
                 let (step, tool) = self.calls.get(call.0 as usize)?;
                 LabelOrigin::Output {
                     step: Arc::clone(step),
                     tool: Arc::clone(tool),
                     field: Arc::clone(field),
+                    is_error: *is_error,
                 }
             }
             StoredOrigin::Retained(step) => LabelOrigin::Retained(Arc::clone(step)),

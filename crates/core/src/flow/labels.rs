@@ -673,6 +673,8 @@ fn may_contain_text(shape: &Type) -> bool {
 
 /// Returns true if `key` is a number, which selects an item of a list.
 pub(super) fn is_position(key: &str) -> bool {
-    let digits = key.strip_prefix('-').unwrap_or(key);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    let digits = match key.as_bytes() {
+        [b'-', digits @ ..] | digits => digits,
+    };
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
 }

@@ -180,11 +180,11 @@ impl<'a> ToolOutputs<'a> {
     /// a recursive schema; a search for names sees a few levels, since it would not end.
     pub(super) fn field(&mut self, part: PartId, key: &Arc<str>, is_read: bool) -> PartId {
         let field = self.field_of(part, key);
-        let has_type = self.shape(PartId::WHOLE) != &Type::Any;
+        let has_type = !self.shape(PartId::WHOLE).is_any();
         if let Some(part) = self.parts.get_mut(field.0 as usize)
             && is_read
             && has_type
-            && part.shape == Type::Any
+            && part.shape.is_any()
         {
             part.shape = self.tool.output.part(&part.path);
         }
@@ -298,6 +298,10 @@ fn label_tree(rules: &OutputRules<'_>, tool: &Tool, path: &[Arc<str>]) -> LabelT
         return vec![(path.to_vec(), rules.flags(path))];
     }
     let shape = part_at(tool.output.structure(), path);
+    // The usual case: a plan reads fields without parts.
+    if is_scalar(&shape) {
+        return vec![(path.to_vec(), rules.scalar(path))];
+    }
     let mut tree = LabelTree::new();
     let mut walk = FieldWalk {
         rules,
@@ -381,6 +385,14 @@ impl FieldWalk<'_> {
         self.tree
             .push((path.to_vec(), self.rules.unknown_fields(path)));
     }
+}
+
+/// Returns true for a type of single values that are neither objects nor lists.
+fn is_scalar(shape: &Type) -> bool {
+    matches!(
+        shape,
+        Type::Null | Type::Boolean | Type::Integer | Type::Number | Type::Text
+    )
 }
 
 /// Returns false if values of the type `shape` certainly have no fields, and contain nothing that has.
@@ -487,7 +499,7 @@ pub(super) fn part_at(shape: &Type, path: &[Arc<str>]) -> Type {
             }
         }
         shape = Type::union(below);
-        if shape == Type::Never {
+        if shape.is_never() {
             return Type::Any;
         }
     }
@@ -499,7 +511,7 @@ fn property_of<'t>(shape: &'t Type, key: &str) -> Option<&'t Type> {
     match shape {
         Type::Object(object) => {
             let property = object.properties.get(key)?;
-            Some(&property.shape).filter(|shape| **shape != Type::Never)
+            Some(&property.shape).filter(|shape| !shape.is_never())
         }
         Type::List(list) if list.prefix.is_empty() => property_of(&list.items, key),
         _ => None,

@@ -82,6 +82,9 @@ pub struct FlowOrigin {
     pub tool: Arc<str>,
     /// The path of the field in the output; empty for the whole output.
     pub field: Arc<str>,
+    /// True for the error of the step: its text is untrusted whichever rules there are.
+    #[serde(skip)]
+    pub is_error: bool,
 }
 
 /// A guarded or leaving parameter of a step.

@@ -228,18 +228,20 @@ impl ReportBuilder<'_> {
         let origin = origins
             .iter()
             .find(|origin| !origin.step.is_empty() && !origin.tool.is_empty());
-        // The rule that covers the output, as the policy writes it.
-        let rule = origin.map(|FlowOrigin { tool, field, .. }| {
-            let sign = if field.is_empty() { "" } else { ":" };
-            [&**tool, sign, &**field]
+        // The rule that covers the output, as the policy writes it. An error is private with all outputs of its tool.
+        let rule = origin.map(|origin| match &*origin.field {
+            "" => [&*origin.tool, "", ""],
+            _ if origin.is_error => [&*origin.tool, "", ""],
+            field => [&*origin.tool, ":", field],
         });
+        // No rule makes an error trusted.
+        let may_be_trusted = !origins.iter().any(|origin| origin.is_error);
         let person = match self.context.policy.violation {
             OnViolation::Ask => "a person decides the call when the plan runs",
             OnViolation::Deny | OnViolation::Warn => {
                 "let a person decide with `violation = \"ask\"` in `[flow]`"
             }
         };
-        let trusted = "` to `trusted` in `[flow]` of your own planwright.toml";
         match (violation.code, rule) {
             (Code::PrivateArgument, Some([tool, sign, field])) => [
                 "send something else, or ",
@@ -252,20 +254,24 @@ impl ReportBuilder<'_> {
             ]
             .concat(),
             (Code::PrivateArgument, None) => ["send something else, or ", person].concat(),
-            (code, Some([tool, sign, field])) => [
-                if code == Code::UntrustedDecision {
-                    "decide by a trusted value or an input; or "
-                } else {
-                    "take the value from a trusted source, or make it an input; or "
-                },
-                person,
-                "; or add `",
-                tool,
-                sign,
-                field,
-                trusted,
-            ]
-            .concat(),
+            (code, Some(rule)) => {
+                let source = match code {
+                    Code::UntrustedDecision => "decide by a trusted value or an input; or ",
+                    _ => "take the value from a trusted source, or make it an input; or ",
+                };
+                let [tool, sign, field] = rule;
+                let mut help = [source, person].concat();
+                if may_be_trusted {
+                    help.extend([
+                        "; or add `",
+                        tool,
+                        sign,
+                        field,
+                        "` to `trusted` in `[flow]` of your own planwright.toml",
+                    ]);
+                }
+                help
+            }
             (_, None) => ["take the value from a trusted source; or ", person].concat(),
         }
     }

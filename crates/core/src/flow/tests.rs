@@ -164,3 +164,52 @@ fn a_result_of_an_earlier_plan_has_labels_of_its_own() {
     );
     assert!(exposes);
 }
+
+#[test]
+fn no_rule_is_advised_that_would_not_help() {
+    let mut get = Step::call("get", "s.get", object(vec![]));
+    get.on_error = OnError::Continue;
+    let send = |to: Node| Step::call("send", "s.send", object(vec![("to", to)]));
+    let catalog: Catalog = [Tool::new("s", "get"), Tool::new("s", "send")]
+        .into_iter()
+        .collect();
+    let rule = |text: &str| FlowPattern::parse(text).unwrap().into();
+    let help = |from: &str, policy: FlowPolicy| {
+        let plan = Plan {
+            steps: vec![get.clone(), send(reference(from))],
+            ..Plan::default()
+        };
+        let policy = Policy::new().with_flow(policy);
+        let (_, diagnostics) = check(plan, &CheckContext::new(&catalog).with_policy(&policy));
+        let mut found = diagnostics.iter().filter(|found| !found.path.is_empty());
+        let help = found.next().and_then(|found| found.help.clone());
+        help.unwrap_or_else(|| panic!("{from}: {diagnostics:#?}"))
+    };
+    let untrusted = |from: &str| help(from, FlowPolicy::default());
+    // An error is untrusted whichever rule there is; a field of an output with the same name is not.
+    let person = "take the value from a trusted source, or make it an input; or a person decides the call when the plan runs";
+    assert_eq!(untrusted("results.get.error.message"), person);
+    assert_eq!(untrusted("results.get.error.message + get.name"), person);
+    assert_eq!(
+        untrusted("get.error"),
+        format!(
+            "{person}; or add `s.get:error` to `trusted` in `[flow]` of your own planwright.toml"
+        )
+    );
+    // It is private if its tool is.
+    let private = |from: &str| {
+        help(
+            from,
+            FlowPolicy {
+                guard: Vec::new(),
+                private: vec![rule("s.get")],
+                leaves: vec![rule("s.send")],
+                ..FlowPolicy::default()
+            },
+        )
+    };
+    assert_eq!(
+        private("results.get.error.message"),
+        "send something else, or a person decides the call when the plan runs; if it is not private, take `s.get` out of `private` in `[flow]`"
+    );
+}

@@ -270,21 +270,34 @@ impl Traces {
 impl From<LabelOrigin> for FlowOrigin {
     fn from(origin: LabelOrigin) -> Self {
         match origin {
-            LabelOrigin::Output { step, tool, field } => Self { step, tool, field },
+            LabelOrigin::Output {
+                step,
+                tool,
+                field,
+                is_error,
+            } => Self {
+                step,
+                tool,
+                field,
+                is_error,
+            },
             LabelOrigin::Retained(step) => Self {
                 step,
                 tool: Arc::from(""),
                 field: Arc::from(""),
+                is_error: false,
             },
             LabelOrigin::Planner => Self {
                 step: Arc::from(""),
                 tool: Arc::from("plan"),
                 field: Arc::from(""),
+                is_error: false,
             },
             LabelOrigin::Secret(name) => Self {
                 step: Arc::from(""),
                 tool: Arc::from("secrets"),
                 field: name,
+                is_error: false,
             },
         }
     }
@@ -292,10 +305,14 @@ impl From<LabelOrigin> for FlowOrigin {
 
 fn describe_origin(origin: &LabelOrigin) -> String {
     match origin {
-        LabelOrigin::Output { step, tool, field } if field.is_empty() => {
+        LabelOrigin::Output {
+            step, tool, field, ..
+        } if field.is_empty() => {
             format!("`{tool}` gives it in `{step}`")
         }
-        LabelOrigin::Output { step, tool, field } => {
+        LabelOrigin::Output {
+            step, tool, field, ..
+        } => {
             format!("`{tool}` gives `{field}` in `{step}`")
         }
         LabelOrigin::Retained(step) => format!("`{step}` has it from an earlier plan of the run"),

@@ -72,31 +72,31 @@ impl Node {
 
     /// Creates a list of `items`, or one literal if no item contains a reference.
     pub fn list(items: Vec<Node>, place: Place) -> Self {
-        let literals: Option<Vec<Value>> = items
-            .iter()
-            .map(|item| item.as_literal().cloned())
-            .collect();
+        let literals = items.iter().map(Node::as_literal);
         Self {
-            kind: literals.map_or(NodeKind::List(items), |values| {
+            kind: if literals.clone().all(|value| value.is_some()) {
+                let values: Vec<Value> = literals.flatten().cloned().collect();
                 NodeKind::Literal(values.into())
-            }),
+            } else {
+                NodeKind::List(items)
+            },
             place,
         }
     }
 
     /// Creates an object with `fields`, or one literal if no field contains a reference.
     pub fn object(fields: Vec<Field>, place: Place) -> Self {
-        let literals: Option<crate::Object> = fields
+        let literals = fields
             .iter()
-            .map(|field| {
-                let value = field.value.as_literal()?.clone();
-                Some((Arc::clone(&field.key), value))
-            })
-            .collect();
+            .map(|field| Some((&field.key, field.value.as_literal()?)));
         Self {
-            kind: literals.map_or(NodeKind::Object(fields), |values| {
-                NodeKind::Literal(values.into())
-            }),
+            kind: if literals.clone().all(|field| field.is_some()) {
+                let values = literals.flatten();
+                let values = values.map(|(key, value)| (Arc::clone(key), value.clone()));
+                NodeKind::Literal(values.collect::<crate::Object>().into())
+            } else {
+                NodeKind::Object(fields)
+            },
             place,
         }
     }

@@ -152,7 +152,7 @@ fn listed<'t>(from: &'t Type, segment: &Segment) -> Option<&'t Type> {
         }
         _ => return None,
     };
-    (*part != Type::Never).then_some(part)
+    (!part.is_never()).then_some(part)
 }
 
 /// Follows one segment into a union; it succeeds if any member allows it.
@@ -214,7 +214,7 @@ fn step_into(from: &Type, segment: &Segment) -> SegmentLookup {
 
 fn field(object: &ObjectType, key: &str) -> SegmentLookup {
     match (object.properties.get(key), &object.additional) {
-        (Some(property), _) if property.shape == Type::Never => SegmentLookup::Impossible,
+        (Some(property), _) if property.shape.is_never() => SegmentLookup::Impossible,
         (Some(property), _) => SegmentLookup::To(property.shape.clone()),
         (None, Additional::Closed | Additional::Open(Type::Never)) => SegmentLookup::Impossible,
         (None, Additional::Open(shape)) => SegmentLookup::To(shape.clone()),

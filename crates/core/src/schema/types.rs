@@ -107,14 +107,24 @@ impl Type {
         }))
     }
 
+    /// Returns true for [`Type::Any`].
+    pub(crate) fn is_any(&self) -> bool {
+        matches!(self, Self::Any)
+    }
+
+    /// Returns true for [`Type::Never`].
+    pub(crate) fn is_never(&self) -> bool {
+        matches!(self, Self::Never)
+    }
+
     /// Returns the union of `members`.
     pub fn union(members: impl IntoIterator<Item = Type>) -> Self {
         let mut members = members.into_iter();
         // Most unions have one member, which needs no list.
-        let Some(first) = members.by_ref().find(|member| *member != Self::Never) else {
+        let Some(first) = members.by_ref().find(|member| !member.is_never()) else {
             return Self::Never;
         };
-        let Some(second) = members.by_ref().find(|member| *member != Self::Never) else {
+        let Some(second) = members.by_ref().find(|member| !member.is_never()) else {
             return first;
         };
         let mut flat: Vec<Type> = Vec::new();
@@ -212,7 +222,7 @@ impl Type {
         // The usual case, without a union.
         if let Self::Object(object) = self {
             let shape = object.field(name);
-            return (*shape != Self::Never).then(|| shape.clone());
+            return (!shape.is_never()).then(|| shape.clone());
         }
         let found = Self::union(self.members().iter().map(|member| {
             match member {
@@ -232,7 +242,7 @@ impl Type {
                 | Self::Union(_) => Self::Never,
             }
         }));
-        (found != Self::Never).then_some(found)
+        (!found.is_never()).then_some(found)
     }
 }
 

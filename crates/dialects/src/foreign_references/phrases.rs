@@ -15,8 +15,11 @@ const FILLERS: [&str; 6] = ["of", "from", "the", "step", "task", "above"];
 
 /// The first phrase in `text` that names a step: its bytes, and the name or the number of the step.
 pub(super) fn phrase(text: &str) -> Option<(Range<usize>, &str)> {
-    if let Some(found) = generated(text).or_else(|| call(text)) {
-        return Some(found);
+    // Most texts have no bracket, and a search for each word is slow.
+    let generated = text.contains('<').then(|| generated(text)).flatten();
+    let found = generated.or_else(|| text.contains('(').then(|| call(text)).flatten());
+    if found.is_some() {
+        return found;
     }
     if !text.contains(" of ") && !text.contains(" from ") {
         return None;

@@ -84,15 +84,15 @@ pub(crate) fn lower_template(
     (source, sink): (&mut SourceText, &mut DiagnosticSink),
     read: &mut dyn FnMut(&str, Place) -> LowerResult<Reference>,
 ) -> NodeKind {
-    if !text.contains("${") {
-        return NodeKind::Literal(Arc::clone(text).into());
-    }
     // The usual case: one marker that is the whole text.
     if text.starts_with("${")
         && let Some(end) = template::end_of_marker(text, 2, quotes)
         && end + 1 == text.len()
     {
         return lower_whole(text, place, &text[2..end], sink, read);
+    }
+    if !text.contains("${") {
+        return NodeKind::Literal(Arc::clone(text).into());
     }
     let fragments = template::split(text, quotes)
         .into_iter()

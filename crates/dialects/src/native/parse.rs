@@ -95,16 +95,20 @@ impl Dialect for Native {
                         .get("args")
                         .is_some_and(|args| contains_item(args, &has_marker)))
         };
-        let foreign = steps.iter().any(|step| {
-            has_any(step, FOREIGN_STEP_FIELDS)
-                || step
-                    .get("args")
-                    .is_some_and(|args| contains_item(args, &is_foreign))
-        }) || has_any(&document.root, &["output_steps", "variables"]);
-        if steps.iter().any(|step| has_any(step, OWN_STEP_FIELDS))
-            || has_any(&document.root, OWN_PLAN_FIELDS)
-            || (!foreign && steps.iter().any(is_own))
+        // The fields of the plan come first: a plan may have thousands of steps.
+        if has_any(&document.root, OWN_PLAN_FIELDS)
+            || steps.iter().any(|step| has_any(step, OWN_STEP_FIELDS))
         {
+            return MatchConfidence::Certain;
+        }
+        let foreign = has_any(&document.root, &["output_steps", "variables"])
+            || steps.iter().any(|step| {
+                has_any(step, FOREIGN_STEP_FIELDS)
+                    || step
+                        .get("args")
+                        .is_some_and(|args| contains_item(args, &is_foreign))
+            });
+        if !foreign && steps.iter().any(is_own) {
             return MatchConfidence::Certain;
         }
         if !foreign && steps.iter().all(|step| step.has("id") && step.has("tool")) {

@@ -109,8 +109,8 @@ fn read(
             };
             let message = format!("{} in {}", error.message, quote(&text));
             let diagnostic = Diagnostic::error(code, message);
-            Err(Box::new(match error.help {
-                Some(help) => diagnostic.help(help),
+            Err(Box::new(match &error.help {
+                Some(help) => diagnostic.help(&**help),
                 None => diagnostic,
             }))
         }

@@ -251,7 +251,7 @@ pub(super) fn may_be_text(reference: &Reference, found: &Type) -> bool {
 /// Adds the expected type as a hint, if known.
 pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnostic {
     match shape {
-        Some(shape) if shape != Type::Any => diagnostic.help(format!("it takes {shape}")),
+        Some(shape) if !shape.is_any() => diagnostic.help(format!("it takes {shape}")),
         _ => diagnostic,
     }
 }
@@ -259,7 +259,7 @@ pub(super) fn with_shape(diagnostic: Diagnostic, shape: Option<Type>) -> Diagnos
 /// The hint for a scalar where text is wanted, or a list of fitting items: the function that makes text, or the loop.
 pub(super) fn text_advice(wanted: &Type, reference: &Reference, found: &Type) -> Option<String> {
     if let Type::List(list) = found
-        && list.items != Type::Any
+        && !list.items.is_any()
         && wanted.accepts(&list.items) == Compatibility::Yes
     {
         let text = reference.shown();
@@ -281,7 +281,7 @@ pub(super) fn fitting_fields(wanted: &Type, found: &Type) -> Option<String> {
             let shape = found.property(name);
             shape.is_some_and(|shape| {
                 // A field of unknown type would be a guess.
-                shape != Type::Any && wanted.accepts(&shape) == Compatibility::Yes
+                !shape.is_any() && wanted.accepts(&shape) == Compatibility::Yes
             })
         })
         .take(MAX_FITTING)

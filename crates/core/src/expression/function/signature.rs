@@ -235,7 +235,7 @@ pub(crate) fn item_type(shape: &Type) -> Type {
     // The usual case, which needs no path.
     if let Type::List(list) = shape
         && list.prefix.is_empty()
-        && list.items != Type::Never
+        && !list.items.is_never()
     {
         return list.items.clone();
     }

@@ -348,13 +348,32 @@ impl<'t> Cursor<'t> {
     }
 }
 
+/// True for the bytes of ASCII letters and digits, and of `_`.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a byte is a position in the table, which is filled by the compiler"
+)]
+const PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    table
+};
+
 /// Returns the length in bytes of the name at the start of `text`; 0 if there is none.
 pub(in crate::expression) fn name_length(text: &str) -> usize {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let bytes = text.as_bytes();
     // The usual case: a name of ASCII letters and digits, before a sign.
-    let plain = text.bytes().take_while(|byte| is_plain(byte)).count();
-    if text
-        .as_bytes()
+    let mut plain = 0;
+    while let Some(byte) = bytes.get(plain)
+        && PLAIN.get(usize::from(*byte)) == Some(&true)
+    {
+        plain += 1;
+    }
+    if bytes
         .get(plain)
         .is_none_or(|next| next.is_ascii() && *next != b'-')
     {

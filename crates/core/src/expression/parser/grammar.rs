@@ -247,24 +247,33 @@ impl Parser<'_> {
 
     /// Parses the operators of `level`, and of those that bind more closely, after their first operand.
     fn chain_after(&mut self, level: usize, first: Tree) -> Result<Tree, ExpressionError> {
-        let mut first = if level < 2 {
-            self.chain_after(level + 1, first)?
-        } else {
-            first
-        };
-        let mut rest = Vec::new();
-        while let Some(operator) = self.operator(level)? {
-            let at = self.cursor.at;
-            let right = self.link(level)?;
-            // Most operators have no function call beside them.
-            if level < 2 && (rest.is_empty() && time::is_time(&first) || time::is_time(&right)) {
-                let left = chained(first, std::mem::take(&mut rest));
-                first = time::operation(operator, left, right, at)?;
-            } else {
-                add(&mut rest, (operator, right));
+        let mut first = first;
+        let mut next = self.operator()?;
+        // Those that bind most closely come first: each right operand includes all that bind more closely than its operator.
+        while let Some((operator, _)) = next
+            && operator.level() >= level
+        {
+            let level = operator.level();
+            let mut rest = Vec::new();
+            while let Some((operator, length)) = next
+                && operator.level() == level
+            {
+                self.cursor.at += length;
+                let at = self.cursor.at;
+                let right = self.link(level)?;
+                // Most operators have no function call beside them.
+                if level < 2 && (rest.is_empty() && time::is_time(&first) || time::is_time(&right))
+                {
+                    let left = chained(first, std::mem::take(&mut rest));
+                    first = time::operation(operator, left, right, at)?;
+                } else {
+                    add(&mut rest, (operator, right));
+                }
+                next = self.operator()?;
             }
+            first = chained(first, rest);
         }
-        Ok(chained(first, rest))
+        Ok(first)
     }
 
     fn link(&mut self, level: usize) -> Result<Tree, ExpressionError> {
@@ -275,7 +284,8 @@ impl Parser<'_> {
         }
     }
 
-    fn operator(&mut self, level: usize) -> Result<Option<BinaryOperator>, ExpressionError> {
+    /// Returns the operator that comes next, and its length.
+    fn operator(&mut self) -> Result<Option<(BinaryOperator, usize)>, ExpressionError> {
         self.cursor.skip_space();
         let rest = self.cursor.rest();
         let (sign, operator) = match rest.as_bytes() {
@@ -302,11 +312,7 @@ impl Parser<'_> {
             }
             _ => return Ok(None),
         };
-        if operator.level() != level {
-            return Ok(None);
-        }
-        self.cursor.at += sign.len();
-        Ok(Some(operator))
+        Ok(Some((operator, sign.len())))
     }
 
     /// Parses an operand and the signs before it.
@@ -472,9 +478,9 @@ impl<'t> Parser<'t> {
         search
             .compile(pattern, self.patterns)
             .map(|regex| Accessor::Search(search, regex))
-            .map_err(|error| ExpressionError {
-                help: error.help.map(str::to_owned),
-                ..ExpressionError::new(error.message, at)
+            .map_err(|error| {
+                let help = error.help.map(str::to_owned);
+                ExpressionError::new(error.message, at).or_help(help)
             })
     }
 

@@ -7,7 +7,7 @@ use crate::Value;
 use crate::expression::function::{
     self, BuiltinFunction, Kinds, Parameter, SORTABLE, field_type, item_type, union,
 };
-use crate::expression::tree::{Accessor, Loop, Tree};
+use crate::expression::tree::{Accessor, Loop, Tree, add};
 use crate::schema::{Additional, ObjectType, Property, Type};
 
 impl<'a> Typing<'a, '_> {
@@ -70,12 +70,13 @@ impl<'a> Typing<'a, '_> {
         let items = in_list.then(|| item_type(&over));
         let keys = in_object.then_some(Type::Text);
         let item = union(items.into_iter().chain(keys));
-        self.locals.push(Local {
+        let local = Local {
             shape: item.clone(),
             base,
             accessors,
             object: (kinds == Kinds::OBJECT).then_some(over),
-        });
+        };
+        add(&mut self.locals, local);
         let result = self.loop_body(kind, item, trees);
         self.locals.pop();
         result

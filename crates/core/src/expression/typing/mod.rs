@@ -106,13 +106,13 @@ fn part_type(look_up: LookUp<'_>, source: &Source, path: &[Segment], missing: Mi
 
 /// Returns the type of the part at `path`, of type `shape` where it exists.
 fn lenient(shape: Type, path: &[Segment], missing: Missing) -> Type {
-    let in_items = path.contains(&Segment::Each);
+    let in_items = || path.contains(&Segment::Each);
     match missing {
-        _ if shape == Type::Never => Type::Any,
+        _ if shape.is_never() => Type::Any,
         Missing::Fail => shape,
-        Missing::NullInItems if !in_items => shape,
+        Missing::NullInItems if !in_items() => shape,
         // Any item may be `null` then, which the type of the list does not say.
-        Missing::Null | Missing::NullInItems if in_items => Type::Any,
+        Missing::Null | Missing::NullInItems if in_items() => Type::Any,
         Missing::Null | Missing::NullInItems => union([shape, Type::Null]),
     }
 }

@@ -358,6 +358,7 @@ impl<'a> Analysis<'a> {
             step: scope.step_path(step),
             tool: tool.unwrap_or_default().into(),
             field: Arc::from("error"),
+            is_error: true,
         };
         let flags = Flags {
             untrusted: true,

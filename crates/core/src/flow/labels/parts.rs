@@ -57,14 +57,14 @@ impl LabelStore<'_> {
         let Some(tool) = tool else {
             return id;
         };
-        let list = tool.list(output.part);
+        let list = is_position(key).then(|| tool.list(output.part));
         // Positions in lists are left out of paths.
-        if is_position(key) && list == IsList::Always {
+        if list == Some(IsList::Always) {
             return id;
         }
         let part = tool.field(output.part, key, !self.searches_names);
         let field = self.push(Labels::Output(OutputPart { part, ..output }));
-        if is_position(key) && list == IsList::Maybe {
+        if list == Some(IsList::Maybe) {
             return self.any_of(&[id, field]);
         }
         field

@@ -1,0 +1,265 @@
+//! Values of arguments: literals against schemas, and types of references against the expected ones.
+
+use std::sync::Arc;
+
+use super::ArgumentPass;
+use crate::check::passes::meant::literal_advice;
+use crate::check::passes::positional::{
+    ArgumentReceiver, fitting_fields, may_be_text, properties, text_advice, with_shape,
+};
+use crate::check::reporter::Reporter;
+use crate::plan::{Node, NodeKind};
+use crate::schema::{Compatibility, SchemaViolation, SchemaViolationKind, TemplateValue, Type};
+use crate::{Code, Place, PointerSegment, Severity, Value};
+
+impl ArgumentPass<'_> {
+    /// Checks a value against a schema. Returns the reason if the schema is malformed, which makes it accept anything.
+    pub(super) fn check_value<'s>(
+        &self,
+        receiver: &ArgumentReceiver<'s>,
+        node: &Node,
+        reporter: &mut Reporter<'_>,
+    ) -> Option<&'s str> {
+        let schema = receiver.schema;
+        let is_accepted = schema.definitely_accepts_node(node);
+        // Compiling is costly: it is skipped for a value that certainly fits a schema that was fully understood.
+        if (!is_accepted || schema.is_incomplete())
+            && let Some(reason) = schema.malformed()
+        {
+            return Some(reason);
+        }
+        if !is_accepted {
+            let template = TemplateValue::of(node);
+            for violation in schema.validate_literal(&template.value) {
+                // A violation that a reference may still avoid is left to the validation during the run.
+                if template.is_certain(&violation) && !reporter.count_if_full(Severity::Error) {
+                    self.report_violation(receiver, node, violation, reporter);
+                }
+            }
+        }
+        // A literal is known in full.
+        if node.as_literal().is_none() {
+            let mut path = Vec::new();
+            self.check_types(receiver, schema.structure(), node, &mut path, reporter);
+        }
+        None
+    }
+
+    fn report_violation(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        node: &Node,
+        violation: SchemaViolation,
+        reporter: &mut Reporter<'_>,
+    ) {
+        let SchemaViolation {
+            mut path,
+            kind,
+            message,
+            ..
+        } = violation;
+        // Violations at the top are about arguments as such and have codes of their own.
+        let is_top = path.is_empty() && receiver.argument.is_none();
+        let argument = receiver.named(&path);
+        let name = &receiver.name;
+        if let SchemaViolationKind::Unknown(field) = &kind {
+            path.push(PointerSegment::Key(Arc::clone(field)));
+        }
+        let place = self.place_inside(node, &path, reporter);
+        let diagnostic = match kind {
+            SchemaViolationKind::Missing(field) if is_top => {
+                let renamed = self.renamed(receiver, reporter).iter();
+                let written = renamed.clone().find(|(_, meant)| *meant == field);
+                if let Some((written, _)) = written
+                    && let Some(node) = self.fields(reporter).and_then(|all| all.get(written))
+                {
+                    let message = format!(
+                        "{name} needs the argument `{field}`, and has no parameter `{written}`"
+                    );
+                    let diagnostic = reporter.error(Code::MissingArgument, node.place, message);
+                    let help = format!("write `{field}` in place of `{written}`");
+                    reporter.push(diagnostic.help(help).rename(&*field));
+                    return;
+                }
+                let message = format!("{name} needs the argument `{field}`");
+                let diagnostic = reporter.error(Code::MissingArgument, place, message);
+                with_shape(diagnostic, receiver.schema.property(&field))
+            }
+            SchemaViolationKind::Unknown(field) if is_top => {
+                let is_renamed = |(written, _): &(Arc<str>, Arc<str>)| *written == field;
+                if self.renamed(receiver, reporter).iter().any(is_renamed) {
+                    return;
+                }
+                let message = format!("{name} has no parameter `{field}`");
+                let mut diagnostic = reporter.error(Code::UnknownArgument, place, message);
+                let known = properties(receiver.schema.structure());
+                diagnostic.help = reporter
+                    .advice(&field, "parameters", known.iter().map(|name| &**name))
+                    .filter(|_| !known.is_empty())
+                    .or_else(|| Some("it takes no parameters".to_owned()));
+                match self.unambiguous_parameter(&field, &known, reporter) {
+                    Some(name) => diagnostic.rename(name),
+                    None => diagnostic,
+                }
+            }
+            kind @ (SchemaViolationKind::Missing(_)
+            | SchemaViolationKind::Unknown(_)
+            | SchemaViolationKind::Wrong) => {
+                let message = format!("the argument {argument} of {name} does not fit: {message}");
+                let mut diagnostic = reporter.error(Code::InvalidLiteral, place, message);
+                match kind {
+                    SchemaViolationKind::Missing(field) => {
+                        let shape = receiver.shape(&path).property(&field);
+                        diagnostic = with_shape(diagnostic, shape);
+                    }
+                    SchemaViolationKind::Unknown(field) => {
+                        path.pop();
+                        let known = properties(&receiver.shape(&path));
+                        let known = known.iter().map(|name| &**name);
+                        diagnostic.help = reporter.advice(&field, "fields", known);
+                    }
+                    SchemaViolationKind::Wrong => {
+                        if let Some(value) = literal_at(node, &path) {
+                            diagnostic.help = diagnostic
+                                .help
+                                .or_else(|| literal_advice(&receiver.shape(&path), value));
+                        }
+                    }
+                }
+                diagnostic
+            }
+        };
+        reporter.push(diagnostic);
+    }
+
+    /// Compares the types of references with the expected types.
+    fn check_types(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        wanted: &Type,
+        node: &Node,
+        path: &mut Vec<PointerSegment>,
+        reporter: &mut Reporter<'_>,
+    ) {
+        match &node.kind {
+            NodeKind::Literal(_) => {}
+            NodeKind::Reference(reference) => {
+                let found = self.types.reference_type(reference, Some(self.index));
+                // Only a certain mismatch is an error; the run validates the rest.
+                if wanted.accepts(&found) == Compatibility::No
+                    && !(wanted.takes_text() && may_be_text(reference, &found))
+                    && !reporter.count_if_full(Severity::Error)
+                {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but `{}` gives {found}",
+                        receiver.named(path),
+                        receiver.name,
+                        reference.shown()
+                    );
+                    let mut diagnostic =
+                        reporter.error(Code::WrongReferenceType, reference.place, message);
+                    diagnostic.help = fitting_fields(wanted, &found)
+                        .or_else(|| text_advice(wanted, reference, &found));
+                    reporter.push(diagnostic);
+                }
+            }
+            NodeKind::Text(_) => {
+                if wanted.accepts(&Type::Text) == Compatibility::No
+                    && !reporter.count_if_full(Severity::Error)
+                {
+                    let message = format!(
+                        "the argument {} of {} takes {wanted}, but a reference inside of text gives text",
+                        receiver.named(path),
+                        receiver.name,
+                    );
+                    let diagnostic = reporter
+                        .error(Code::WrongReferenceType, node.place, message)
+                        .help("a reference that stands alone keeps its type");
+                    reporter.push(diagnostic);
+                }
+            }
+            NodeKind::List(items) => {
+                if self.check_composite(receiver, wanted, &Type::any_list(), node, path, reporter) {
+                    for (index, item) in items.iter().enumerate() {
+                        path.push(PointerSegment::Index(index));
+                        self.check_types(receiver, &wanted.item(index), item, path, reporter);
+                        path.pop();
+                    }
+                }
+            }
+            NodeKind::Object(fields) => {
+                if self.check_composite(receiver, wanted, &Type::any_object(), node, path, reporter)
+                {
+                    for field in fields {
+                        // An unknown field was already reported.
+                        let Some(wanted) = wanted.property(&field.key) else {
+                            continue;
+                        };
+                        path.push(PointerSegment::Key(Arc::clone(&field.key)));
+                        self.check_types(receiver, &wanted, &field.value, path, reporter);
+                        path.pop();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks that the schema accepts a list or an object here.
+    fn check_composite(
+        &self,
+        receiver: &ArgumentReceiver<'_>,
+        wanted: &Type,
+        found: &Type,
+        node: &Node,
+        path: &[PointerSegment],
+        reporter: &mut Reporter<'_>,
+    ) -> bool {
+        if wanted.accepts(found) != Compatibility::No {
+            return true;
+        }
+        if reporter.count_if_full(Severity::Error) {
+            return false;
+        }
+        let message = format!(
+            "the argument {} of {} takes {wanted}, not {found}",
+            receiver.named(path),
+            receiver.name
+        );
+        let diagnostic = reporter.error(Code::InvalidLiteral, self.place_or_step(node), message);
+        reporter.push(diagnostic);
+        false
+    }
+
+    /// Returns the source place of the part of `node` at `path`.
+    fn place_inside(&self, node: &Node, path: &[PointerSegment], reporter: &Reporter<'_>) -> Place {
+        if let (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) =
+            (&node.kind, path.split_first())
+            && let Some(field) = fields.iter().find(|field| field.key == *key)
+            && field.value.place != Place::NOWHERE
+        {
+            return self.place_inside(&field.value, rest, reporter);
+        }
+        reporter.descend(self.place_or_step(node), path)
+    }
+}
+
+/// The literal at `path` of `node`.
+fn literal_at<'n>(node: &'n Node, path: &[PointerSegment]) -> Option<&'n Value> {
+    match (&node.kind, path.split_first()) {
+        (NodeKind::Literal(value), _) => {
+            path.iter().try_fold(value, |value, segment| match segment {
+                PointerSegment::Key(key) => value.get(key),
+                PointerSegment::Index(index) => value.as_list()?.get(*index),
+                PointerSegment::Root => Some(value),
+            })
+        }
+        (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) => {
+            let field = fields.iter().find(|field| field.key == *key)?;
+            literal_at(&field.value, rest)
+        }
+        (NodeKind::List(items), Some((PointerSegment::Index(index), rest))) => {
+            literal_at(items.get(*index)?, rest)
+        }
+        _ => None,
+    }
+}
