@@ -636,6 +636,13 @@ fn list_advice(over: &Node, found: &Type) -> Option<String> {
             "write `${{{form}.split('\\n')}}` for its lines, or `${{json({whole})}}` if it is the JSON of a list"
         ));
     }
+    if let Type::Literal(Value::Text(text)) = found {
+        let separator = [", ", ",", ";", "\n"]
+            .into_iter()
+            .find(|separator| text.contains(separator))?;
+        let separator = separator.replace('\n', "\\n");
+        return Some(format!("write `${{{form}.split('{separator}')}}`"));
+    }
     let fields = properties(found);
     let is_list = |name: &&Arc<str>| {
         let field = found.property(name);
