@@ -9,9 +9,10 @@ use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, Span, TextEdit
 
 use crate::dialect::Dialect;
 use crate::document::{Document, Item, ItemEntry, ItemKind, Syntax, quote};
+use crate::embedded_plans::plan_in_text;
 use crate::foreign_plans::translated;
 use crate::foreign_references::{ReferenceForm, check_plan};
-use crate::foreign_text::advice::{Extent, advice_of, certain_reading, reading};
+use crate::foreign_text::advice::{Extent, Reading, advice_of, certain_reading, reading};
 use crate::native::{
     has_named_steps, is_for_people, resembles_plan, resembles_step, resembles_steps,
 };
@@ -31,11 +32,23 @@ pub(crate) struct Choice {
 ///
 /// The diagnostics, if no dialect or several dialects have its form.
 pub(crate) fn choose(document: Document, is_advised: bool) -> Result<Choice, Diagnostics> {
+    let is_advised = is_advised && document.syntax == Syntax::Json;
+    if is_advised && let Some(plan) = plan_in_text(&document.root) {
+        let message = "the plan stands as text in another value";
+        // What is around it may say something as well.
+        let extent = Extent::Part;
+        let found = reading(&plan, extent).unwrap_or_else(|| Reading::new(plan, extent));
+        return Err(advice_of(
+            Code::UnknownDialect,
+            message,
+            &found,
+            document.source.text(),
+        ));
+    }
     let document = match recognised(document) {
         Ok(found) => return found,
         Err(document) => *document,
     };
-    let is_advised = is_advised && document.syntax == Syntax::Json;
     if is_advised && let Some(found) = translated(&document.root.to_value()) {
         let message = format!("the text is {}, not a plan of a dialect", found.form);
         return Err(of_value(&document, &message));

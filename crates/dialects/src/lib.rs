@@ -34,6 +34,9 @@ mod registry;
 /// Plans of other systems as values, for advice.
 mod foreign_plans;
 
+/// Plans that stand as text inside of another value.
+mod embedded_plans;
+
 /// The choice of a dialect for a text that does not name one.
 mod choice;
 

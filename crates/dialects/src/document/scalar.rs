@@ -113,9 +113,18 @@ impl JsonReader<'_> {
         let text: Arc<str> = string_literal.text.into();
         self.at = string_literal.end;
         if !string_literal.closed {
-            let message = "a text is never closed";
-            let help = format!("add `{}` at its end", char::from(mark));
-            self.report_structure(place, start, start + 1, message.to_owned(), &help);
+            // A text that goes on over lines lacks its quote; one at the end is probably cut off.
+            let is_last = !self.text[start..].trim_end().contains('\n');
+            let mark = char::from(mark);
+            let help = if is_last && self.is_json_alone() {
+                format!(
+                    "the text may be cut off here: give all of it; if nothing else is missing, add `{mark}` and the brackets that are open"
+                )
+            } else {
+                format!("add `{mark}` at its end")
+            };
+            let message = "a text is never closed".to_owned();
+            self.report_structure(place, start, start + 1, message, &help);
             return Err(Unrecoverable);
         }
         if mark != b'"' && self.is_lenient() {
@@ -164,8 +173,15 @@ impl JsonReader<'_> {
         self.at = end;
         if !is_number(written) {
             let message = format!("{} is not a number as JSON writes it", quote(written));
-            let help = number_help(written);
-            self.report_structure(place, start, end, message, help);
+            // The number has one meaning, so that the rest of the plan is checked with it.
+            if let Some(meant) = meant_number(written)
+                && let Some(number) = exact_number(&meant)
+            {
+                let help = Some(format!("write `{meant}`"));
+                self.report_error(Code::NotJson, place, start, end, message, help);
+                return ItemKind::Number(number);
+            }
+            self.report_structure(place, start, end, message, number_help(written));
             return ItemKind::Null;
         }
         if let Some(number) = exact_number(written) {
@@ -323,6 +339,33 @@ pub(super) fn escape_of(character: char) -> String {
         '\t' => "\\t".to_owned(),
         other => format!("\\u{:04x}", u32::from(other)),
     }
+}
+
+/// The number of another language in the form of JSON: `1_000`, `0x10`, `.5`, `5.`, `+5`, `10n`.
+fn meant_number(written: &str) -> Option<String> {
+    let (sign, unsigned) = match written.strip_prefix('-') {
+        Some(unsigned) => ("-", unsigned),
+        None => ("", written.strip_prefix('+').unwrap_or(written)),
+    };
+    // A number with a leading zero may be no quantity.
+    let digits = unsigned.replace('_', "");
+    let lower = digits.to_lowercase();
+    let radix = [("0x", 16), ("0b", 2), ("0o", 8)];
+    let other = radix.iter().find_map(|(prefix, radix)| {
+        let digits = lower.strip_prefix(prefix)?;
+        u64::from_str_radix(digits, *radix).ok()
+    });
+    if let Some(number) = other {
+        return Some(format!("{sign}{number}"));
+    }
+    let digits = lower.strip_suffix('n').unwrap_or(&lower);
+    let digits = match (digits.strip_prefix('.'), digits.strip_suffix('.')) {
+        (Some(fraction), _) => format!("0.{fraction}"),
+        (None, Some(whole)) => whole.to_owned(),
+        (None, None) => digits.to_owned(),
+    };
+    let meant = format!("{sign}{digits}");
+    is_number(&meant).then_some(meant)
 }
 
 fn number_help(written: &str) -> &'static str {

@@ -7,6 +7,9 @@ use super::json_reader::{ContainerKind, JsonReader, OpenContainer, Unrecoverable
 use super::scalar::{StringError, escape_of};
 use super::{ItemEntry, Syntax, quote};
 
+/// The number of open brackets up to which advice has all that are missing.
+const MAX_SHOWN_BRACKETS: usize = 20;
+
 /// The advice for a text that is not JSON at all.
 pub(crate) const EXPECT_JSON: &str = "give a JSON object";
 
@@ -131,10 +134,16 @@ impl JsonReader<'_> {
             let message = format!("{word} is never closed");
             let help = match stack.len() {
                 1 => format!("add `{end}` at its end"),
+                2..MAX_SHOWN_BRACKETS => {
+                    let ends = stack.iter().rev().map(|open| open.kind.name_and_end().1);
+                    let ends: String = ends.collect();
+                    format!(
+                        "the text may be cut off: give all of it, or add `{ends}` at its end if nothing else is missing"
+                    )
+                }
                 count => format!(
-                    "add `{end}` at its end; {} around it {} not closed either",
-                    count - 1,
-                    if count == 2 { "is" } else { "are" }
+                    "the text may be cut off: {} around it are not closed either",
+                    count - 1
                 ),
             };
             let (place, start) = (open.place, open.start);

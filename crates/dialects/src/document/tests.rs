@@ -147,7 +147,7 @@ fn errors_of_the_structure() {
     check_diagnostics(
         "{\"a\": [1, 2",
         &[
-            "PW0001 /a <[> the list is never closed | add `]` at its end; 1 around it is not closed either",
+            "PW0001 /a <[> the list is never closed | the text may be cut off: give all of it, or add `]}` at its end if nothing else is missing",
         ],
     );
     check_diagnostics(
@@ -183,7 +183,9 @@ fn errors_of_the_structure() {
     );
     check_diagnostics(
         "[\"abc",
-        &["PW0001 /0 <\"> a text is never closed | add `\"` at its end"],
+        &[
+            "PW0001 /0 <\"> a text is never closed | the text may be cut off here: give all of it; if nothing else is missing, add `\"` and the brackets that are open",
+        ],
     );
     check_diagnostics(
         "[1] /* x",
@@ -228,11 +230,11 @@ fn errors_inside_of_values() {
         "[007, +1, .5, 1., 1e, 0x1f, NaN]",
         &[
             "PW0001 /0 <007> `007` is not a number as JSON writes it | leave out the leading zeros, or put it in double quotes if it is not a quantity",
-            "PW0001 /1 <+1> `+1` is not a number as JSON writes it | leave out the `+`",
-            "PW0001 /2 <.5> `.5` is not a number as JSON writes it | write a digit before the point",
-            "PW0001 /3 <1.> `1.` is not a number as JSON writes it | write a digit after the point",
+            "PW0001 /1 <+1> `+1` is not a number as JSON writes it | write `1`",
+            "PW0001 /2 <.5> `.5` is not a number as JSON writes it | write `0.5`",
+            "PW0001 /3 <1.> `1.` is not a number as JSON writes it | write `1`",
             "PW0001 /4 <1e> `1e` is not a number as JSON writes it | put text in double quotes",
-            "PW0001 /5 <0x1f> `0x1f` is not a number as JSON writes it | put text in double quotes",
+            "PW0001 /5 <0x1f> `0x1f` is not a number as JSON writes it | write `31`",
             "PW0001 /6 <NaN> `NaN` is not a JSON value | JSON has no such number: use `null` or text",
         ],
     );
@@ -367,7 +369,7 @@ fn limits_hold() {
     let help = diagnostics.iter().last().and_then(|last| last.help.clone());
     assert_eq!(
         help.as_deref(),
-        Some("write a digit after the point; 2 further diagnostics are not shown")
+        Some("write `2`; 2 further diagnostics are not shown")
     );
 }
 

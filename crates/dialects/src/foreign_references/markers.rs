@@ -65,7 +65,19 @@ const SIGILS: [&str; 11] = [
 ];
 
 /// The key of objects with a single field that are references in other systems.
-const REFERENCE_KEYS: [&str; 6] = [
+const REFERENCE_KEYS: [&str; 18] = [
+    "$expr",
+    "$get",
+    "$output",
+    "$path",
+    "$result",
+    "from_step",
+    "fromStep",
+    "ref",
+    "step_output",
+    "stepOutput",
+    "value_from",
+    "valueFrom",
     "$ref",
     "$step",
     "$from",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use planwright_core::plan::{Action, Input, Node, NodeKind, Output, TextPart};
 use planwright_core::{Code, Diagnostic, Diagnostics, Place, Plan, PointerSegment, Value};
 
-use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames, literal};
+use super::markers::{CHECKED_FIELDS, ReferenceForm, ReferenceNames};
 use crate::document::{DiagnosticSink, Item, ItemEntry, ItemKind};
 use crate::native::path_of;
 
@@ -380,13 +380,8 @@ impl ReferenceNames<'_> {
                     && let Some(text) = entry.item.as_text()
                     && let Some(meaning) = self.keyed_reference(&entry.key, text)
                 {
-                    report(
-                        &entry.item,
-                        (text, literal(text).as_deref()),
-                        (&meaning, ""),
-                        true,
-                        sink,
-                    );
+                    let written = item.to_value().to_json();
+                    report(item, (&written, None), (&meaning, ""), true, sink);
                     return;
                 }
                 if let Some(meaning) = self.path_object(entries) {
@@ -407,14 +402,33 @@ impl ReferenceNames<'_> {
 
     /// The path in this dialect of `{"from": "id", "path": "a.b"}`, if that names a step.
     fn path_object(&self, entries: &[ItemEntry]) -> Option<String> {
-        if entries.len() != 2 {
+        // `{"type": "reference", "step": "id", "path": "a.b"}`
+        let is_mark = |entry: &&ItemEntry| {
+            let text = entry.item.as_text().map(|text| text.to_lowercase());
+            matches!(&*entry.key, "type" | "$type" | "kind")
+                && text.is_some_and(|text| text.contains("ref") || text.contains("output"))
+        };
+        if entries.len() - entries.iter().filter(is_mark).count() != 2 {
             return None;
         }
-        let steps = ["from", "step", "step_id", "source", "node", "task", "ref"];
-        let paths = ["path", "field", "key", "output", "property", "select"];
+        let steps = [
+            "from",
+            "from_step",
+            "fromStep",
+            "step",
+            "step_id",
+            "stepId",
+            "source",
+            "node",
+            "task",
+            "ref",
+        ];
+        let paths = [
+            "path", "field", "key", "output", "property", "select", "pointer",
+        ];
         let text = |words: &[&str]| {
-            let entry = entries.iter().find(|entry| words.contains(&&*entry.key))?;
-            entry.item.as_text()
+            let is_one = |entry: &&ItemEntry| words.contains(&entry.key.trim_start_matches('$'));
+            entries.iter().find(is_one)?.item.as_text()
         };
         let (id, path) = (text(&steps)?, text(&paths)?);
         let path = path.trim_start_matches(['$', '.', '/']).replace('/', ".");

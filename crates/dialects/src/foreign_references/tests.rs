@@ -125,10 +125,7 @@ fn objects_that_are_references() {
             true,
             r#"write `${o.a}`; for the text itself, `${"{{o.a}}"}`"#,
         ),
-        (
-            true,
-            r##"write `${o.x}`; for the text itself, `${"#/steps/o/x"}`"##,
-        ),
+        (true, "write `${o.x}`"),
         (false, "write `${o.x[0]}`"),
     ]
     .map(|(is_error, help)| (is_error, help.to_owned()));

@@ -35,6 +35,8 @@
 //! - Durations are `"250ms"`, `"30s"`, `"2m"`, `"1h"`, or a number of milliseconds.
 
 /// Words of other systems in place of the fields of this dialect.
+/// Expressions of other languages in the form of this dialect.
+mod foreign_expression;
 mod guesses;
 mod keywords;
 /// The dialect in lines instead of JSON.

@@ -11,14 +11,14 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, EXTRACTION, StepId, Value};
 
-use super::guesses::is_own_expression;
-use super::guesses::on_error_word;
+use super::foreign_expression::exact_form;
+use super::guesses::{expression_of, is_own_expression, on_error_word};
 use super::keywords::{KINDS, METHODS, all};
 use super::parse::{
     NativeReader, bound, bound_of, choice, names, slot_kind, time, warn_about_reserved_id,
     wrong_word,
 };
-use super::reference::{is_readable, read_slot};
+use super::reference::{is_expression, is_readable, read_slot};
 use crate::document::{Fields, Item, ItemEntry, ItemKind, quote};
 use crate::lowering::{lower, lower_fields, text_or_number};
 
@@ -235,15 +235,16 @@ impl NativeReader<'_> {
         let is_expression = !text.contains("${")
             && is_own_expression(text)
             && is_readable(text, &mut self.patterns);
+        let exact = (!is_expression)
+            .then(|| self.meant_condition(text))
+            .flatten();
         // A malformed reference was reported already.
         if self.sink.count() == before {
             let message = format!("`{field}` is text, not a condition: {}", quote(text));
             let help = format!("write the condition as `\"{field}\": \"${{…}}\"`");
             let mut diagnostic = Diagnostic::error(Code::MalformedReference, message).help(help);
-            // `${a} == 1` has its braces at the wrong places.
-            let joined = text.replace("${", "").replace('}', "");
-            if text.contains("${") && is_readable(&joined, &mut self.patterns) {
-                let help = format!("write the condition as `\"{field}\": \"${{{joined}}}\"`");
+            if let Some(exact) = &exact {
+                let help = format!("write the condition as `\"{field}\": \"${{{exact}}}\"`");
                 diagnostic = diagnostic.help(help);
             } else if is_expression {
                 let written = format!("${{{}}}", text.trim());
@@ -254,13 +255,34 @@ impl NativeReader<'_> {
             self.sink.push_with_safe_fix(item.place, diagnostic);
         }
         // The expression is read as it was meant, so that what it refers to is not reported as unused.
-        is_expression.then(|| {
-            let meant = Item {
-                kind: ItemKind::Text(format!("${{{}}}", text.trim()).into()),
-                place: item.place,
-            };
-            lower(&meant, &mut self.templates())
-        })
+        let meant = if is_expression {
+            text.trim().to_owned()
+        } else {
+            exact?
+        };
+        let meant = Item {
+            kind: ItemKind::Text(format!("${{{meant}}}").into()),
+            place: item.place,
+        };
+        Some(lower(&meant, &mut self.templates()))
+    }
+
+    /// The condition that `text` is meant as, in this dialect; `None` if that is not known.
+    fn meant_condition(&mut self, text: &str) -> Option<String> {
+        let inside = text.trim();
+        let stripped = inside
+            .strip_prefix("{{")
+            .and_then(|text| text.strip_suffix("}}"));
+        let stripped = stripped.unwrap_or(inside);
+        // `${a} == 1` has its braces at the wrong places.
+        let joined = if stripped.contains("${") {
+            without_markers(stripped)?
+        } else {
+            stripped.trim().to_owned()
+        };
+        let own = expression_of(&joined).filter(|own| is_readable(own, &mut self.patterns));
+        let exact = own.or_else(|| exact_form(&joined, &mut self.patterns));
+        exact.or_else(|| is_expression(&joined).then_some(joined))
     }
 
     /// The name that `as` gives to the item of a loop.
@@ -583,6 +605,35 @@ impl NativeReader<'_> {
             place: item.place,
         })
     }
+}
+
+/// `text` without the braces of its markers; `None` if one is in quotes, where it may be part of a text.
+fn without_markers(text: &str) -> Option<String> {
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (inside, after) = after.split_once('}')?;
+        joined.push_str(before);
+        let quote = before
+            .chars()
+            .next_back()
+            .filter(|c| matches!(c, '"' | '\''));
+        match quote {
+            // `'${a}' == 'b'` compares the value.
+            Some(quote) if after.starts_with(quote) => {
+                joined.pop();
+                joined.push_str(inside);
+                rest = &after[1..];
+            }
+            Some(_) => return None,
+            None => {
+                joined.push_str(inside);
+                rest = after;
+            }
+        }
+    }
+    joined.push_str(rest);
+    Some(joined)
 }
 
 /// Returns `retry` with a field that a step states, if it states it.

@@ -11,6 +11,7 @@ use planwright_core::plan::{
 };
 use planwright_core::{Code, Diagnostic, Place, SourceText, Value};
 
+use super::foreign_expression::exact_form;
 use crate::document::template::{self, QUOTES};
 use crate::document::{DiagnosticSink, quote};
 use crate::lowering::{LowerResult, ReferenceSyntax, lower_template};
@@ -28,19 +29,57 @@ pub(super) struct NativeTemplates<'a> {
 impl ReferenceSyntax for NativeTemplates<'_> {
     fn text(&mut self, text: &Arc<str>, place: Place) -> NodeKind {
         let borders = (&mut *self.source, &mut *self.sink);
+        let mut unreadable = Vec::new();
         let mut read = |inside: &str, place| {
             // A reference that is the whole text shares it.
-            let reference = if text.len() == inside.len() + "${}".len() {
+            let reference: Arc<str> = if text.len() == inside.len() + "${}".len() {
                 Arc::clone(text)
             } else {
                 ["${", inside, "}"].concat().into()
             };
-            read(reference, inside, place, self.item_name, self.patterns)
+            let found = read(
+                Arc::clone(&reference),
+                inside,
+                place,
+                self.item_name,
+                self.patterns,
+            );
+            let Err(mut diagnostic) = found else {
+                return found;
+            };
+            // It is read as it was meant, or else as any value, so that no other problem follows from this one.
+            let exact = (diagnostic.code != Code::ExpressionTooLong)
+                .then(|| exact_form(inside, self.patterns))
+                .flatten();
+            let (reference, form) = match exact {
+                Some(exact) => {
+                    let written = format!("${{{exact}}}");
+                    diagnostic.help = Some(format!("write `{written}`"));
+                    (written.into(), exact)
+                }
+                None => (reference, ANY_VALUE.to_owned()),
+            };
+            let Ok(form) = parse_form_in_loop(&form, self.item_name, self.patterns) else {
+                return Err(diagnostic);
+            };
+            unreadable.push((place, diagnostic));
+            Ok(Reference {
+                text: reference,
+                place,
+                form,
+            })
         };
+        let kind = lower_template(text, place, QUOTES, borders, &mut read);
+        for (place, diagnostic) in unreadable {
+            self.sink.push(place, *diagnostic);
+        }
         // References to literals are the escape for texts that look like references of other systems.
-        fold_literals(lower_template(text, place, QUOTES, borders, &mut read))
+        fold_literals(kind)
     }
 }
+
+/// An expression whose value may have any type.
+const ANY_VALUE: &str = "dyn(null)";
 
 /// `kind` with references to literal texts, such as `${'{{x}}'}`, replaced by these texts.
 fn fold_literals(kind: NodeKind) -> NodeKind {

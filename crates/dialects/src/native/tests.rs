@@ -284,7 +284,7 @@ fn errors_of_plans() {
     check_plan(
         r#""inputs": {"x": "string"}"#,
         &[
-            "PW0104 /inputs/x expected a JSON Schema in `inputs`, found text | write `{\"default\": \"string\"}` for a value",
+            "PW0104 /inputs/x expected a JSON Schema for the input `x`, found text | write `\"x\": {\"type\": \"string\"}`, or `{\"default\": …}` for a value",
         ],
     );
     check_plan(

@@ -173,3 +173,99 @@ impl ArgumentPass<'_> {
         }
     }
 }
+
+pub(in crate::check) fn check_extraction(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+    for (_, step) in resolved.steps() {
+        if step.tool().is_none_or(|name| &*name.text != EXTRACTION) {
+            continue;
+        }
+        let schema = match (extraction_schema(step), &step.args.kind) {
+            (Some(schema), _) => schema,
+            // The argument pass reports that it is missing.
+            (None, NodeKind::Literal(_) | NodeKind::Object(_)) => continue,
+            (None, _) => step.args.clone(),
+        };
+        let place = match schema.place {
+            Place::NOWHERE => step.place,
+            place => place,
+        };
+        let violation = match schema.as_literal() {
+            None => (
+                format!("the schema of `{}` has references", step.id),
+                "write the schema itself, so that the types of the output are known",
+            ),
+            // The argument pass reports a schema that is not an object.
+            Some(value) if !matches!(value, Value::Object(_)) => continue,
+            Some(value) => match Schema::from_value(value.clone()).malformed() {
+                None => continue,
+                Some(reason) => (
+                    format!("the schema of `{}` is malformed: {reason}", step.id),
+                    "write a JSON Schema of the data, such as {\"type\": \"object\", \"properties\": {…}}",
+                ),
+            },
+        };
+        let diagnostic = reporter.error(Code::InvalidSchema, place, violation.0);
+        reporter.push(diagnostic.help(violation.1));
+    }
+}
+
+/// The maximum number of arguments that are compared with missing ones.
+const MAX_RENAMED: usize = 16;
+
+/// The literal at `path` of `node`.
+fn literal_at<'n>(node: &'n Node, path: &[PointerSegment]) -> Option<&'n Value> {
+    match (&node.kind, path.split_first()) {
+        (NodeKind::Literal(value), _) => {
+            path.iter().try_fold(value, |value, segment| match segment {
+                PointerSegment::Key(key) => value.get(key),
+                PointerSegment::Index(index) => value.as_list()?.get(*index),
+                PointerSegment::Root => Some(value),
+            })
+        }
+        (NodeKind::Object(fields), Some((PointerSegment::Key(key), rest))) => {
+            let field = fields.iter().find(|field| field.key == *key)?;
+            literal_at(&field.value, rest)
+        }
+        (NodeKind::List(items), Some((PointerSegment::Index(index), rest))) => {
+            literal_at(items.get(*index)?, rest)
+        }
+        _ => None,
+    }
+}
+
+/// The advice how the reference `over`, whose type `found` is not a list, leads to a list: its lines, or its only field that is one.
+fn list_advice(over: &Node, found: &Type) -> Option<String> {
+    let NodeKind::Reference(reference) = &over.kind else {
+        return None;
+    };
+    let whole = print_form(&reference.form)?;
+    // A field and a method bind more than any operator.
+    let form = if whole.contains(' ') {
+        format!("({whole})")
+    } else {
+        whole.clone()
+    };
+    if *found == Type::Text {
+        return Some(format!(
+            "write `${{{form}.split('\\n')}}` for its lines, or `${{json({whole})}}` if it is the JSON of a list"
+        ));
+    }
+    if let Type::Literal(Value::Text(text)) = found {
+        let separator = [", ", ",", ";", "\n"]
+            .into_iter()
+            .find(|separator| text.contains(separator))?;
+        let separator = separator.replace('\n', "\\n");
+        return Some(format!("write `${{{form}.split('{separator}')}}`"));
+    }
+    let fields = properties(found);
+    let is_list = |name: &&Arc<str>| {
+        let field = found.property(name);
+        field.is_some_and(|field| Type::any_list().accepts(&field) == Compatibility::Yes)
+    };
+    let lists: Vec<String> = fields
+        .iter()
+        .filter(is_list)
+        .map(|name| format!("`${{{form}.{name}}}`"))
+        .collect();
+    (!lists.is_empty()).then(|| format!("write {}", lists.join(" or ")))
+}

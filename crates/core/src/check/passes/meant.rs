@@ -72,6 +72,13 @@ fn words(name: &str) -> Vec<String> {
 
 /// The advice to write `value` in the form that `wanted` takes, if there is exactly one.
 pub(super) fn literal_advice(wanted: &Type, value: &Value) -> Option<String> {
+    if let Value::Text(text) = value
+        && let Some((sign, plain)) = unusual_sign(text)
+        && wanted.accepts(&Type::Literal(plain.clone())) == Compatibility::Yes
+    {
+        let json = plain.to_json();
+        return Some(format!("the text has {sign}: write `{json}`"));
+    }
     let meant = fitted(wanted, value, 0)?;
     let json = (meant != *value).then(|| meant.to_json())?;
     let is_shown = json.len() <= MAX_SHOWN && !json.contains('`') && !json.contains("${");
@@ -90,9 +97,29 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
     let found = match (wanted, value) {
         // A number in quotes; other JSON in a text may be meant as text.
         (Type::Number | Type::Integer | Type::Boolean, Value::Text(text)) => {
-            Value::from_json(text.trim().to_ascii_lowercase().as_str()).ok()?
+            let text = text.trim().to_ascii_lowercase();
+            let written = match &*text {
+                "yes" | "on" => "true".to_owned(),
+                "no" | "off" => "false".to_owned(),
+                // Commas and underscores between thousands.
+                _ if text.starts_with(|sign: char| sign.is_ascii_digit()) => {
+                    text.replace([',', '_'], "")
+                }
+                _ => text,
+            };
+            Value::from_json(&written).ok()?
         }
         (Type::Text, Value::Number(_) | Value::Bool(_)) => Value::text(value.to_json()),
+        // A word in other letters, such as `Error` for `error`.
+        (Type::Literal(_) | Type::Union(_), Value::Text(text)) => {
+            let forms = [
+                text.trim().to_owned(),
+                text.trim().to_lowercase(),
+                text.trim().to_uppercase(),
+            ];
+            let mut fitting = forms.into_iter().map(Value::text).filter(|form| fits(form));
+            fitting.next()?
+        }
         (Type::List(_), Value::List(items)) => {
             let items = items.iter().enumerate();
             let items = items.map(|(index, item)| fitted(&wanted.item(index), item, depth + 1));
@@ -114,6 +141,55 @@ fn fitted(wanted: &Type, value: &Value, depth: usize) -> Option<Value> {
         _ => return None,
     };
     fits(&found).then_some(found)
+}
+
+/// The first sign of `text` that looks like another one or like none, with its name, and the text with the usual signs.
+fn unusual_sign(text: &str) -> Option<(String, Value)> {
+    let (first, _) = text.chars().find_map(|sign| Some((sign, usual(sign)?)))?;
+    let plain: String = text
+        .chars()
+        .map(|sign| usual(sign).map_or_else(|| sign.to_string(), str::to_owned))
+        .collect();
+    let name = match first {
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => "a no-break space",
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => "an invisible character",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => "a dash in place of `-`",
+        '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => "a typographic quote",
+        _ => "a letter that looks like another one",
+    };
+    let sign = format!("{name} (U+{:04X})", u32::from(first));
+    Some((sign, Value::text(plain)))
+}
+
+/// The usual text for a sign that looks like it or like nothing; `None` for any other sign.
+fn usual(sign: char) -> Option<&'static str> {
+    Some(match sign {
+        '\u{a0}' | '\u{2007}' | '\u{202f}' => " ",
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => "",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => "-",
+        '\u{2018}' | '\u{2019}' => "'",
+        '\u{201c}' | '\u{201d}' => "\"",
+        'а' => "a",
+        'е' => "e",
+        'о' => "o",
+        'р' => "p",
+        'с' => "c",
+        'х' => "x",
+        'у' => "y",
+        'і' => "i",
+        'А' => "A",
+        'В' => "B",
+        'Е' => "E",
+        'К' => "K",
+        'М' => "M",
+        'Н' => "H",
+        'О' => "O",
+        'Р' => "P",
+        'С' => "C",
+        'Т' => "T",
+        'Х' => "X",
+        _ => return None,
+    })
 }
 
 /// Returns true if `schema` says that there are no parameters, in words that allow more.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use super::names::step_advice;
 use super::seen;
@@ -35,6 +36,32 @@ const ROOTS: [(&str, &str); 9] = [
 const OUTPUT_FIELDS: [&str; 7] = [
     "output", "outputs", "result", "results", "data", "response", "json",
 ];
+
+/// Words of other systems for an object with the outputs of all steps, or with all inputs.
+const HOLDERS: [&str; 11] = [
+    "outputs", "output", "context", "ctx", "args", "tasks", "nodes", "memory", "globals",
+    "env_vars", "workflow",
+];
+
+/// Words of other systems for the loop or its item.
+const LOOPS: [&str; 6] = ["each", "loop", "foreach", "iteration", "iter", "current"];
+
+/// Returns true if `word.part` is the item of a loop in other systems.
+fn is_item_part(word: &str, part: &str) -> bool {
+    LOOPS.contains(&word) && matches!(part, "value" | "item" | "element" | "current" | "val")
+}
+
+/// The hint for a word, or for a field of it, that is the position of a loop's item in other systems.
+fn position_advice(word: &str, path: &[Segment]) -> Option<String> {
+    let is_position = match path {
+        [] => matches!(word, "i" | "idx" | "loop_index" | "item_index"),
+        [Segment::Key(part)] => {
+            LOOPS.contains(&word) && matches!(&**part, "index" | "index0" | "key" | "i" | "idx")
+        }
+        _ => false,
+    };
+    is_position.then(|| "write `${index}` for the position of the item, from 0 on".to_owned())
+}
 
 /// The hint for a sub-plan that refers to its surroundings.
 const ARGUMENTS_ONLY: &str = "a plan in a step gets what it needs as arguments";
@@ -262,7 +289,8 @@ impl ReadPass<'_> {
                 let diagnostic = self.impossible_path(what, path, matched, reporter);
                 let mut diagnostic =
                     suggest_fields(diagnostic, path.get(matched), &known, reporter);
-                if let Some(help) = self.output_advice(path, matched) {
+                let size = self.size_advice(path, matched);
+                if let Some(help) = self.output_advice(path, matched).or(size) {
                     diagnostic.help = Some(help);
                 } else if diagnostic.help.is_none() {
                     diagnostic.help = self.describe_end(what, path, matched);
@@ -295,6 +323,28 @@ impl ReadPass<'_> {
 
     /// The hint for a word that stands for another root of references.
     fn root_advice(&self, word: &str) -> Option<String> {
+        // `outputs.a.b` is `a.b`, and `context.city` is the input of that name.
+        if HOLDERS.contains(&word)
+            && let Some((Segment::Key(name), rest)) = self.read.path.split_first()
+        {
+            let rest = print_path(rest);
+            if self
+                .resolved
+                .ids
+                .contains_key(&StepId::new(Arc::clone(name)))
+            {
+                return Some(format!("write `${{{name}{rest}}}`"));
+            }
+            if self
+                .resolved
+                .plan
+                .inputs
+                .iter()
+                .any(|input| input.name == *name)
+            {
+                return Some(format!("write `${{inputs.{name}{rest}}}`"));
+            }
+        }
         let (_, root) = ROOTS.iter().find(|(written, _)| *written == word)?;
         let path = print_path(&self.read.path);
         Some(format!("write `${{{root}{path}}}`"))
@@ -329,7 +379,14 @@ impl ReadPass<'_> {
         let (_, step) = self.usage.step?;
         let over = step.for_each.as_ref()?;
         let item = over.item_name.as_deref().unwrap_or("item");
-        let path = print_path(&self.read.path);
+        if let Some(advice) = position_advice(word, &self.read.path) {
+            return Some(advice);
+        }
+        // `each.value.name` is `item.name`.
+        let path = match self.read.path.split_first() {
+            Some((Segment::Key(part), rest)) if is_item_part(word, part) => print_path(rest),
+            Some(_) | None => print_path(&self.read.path),
+        };
         let advice = format!("write `${{{item}{path}}}` for the item of `for_each`");
         Some(match over.item_name {
             None => format!("{advice}, or name it with `\"as\": \"{word}\"`"),
@@ -339,16 +396,54 @@ impl ReadPass<'_> {
 
     /// The hint for a field between the step and its output, as other systems have it.
     fn output_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
-        let (Source::Step(id), 0) = (&self.read.source, matched) else {
+        let (Segment::Key(word), rest) = path.split_first()? else {
             return None;
         };
-        let (Segment::Key(word), rest) = path.split_first()? else {
+        if matches!((&self.read.source, matched), (Source::Item, 0))
+            && let Some((_, step)) = self.usage.step
+            && let Some(over) = &step.for_each
+        {
+            let item = over.item_name.as_deref().unwrap_or("item");
+            let path = print_path(rest);
+            return match &**word {
+                "value" | "item" => Some(format!("write `${{{item}{path}}}` for the item itself")),
+                "index" | "key" if rest.is_empty() => {
+                    Some("write `${index}` for the position of the item, from 0 on".to_owned())
+                }
+                _ => None,
+            };
+        }
+        let (Source::Step(id), 0) = (&self.read.source, matched) else {
             return None;
         };
         OUTPUT_FIELDS.contains(&&**word).then(|| {
             let path = print_path(rest);
             format!("the name of a step is its output: write `${{{id}{path}}}`")
         })
+    }
+
+    /// The hint for `list.length` and the like at the end of a path.
+    fn size_advice(&self, path: &[Segment], matched: usize) -> Option<String> {
+        let (Some(Segment::Key(word)), Source::Step(id)) = (path.get(matched), &self.read.source)
+        else {
+            return None;
+        };
+        let is_size = matches!(&**word, "length" | "count" | "size" | "len");
+        if !is_size || matched + 1 != path.len() {
+            return None;
+        }
+        let around = Read {
+            path: path.get(..matched)?.to_vec(),
+            ..self.read.clone()
+        };
+        let step = self.usage.step.map(|(index, _)| index);
+        let ReadTarget::Path(PathLookup::Found(shape)) = self.types.resolve_read(&around, step)
+        else {
+            return None;
+        };
+        let whole = print_path(&around.path);
+        matches!(shape, Type::List(_) | Type::Text)
+            .then(|| format!("write `${{size({id}{whole})}}`"))
     }
 
     /// Describes the value at which the path fails.

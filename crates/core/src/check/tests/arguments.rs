@@ -34,7 +34,7 @@ fn literals() {
     check(
         r#"{"when": "yes", "deep": {"b": "z", "c": 1}, "txet": ""}"#,
         &[
-            r#"PW0501 at /steps/2/args/when: the argument `when` of the tool `w` does not fit: `"yes"` is text, not a boolean"#,
+            r#"PW0501 at /steps/2/args/when: the argument `when` of the tool `w` does not fit: `"yes"` is text, not a boolean (write `true`)"#,
             "PW0501 at /steps/2/args/deep: the argument `deep` of the tool `w` does not fit: the field `a` is missing (it takes an integer)",
             r#"PW0501 at /steps/2/args/deep/b: the argument `deep.b` of the tool `w` does not fit: `"z"` is none of `"x"`, `"y"`"#,
             "PW0501 at /steps/2/args/deep/c: the argument `deep` of the tool `w` does not fit: the field `c` is not known (the fields are `a`, `b`)",

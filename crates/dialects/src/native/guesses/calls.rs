@@ -5,6 +5,7 @@ use std::sync::Arc;
 use planwright_core::{Code, Diagnostic, TextEdit};
 
 use super::texts::bare_name;
+use super::units::on_error_word;
 use super::words::{ARGS, TOOL, call_by_name, is_format_mark, is_step};
 use super::{Guesses, field, get, get_mut, has};
 use crate::document::edits::{json, key_edit};
@@ -55,7 +56,12 @@ impl Guesses<'_> {
                 let inner = ["fallback", "call", "step", "then"];
                 let nested = inner.iter().find_map(|word| entry.item.get(word));
                 let call = nested.unwrap_or(&entry.item);
-                is_step(call).then(|| call.clone())
+                // A word such as `continue` is no tool.
+                let is_word = TOOL.iter().any(|word| {
+                    let text = call.get(word).and_then(Item::as_text);
+                    text.is_some_and(|text| on_error_word(text).is_some())
+                });
+                (is_step(call) && !is_word).then(|| call.clone())
             };
             let found = entries
                 .iter()

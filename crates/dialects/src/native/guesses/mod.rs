@@ -5,6 +5,8 @@
 
 mod arguments;
 mod calls;
+mod conditions;
+mod forms;
 mod groups;
 mod loops;
 mod names;
@@ -13,6 +15,7 @@ mod step;
 mod texts;
 mod translation;
 mod units;
+mod values;
 mod words;
 
 use std::collections::HashSet;
@@ -22,8 +25,8 @@ use planwright_core::{Code, Diagnostic, Place, SourceText, TextEdit, Value};
 
 use self::names::{DollarName, Names};
 use self::step::may_have_loose_arguments;
-pub(super) use self::texts::is_own_expression;
 pub(crate) use self::texts::{UsedIds, expression_in, path_of, without_output_fields};
+pub(super) use self::texts::{expression_of, is_own_expression};
 pub(crate) use self::translation::{Language, quoted_length};
 pub(super) use self::units::on_error_word;
 pub(crate) use self::words::is_word_of_others;
@@ -156,10 +159,12 @@ impl Guesses<'_> {
             edges = self.remove_edges(entries);
             self.remove_triggers(entries);
             self.remove_limits(entries);
+            self.outputs(entries);
             self.rename(entries, "the plan", PLAN, is_plan_field);
         }
         if let Some(inputs) = get_mut(entries, "inputs") {
             self.inputs(inputs);
+            self.input_schemas(inputs);
         }
         let mut names = Names::default();
         if let Some(steps) = get_mut(entries, "steps")
@@ -207,10 +212,18 @@ impl Guesses<'_> {
         let Some(meant) = meant.filter(|meant| !meant.is_empty()) else {
             return;
         };
-        let first = meant.first().map_or("", |entry| &*entry.key);
         let message = "`inputs` has one schema for each input, by its name";
         let diagnostic = Diagnostic::error(Code::WrongFieldType, message);
-        let help = format!("write `\"inputs\": {{\"{first}\": {{…}}, …}}`");
+        let values = meant
+            .iter()
+            .map(|entry| (Arc::clone(&entry.key), entry.item.to_value()));
+        let json = Value::object(values.collect::<Vec<_>>()).to_json();
+        let help = if json.len() < MAX_SHOWN_OUTPUT && !json.contains('`') {
+            format!("write `\"inputs\": {json}`")
+        } else {
+            let first = meant.first().map_or("", |entry| &*entry.key);
+            format!("write `\"inputs\": {{\"{first}\": {{…}}, …}}`")
+        };
         self.sink.push(place, diagnostic.help(help));
         inputs.kind = ItemKind::Object(meant);
     }
@@ -522,6 +535,9 @@ fn edges(item: &Item) -> Option<Vec<(Arc<str>, Arc<str>)>> {
 
 /// The input with a `name` in a list of inputs.
 fn named_input(item: &Item) -> Option<ItemEntry> {
+    if let Some(name) = item.as_text() {
+        return Some(field(name, ItemKind::Object(Vec::new()), item.place));
+    }
     let fields = item.as_object()?;
     let name = get(fields, "name")?.as_text()?;
     let others = fields.iter().filter(|entry| &*entry.key != "name");

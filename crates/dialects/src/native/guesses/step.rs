@@ -42,6 +42,9 @@ impl Guesses<'_> {
         self.call_object(entries);
         self.call_by_name(entries);
         self.loop_head(entries);
+        self.loop_body(entries);
+        self.condition_objects(entries);
+        self.forms(entries);
         if entries.iter().all(|entry| is_step_field(&entry.key)) {
             self.expressions(entries);
             self.after_text(entries);
@@ -57,6 +60,7 @@ impl Guesses<'_> {
             self.expressions(entries);
             self.after_text(entries);
             self.rename(entries, "the step", STEP, is_step_field);
+            self.misspelt(entries);
             self.server(entries);
             self.output_name(entries, names);
             self.loose_arguments(entries, place);
@@ -69,6 +73,7 @@ impl Guesses<'_> {
         }
         self.filter(entries);
         self.loop_item(entries);
+        self.loop_list(entries);
         self.arguments(entries);
         numbers_as_ids(entries);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use planwright_core::{Code, Diagnostic, Value};
 
+use super::step::may_have_loose_arguments;
 use super::texts::bare_name;
 use super::words::{are_steps, is_step, is_word};
 use super::{Guesses, field, get, has};
@@ -13,6 +14,26 @@ use crate::document::{Item, ItemEntry, ItemKind, quote};
 
 /// Words of fields that are left out, because steps run in parallel anyway.
 const PARALLEL: &[&str] = &["parallel", "async", "concurrent", "background"];
+
+/// Words of units that are as often arguments of a call.
+const LOOSE_UNITS: &[&str] = &[
+    "enabled",
+    "disabled",
+    "skip",
+    "batch",
+    "batch_size",
+    "priority",
+    "cache",
+    "tags",
+    "labels",
+    "category",
+    "owner",
+    "weight",
+    "cost",
+    "color",
+    "icon",
+    "serial",
+];
 
 impl Guesses<'_> {
     /// Removes the names of steps that run after a success or a failure, and reports the condition that these steps need.
@@ -45,8 +66,9 @@ impl Guesses<'_> {
         let mut remaining = Vec::with_capacity(entries.len());
         let written_fields: HashSet<Arc<str>> =
             entries.iter().map(|entry| Arc::clone(&entry.key)).collect();
+        let is_loose = may_have_loose_arguments(entries);
         for mut entry in std::mem::take(entries) {
-            match replacement(&entry) {
+            match replacement(&entry).filter(|_| !is_loose || !LOOSE_UNITS.contains(&&*entry.key)) {
                 // Of two values, neither is certain.
                 Some(Replacement::Write(name, ..))
                     if written_fields.contains(name) || has(&remaining, name) =>
@@ -82,6 +104,7 @@ impl Guesses<'_> {
     /// Reads the fields of `retry` that have another unit, and leaves out those that say how the delay grows.
     pub(super) fn retry_units(&mut self, entries: &mut Vec<ItemEntry>) {
         let mut has_delay = has(entries, "delay");
+        let has_attempts = has(entries, "attempts");
         entries.retain_mut(|entry| {
             let is_delay = ["delay", "backoff", "interval", "wait", "pause"]
                 .iter()
@@ -105,6 +128,24 @@ impl Guesses<'_> {
             };
             let message = format!("`retry` has an unknown field {}", quote(&entry.key));
             let diagnostic = Diagnostic::error(Code::UnknownField, message);
+            let retries = match &entry.item.kind {
+                ItemKind::Number(number) => number.as_u64().and_then(|count| count.checked_add(1)),
+                _ => None,
+            };
+            if let ("max_retries" | "maxRetries" | "retries" | "retry_count", Some(attempts)) =
+                (&*entry.key, retries)
+                && !has_attempts
+                && let Ok(Value::Number(number)) = Value::from_json(&attempts.to_string())
+            {
+                let written = attempts.to_string();
+                let help = format!("write `\"attempts\": {written}`: the first one counts as well");
+                let edits = field_edits(self.source, entry, "attempts", Some(written));
+                self.sink
+                    .push_at_key(entry, diagnostic.help(help).fixes(edits));
+                entry.key = "attempts".into();
+                entry.item.kind = ItemKind::Number(number);
+                return true;
+            }
             if entry.key.to_lowercase().contains("max") && is_delay {
                 let help = "leave it out: the delay has no maximum";
                 self.sink.push_at_key(entry, diagnostic.help(help));
@@ -291,6 +332,39 @@ fn replacement(entry: &ItemEntry) -> Option<Replacement> {
             let text = entry.item.as_text()?.to_lowercase();
             asks.contains(&&*text)
                 .then(|| Replacement::Write("approval", ItemKind::Bool(true), "true".to_owned()))
+        }
+        ("enabled", _, Some(true)) | ("disabled" | "skip", _, Some(false)) => Some(
+            Replacement::Remove("a step runs unless its `when` is false"),
+        ),
+        ("enabled", _, Some(false)) | ("disabled" | "skip", _, Some(true)) => Some(
+            Replacement::Write("when", ItemKind::Bool(false), "false".to_owned()),
+        ),
+        ("sequential" | "serial" | "in_order", _, Some(true)) => {
+            let number = Value::from_json("1").ok()?;
+            let Value::Number(number) = number else {
+                return None;
+            };
+            Some(Replacement::Write(
+                "max_parallel",
+                ItemKind::Number(number),
+                "1".to_owned(),
+            ))
+        }
+        ("batch_size" | "batchSize" | "batch" | "chunk_size", Some(_), _) => {
+            Some(Replacement::LeaveOut(
+                "a loop has no batches; `\"max_parallel\": 5` says how many of its calls run at once",
+            ))
+        }
+        (
+            "priority" | "cache" | "tags" | "labels" | "category" | "owner" | "weight"
+            | "estimated_time" | "estimated_duration" | "cost" | "color" | "icon",
+            _,
+            _,
+        ) => Some(Replacement::LeaveOut("a step has no such field")),
+        ("run_on" | "runOn" | "trigger_rule" | "triggerRule" | "run_when", _, _) => {
+            Some(Replacement::LeaveOut(
+                "a step that runs after a failure has `\"when\": \"${!results.ID.success}\"` with the id of the step that may fail, and that one `\"on_error\": \"continue\"`",
+            ))
         }
         (word, _, Some(value)) if PARALLEL.contains(&word) => {
             let reason = "steps run in parallel unless one needs the other";

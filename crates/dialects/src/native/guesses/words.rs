@@ -112,6 +112,7 @@ pub(super) fn is_step(item: &Item) -> bool {
             .any(|entry| is_switch(entry) || is_branch(entry) || has_branches(entry))
     });
     has(&["tool", "plan", "value", "extract"])
+        || has_loop_body(item)
         || item
             .as_object()
             .is_some_and(|entries| call_by_name(entries).is_some())
@@ -121,6 +122,17 @@ pub(super) fn is_step(item: &Item) -> bool {
         || is_named_call
         || (item.has("type") && has(ARGS))
         || (item.has("id") && item.get("type").is_some_and(is_tool_name))
+}
+
+/// Returns true if `item` is a loop around a call: `{"for_each": {"in": …, "do": {"tool": …}}}`.
+fn has_loop_body(item: &Item) -> bool {
+    let bodies = ["do", "step", "body"];
+    let calls = |item: &Item| {
+        let body = bodies.iter().find_map(|word| item.get(word));
+        body.is_some_and(|body| body.has("tool"))
+    };
+    let loops = ["for_each", "foreach", "forEach", "loop", "for"];
+    item.has("id") && (calls(item) || loops.iter().any(|word| item.get(word).is_some_and(calls)))
 }
 
 /// Returns true for a word with a sign that only names of tools have, `time.get_current_time`.
@@ -503,6 +515,9 @@ pub(super) const STEP: &[Synonyms] = &[
             "humanApproval",
             "approval_required",
             "approvalRequired",
+            "ask_user",
+            "askUser",
+            "user_confirmation",
             "requires_confirmation",
             "requiresConfirmation",
             "needs_confirmation",
@@ -526,6 +541,31 @@ pub(super) const STEP: &[Synonyms] = &[
         words: &["attempts", "max_attempts", "maxAttempts"],
         fits: is_any,
     },
+    Synonyms {
+        field: "retry",
+        words: &[
+            "retry_policy",
+            "retryPolicy",
+            "retry_config",
+            "retryConfig",
+            "retry_options",
+            "retryOptions",
+            "retry_strategy",
+            "retryStrategy",
+            "retries",
+        ],
+        fits: is_object,
+    },
+    Synonyms {
+        field: "timeout",
+        words: &["time_limit", "timeLimit", "max_duration", "deadline"],
+        fits: is_text_or_number,
+    },
+];
+
+/// Words for the call inside of a loop.
+pub(super) const FOR_EACH_BODIES: &[&str] = &[
+    "do", "step", "steps", "body", "task", "tasks", "action", "call", "run", "each", "template",
 ];
 
 /// Words for fields of a step that are as often arguments of a call.
@@ -655,6 +695,10 @@ pub(super) const FOR_PEOPLE: &[&str] = &[
     "comment",
     "comments",
     "_comment",
+    "//",
+    "#",
+    "$comment",
+    "__comment__",
     "notes",
     "reason",
     "reasoning",

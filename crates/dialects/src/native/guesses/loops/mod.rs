@@ -1,5 +1,7 @@
 //! Guesses of loops: their lists, the names of their items, and conditions on these.
 
+mod lists;
+
 use planwright_core::{Code, Diagnostic};
 
 use super::step::may_have_loose_arguments;

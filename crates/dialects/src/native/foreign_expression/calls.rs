@@ -1,0 +1,277 @@
+//! Functions of other languages, and the forms that have their effect here.
+
+use super::form::{Argument, Binding, Comprehension, Form, Kind};
+use super::methods::method;
+
+/// Modules and classes with functions.
+const NAMESPACES: [&str; 10] = [
+    "Array", "Date", "JSON", "Math", "Number", "Object", "String", "datetime", "json", "math",
+];
+
+/// The maximum number of items of a list that stands for a range.
+const MAX_RANGE: i64 = 20;
+
+/// Returns true if `name` is a module or a class.
+pub(super) fn is_namespace(name: &str) -> bool {
+    NAMESPACES.contains(&name)
+}
+
+/// The time that `new Date(…)` stands for.
+pub(super) fn date(arguments: &[Argument]) -> Option<Form> {
+    match arguments {
+        [] => Some(Form::value("now()", Kind::Text)),
+        [Argument::Value(text)] => Some(Form::value(format!("date({})", text.text), Kind::Text)),
+        _ => None,
+    }
+}
+
+/// The values of arguments that have no names and are no functions.
+pub(super) fn values(arguments: &[Argument]) -> Option<Vec<&Form>> {
+    arguments
+        .iter()
+        .map(|argument| match argument {
+            Argument::Value(form) => Some(form),
+            Argument::Named(..) | Argument::Function(..) | Argument::Loop(_) => None,
+        })
+        .collect()
+}
+
+/// The argument with the name `name`.
+pub(super) fn named<'a>(arguments: &'a [Argument], name: &str) -> Option<&'a Argument> {
+    arguments.iter().find_map(|argument| match argument {
+        Argument::Named(key, value) if key == name => Some(&**value),
+        Argument::Named(..) | Argument::Value(_) | Argument::Function(..) | Argument::Loop(_) => {
+            None
+        }
+    })
+}
+
+/// The call of `name` with `arguments`.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the arms around its calls are options"
+)]
+pub(super) fn call(name: &str, arguments: &[&Form], kind: Kind) -> Option<Form> {
+    let arguments: Vec<&str> = arguments.iter().map(|form| &*form.text).collect();
+    Some(Form::value(
+        format!("{name}({})", arguments.join(", ")),
+        kind,
+    ))
+}
+
+/// `value` rounded to `digits` digits after the point.
+pub(super) fn rounded(value: &Form, digits: Option<&Form>) -> Option<Form> {
+    let digits = match digits {
+        Some(digits) => digits.text.parse::<u32>().ok()?,
+        None => 0,
+    };
+    if digits == 0 {
+        return call("math.round", &[value], Kind::Number);
+    }
+    let factor = 10_u64.checked_pow(digits)?;
+    let value = value.within(Binding::Product);
+    Some(Form::new(
+        format!("math.round({value} * {factor}) / {factor}.0"),
+        Binding::Product,
+        Kind::Number,
+    ))
+}
+
+/// The call of the function `name`.
+pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
+    if let [Argument::Loop(comprehension)] = arguments {
+        return of_comprehension(name, comprehension);
+    }
+    if let [Argument::Value(list), keyed @ ..] = arguments
+        && !keyed.is_empty()
+        && keyed
+            .iter()
+            .all(|argument| matches!(argument, Argument::Named(..)))
+        && matches!(name, "sorted" | "max" | "min")
+    {
+        return ordered(name, list, keyed);
+    }
+    if let [Argument::Function(..), Argument::Value(list)] = arguments {
+        // `map(lambda x: x.a, list)`
+        return method(list, name, &arguments[..1]);
+    }
+    let values = values(arguments)?;
+    match (name, values.as_slice()) {
+        ("len" | "length" | "count" | "size", [value]) => call("size", &[value], Kind::Number),
+        ("str" | "String" | "toString" | "to_string" | "text" | "repr", [value]) => {
+            call("string", &[value], Kind::Text)
+        }
+        ("string", [value]) => call("string", &[value], Kind::Text),
+        ("int" | "parseInt" | "Integer" | "toInt" | "to_int", [value, ..]) => {
+            call("int", &[value], Kind::Number)
+        }
+        ("float" | "Number" | "parseFloat" | "number" | "toNumber" | "double", [value]) => {
+            call("double", &[value], Kind::Number)
+        }
+        ("Boolean" | "bool", [value]) => call("bool", &[value], Kind::Truth),
+        ("round", [value]) => rounded(value, None),
+        ("round", [value, digits]) => rounded(value, Some(digits)),
+        ("abs" | "ceil" | "floor", [value]) => {
+            call(&format!("math.{name}"), &[value], Kind::Number)
+        }
+        ("mean" | "average", [value]) => call("avg", &[value], Kind::Number),
+        ("list" | "tuple" | "array", [value]) => Some((*value).clone()),
+        ("set" | "unique" | "uniq", [value]) => method(value, "distinct", &[]),
+        ("sorted" | "reversed", [value]) => {
+            let name = if name == "sorted" { "sort" } else { "reverse" };
+            method(value, name, &[])
+        }
+        ("range", [count]) => call("lists.range", &[count], Kind::List),
+        ("range", [from, to]) => range(&from.text, &to.text),
+        ("default" | "coalesce" | "ifnull" | "nvl" | "ifNull", [value, default]) => {
+            with_default(value, default)
+        }
+        ("if" | "iif" | "ifelse" | "IF" | "cond", [condition, then, otherwise]) => {
+            let text = format!(
+                "{} ? {} : {}",
+                condition.within(Binding::Or),
+                then.within(Binding::Or),
+                otherwise.text
+            );
+            Some(Form::new(text, Binding::Choice, Kind::Other))
+        }
+        ("concat" | "CONCAT", [_, _, ..]) => {
+            let parts: Vec<String> = values.iter().map(|form| form.as_text()).collect();
+            Some(Form::new(parts.join(" + "), Binding::Sum, Kind::Text))
+        }
+        ("isempty" | "isEmpty" | "is_empty" | "empty", [value]) => Some(Form::new(
+            format!("size({}) == 0", value.text),
+            Binding::Comparison,
+            Kind::Truth,
+        )),
+        ("fromjson" | "fromJson" | "fromJSON" | "parse_json" | "parseJson", [value]) => {
+            call("json", &[value], Kind::Other)
+        }
+        ("tojson" | "toJson" | "toJSON" | "to_json" | "stringify", [value]) => {
+            call("string", &[value], Kind::Text)
+        }
+        ("today" | "utcnow" | "timestamp" | "NOW", []) => Some(Form::value("now()", Kind::Text)),
+        ("keys" | "values", [value]) => call(name, &[value], Kind::List),
+        ("any" | "some", [value]) => Some(Form::value(
+            format!("{}.exists(x, x)", value.within(Binding::Value)),
+            Kind::Truth,
+        )),
+        // Methods that are written as functions.
+        (
+            "upper" | "lower" | "trim" | "strip" | "split" | "replace" | "contains" | "startswith"
+            | "startsWith" | "endswith" | "endsWith" | "join" | "substring" | "slice" | "concat"
+            | "toUpperCase" | "toLowerCase" | "reverse" | "sort" | "includes" | "get" | "flatten"
+            | "distinct" | "indexOf" | "upperAscii" | "lowerAscii",
+            [_, ..],
+        ) => {
+            let receiver = values.first()?;
+            method(receiver, name, arguments.get(1..)?)
+        }
+        _ => call(name, &values, Kind::Other),
+    }
+}
+
+/// `sum(x.a for x in list)` and others over the values of a loop.
+fn of_comprehension(name: &str, comprehension: &Comprehension) -> Option<Form> {
+    let test = |name: &str| {
+        let list = comprehension.filtered();
+        let text = format!(
+            "{list}.{name}({}, {})",
+            comprehension.variable, comprehension.value.text
+        );
+        Some(Form::value(text, Kind::Truth))
+    };
+    match name {
+        "any" => test("exists"),
+        "all" => test("all"),
+        _ => function(name, &[Argument::Value(comprehension.mapped())]),
+    }
+}
+
+/// `sorted(list, key=lambda x: x.a, reverse=True)`, and the item of `list` with the largest or the smallest key.
+fn ordered(name: &str, list: &Form, named_arguments: &[Argument]) -> Option<Form> {
+    let within = list.within(Binding::Value);
+    let mut text = match named(named_arguments, "key") {
+        Some(Argument::Function(variables, body)) => {
+            let [variable] = variables.as_slice() else {
+                return None;
+            };
+            format!("{within}.sortBy({variable}, {})", body.text)
+        }
+        Some(Argument::Value(_) | Argument::Named(..) | Argument::Loop(_)) => return None,
+        None => format!("{within}.sort()"),
+    };
+    let is_reversed = matches!(named(named_arguments, "reverse"), Some(Argument::Value(form)) if form.text == "true");
+    match name {
+        "max" => text.push_str(".last()"),
+        "min" => text.push_str(".first()"),
+        _ if is_reversed => text.push_str(".reverse()"),
+        _ => {}
+    }
+    Some(Form::value(text, Kind::List))
+}
+
+/// The whole numbers from `from` on and below `to`.
+pub(in crate::native) fn numbers(from: &str, to: &str) -> Option<String> {
+    let (from, to) = (from.parse::<i64>().ok()?, to.parse::<i64>().ok()?);
+    let count = to.checked_sub(from)?;
+    if from == 0 && count > MAX_RANGE {
+        return Some(format!("lists.range({to})"));
+    }
+    (0..=MAX_RANGE).contains(&count).then(|| {
+        let numbers: Vec<String> = (from..to).map(|number| number.to_string()).collect();
+        format!("[{}]", numbers.join(", "))
+    })
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the arms around its calls are options"
+)]
+fn range(from: &str, to: &str) -> Option<Form> {
+    let text = numbers(from, to)
+        .unwrap_or_else(|| format!("lists.range({to} - {from}).map(n, n + {from})"));
+    Some(Form::value(text, Kind::List))
+}
+
+/// `value`, or `default` if it is missing.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the arms around its calls are options"
+)]
+pub(super) fn with_default(value: &Form, default: &Form) -> Option<Form> {
+    let text = format!(
+        "{} ?? {}",
+        value.within(Binding::And),
+        default.within(Binding::And)
+    );
+    Some(Form::new(text, Binding::Or, default.kind))
+}
+
+/// The call of the function `name` of the module or class `namespace`.
+pub(super) fn of_namespace(namespace: &str, name: &str, arguments: &[Argument]) -> Option<Form> {
+    let first = match arguments.first() {
+        Some(Argument::Value(form)) => Some(form),
+        Some(Argument::Named(..) | Argument::Function(..) | Argument::Loop(_)) | None => None,
+    };
+    match (namespace, name) {
+        ("JSON", "parse") | ("json", "loads") => call("json", &[first?], Kind::Other),
+        ("JSON", "stringify") | ("json", "dumps") => call("string", &[first?], Kind::Text),
+        ("Math" | "math", "max" | "min") => call(name, &values(arguments)?, Kind::Number),
+        ("Math" | "math", "round" | "floor" | "ceil" | "abs" | "trunc") => {
+            call(&format!("math.{name}"), &values(arguments)?, Kind::Number)
+        }
+        ("Object", "keys" | "values") => call(name, &[first?], Kind::List),
+        ("Object", "entries") => method(first?, "items", &[]),
+        ("Array", "from") => first.cloned(),
+        ("Array", "isArray") => None,
+        ("Number", "parseFloat" | "parseInt") | ("String", _) => function(name, arguments),
+        ("Date" | "datetime", "now" | "utcnow" | "today") => Some(Form::value("now()", Kind::Text)),
+        ("Date", "parse") | ("datetime", "fromisoformat") => call("date", &[first?], Kind::Text),
+        _ => call(
+            &format!("{namespace}.{name}"),
+            &values(arguments)?,
+            Kind::Other,
+        ),
+    }
+}

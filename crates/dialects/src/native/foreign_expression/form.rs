@@ -1,0 +1,192 @@
+//! Expressions as they are written in this dialect, with what is known of them.
+
+/// What is known of the value of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Path,
+    Text,
+    Number,
+    Truth,
+    List,
+    Other,
+}
+
+/// How tightly the outermost operator of an expression binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Binding {
+    Choice,
+    Or,
+    And,
+    Comparison,
+    Sum,
+    Product,
+    Prefix,
+    Value,
+}
+
+/// An expression in this dialect.
+#[derive(Clone, Debug)]
+pub(super) struct Form {
+    pub(super) text: String,
+    pub(super) binding: Binding,
+    pub(super) kind: Kind,
+}
+
+impl Form {
+    pub(super) fn value(text: impl Into<String>, kind: Kind) -> Self {
+        Self::new(text, Binding::Value, kind)
+    }
+
+    pub(super) fn new(text: impl Into<String>, binding: Binding, kind: Kind) -> Self {
+        Self {
+            text: text.into(),
+            binding,
+            kind,
+        }
+    }
+
+    /// The text, in brackets unless it binds at least as tightly as `binding`.
+    pub(super) fn within(&self, binding: Binding) -> String {
+        if self.binding < binding {
+            format!("({})", self.text)
+        } else {
+            self.text.clone()
+        }
+    }
+
+    /// The form as text: `string(…)` of it unless it is text.
+    pub(super) fn as_text(&self) -> String {
+        if self.kind == Kind::Text {
+            self.within(Binding::Sum)
+        } else {
+            format!("string({})", self.text)
+        }
+    }
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug)]
+pub(super) enum Argument {
+    Value(Form),
+    /// `key=value`.
+    Named(String, Box<Argument>),
+    /// `x => body`, `lambda x: body`.
+    Function(Vec<String>, Form),
+    /// `value for x in list if condition`.
+    Loop(Comprehension),
+}
+
+/// `value for variable in list if condition`.
+#[derive(Clone, Debug)]
+pub(super) struct Comprehension {
+    pub(super) value: Form,
+    pub(super) variable: String,
+    pub(super) list: Form,
+    pub(super) condition: Option<Form>,
+}
+
+impl Comprehension {
+    /// The list, without the items that do not fulfil the condition.
+    pub(super) fn filtered(&self) -> String {
+        let list = self.list.within(Binding::Value);
+        match &self.condition {
+            Some(condition) => format!("{list}.filter({}, {})", self.variable, condition.text),
+            None => list,
+        }
+    }
+
+    /// The list of values.
+    pub(super) fn mapped(&self) -> Form {
+        let list = self.filtered();
+        let text = if self.value.text == self.variable {
+            list
+        } else {
+            format!("{list}.map({}, {})", self.variable, self.value.text)
+        };
+        Form::value(text, Kind::List)
+    }
+}
+
+/// `then` if `condition` holds, else `otherwise`.
+pub(super) fn choice(condition: &Form, then: &Form, otherwise: &Form) -> Form {
+    let kind = if then.kind == otherwise.kind {
+        then.kind
+    } else {
+        Kind::Other
+    };
+    let text = format!(
+        "{} ? {} : {}",
+        condition.within(Binding::Or),
+        then.within(Binding::Or),
+        otherwise.text
+    );
+    Form::new(text, Binding::Choice, kind)
+}
+
+/// The opposite of a condition.
+pub(super) fn negated(form: &Form) -> Form {
+    let text = format!("!{}", form.within(Binding::Prefix));
+    Form::new(text, Binding::Prefix, Kind::Truth)
+}
+
+/// The text with the content `inside`, which has escapes as other languages have.
+pub(super) fn text(inside: &str) -> Form {
+    let inside = inside.replace("\\\"", "\"").replace('\'', "\\'");
+    let inside = inside.replace("\\\\'", "\\'");
+    Form::value(format!("'{inside}'"), Kind::Text)
+}
+
+/// The list of `values`, joined with the lists that are spread in it.
+pub(super) fn list(values: Vec<Argument>) -> Option<Form> {
+    if let [Argument::Loop(comprehension)] = values.as_slice() {
+        return Some(comprehension.mapped());
+    }
+    let mut lists: Vec<String> = Vec::new();
+    let mut items: Vec<String> = Vec::new();
+    for value in values {
+        match value {
+            Argument::Value(form) => items.push(form.text),
+            Argument::Named(name, value) if name == "..." => {
+                let Argument::Value(list) = *value else {
+                    return None;
+                };
+                if !items.is_empty() {
+                    lists.push(format!("[{}]", std::mem::take(&mut items).join(", ")));
+                }
+                lists.push(list.within(Binding::Sum));
+            }
+            Argument::Named(..) | Argument::Function(..) | Argument::Loop(_) => return None,
+        }
+    }
+    if !items.is_empty() || lists.is_empty() {
+        lists.push(format!("[{}]", items.join(", ")));
+    }
+    let binding = if lists.len() > 1 {
+        Binding::Sum
+    } else {
+        Binding::Value
+    };
+    Some(Form::new(lists.join(" + "), binding, Kind::List))
+}
+
+/// The texts with the values between them.
+pub(super) fn joined(texts: &[&str], values: &[Form]) -> Option<Form> {
+    if texts.len() != values.len() + 1 {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (at, between) in texts.iter().enumerate() {
+        if !between.is_empty() {
+            parts.push(text(between).text);
+        }
+        if let Some(value) = values.get(at) {
+            parts.push(value.as_text());
+        }
+    }
+    let binding = if parts.len() > 1 {
+        Binding::Sum
+    } else {
+        Binding::Value
+    };
+    Some(Form::new(parts.join(" + "), binding, Kind::Text)).filter(|form| !form.text.is_empty())
+}

@@ -1,0 +1,271 @@
+//! Fields, methods and filters of other languages, and the forms that have their effect here.
+
+use super::calls::{call, function, named, rounded, values, with_default};
+use super::form::{Argument, Binding, Form, Kind, joined};
+
+/// Names of fields whose values are texts.
+const TEXTS: [&str; 10] = [
+    "content",
+    "text",
+    "body",
+    "message",
+    "title",
+    "description",
+    "summary",
+    "stdout",
+    "html",
+    "markdown",
+];
+
+/// The field `name` of `form`.
+pub(super) fn field(form: &Form, name: &str) -> Form {
+    let within = form.within(Binding::Value);
+    if name == "length" {
+        return Form::value(format!("{within}.size()"), Kind::Number);
+    }
+    Form::value(format!("{within}.{name}"), Kind::Path)
+}
+
+/// A part of a list or of a text.
+pub(super) fn slice(list: &Form, from: Option<&Form>, to: Option<&Form>) -> Form {
+    let within = list.within(Binding::Value);
+    let size = format!("size({})", list.text);
+    let bound = |form: &Form| match form.text.strip_prefix('-') {
+        Some(count) => format!("{size} - {count}"),
+        None => form.text.clone(),
+    };
+    let from = from.map_or_else(|| "0".to_owned(), bound);
+    let to = to.map(bound);
+    let last = within.rsplit('.').next().unwrap_or_default();
+    if list.kind == Kind::Text || TEXTS.contains(&last) {
+        let to = to.map(|to| format!(", {to}")).unwrap_or_default();
+        return Form::value(format!("{within}.substring({from}{to})"), Kind::Text);
+    }
+    let to = to.unwrap_or(size);
+    Form::value(format!("{within}.slice({from}, {to})"), Kind::List)
+}
+
+/// The call of the method `name` of `receiver`.
+pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Option<Form> {
+    if let Some(Argument::Function(variables, body)) = arguments.first() {
+        return with_function(receiver, name, variables, body);
+    }
+    let within = receiver.within(Binding::Value);
+    let form = |end: &str, kind: Kind| Some(Form::value(format!("{within}.{end}"), kind));
+    let values = values(arguments)?;
+    match (name, values.as_slice()) {
+        ("length" | "len" | "count" | "size" | "__len__", []) => form("size()", Kind::Number),
+        ("toString" | "to_s" | "str" | "json" | "tojson", []) => {
+            call("string", &[receiver], Kind::Text)
+        }
+        ("toFixed" | "round", [digits]) => rounded(receiver, Some(digits)),
+        ("round" | "abs" | "ceil" | "floor", []) => {
+            call(&format!("math.{name}"), &[receiver], Kind::Number)
+        }
+        ("toUpperCase" | "upper" | "toUpper" | "upcase" | "uppercase", []) => {
+            form("upperAscii()", Kind::Text)
+        }
+        ("toLowerCase" | "lower" | "toLower" | "downcase" | "lowercase" | "casefold", []) => {
+            form("lowerAscii()", Kind::Text)
+        }
+        ("strip" | "trim" | "lstrip" | "rstrip" | "trimEnd" | "trimStart", []) => {
+            form("trim()", Kind::Text)
+        }
+        ("splitlines" | "lines" | "split_lines", []) => form("split('\\n')", Kind::List),
+        ("split", []) => form("split(' ')", Kind::List),
+        ("replaceAll", [from, to]) => {
+            form(&format!("replace({}, {})", from.text, to.text), Kind::Text)
+        }
+        ("includes" | "include" | "has", [item]) if receiver.kind == Kind::List => Some(Form::new(
+            format!("{} in {within}", item.within(Binding::Sum)),
+            Binding::Comparison,
+            Kind::Truth,
+        )),
+        ("includes" | "include", [item]) => form(&format!("contains({})", item.text), Kind::Truth),
+        ("startswith" | "starts_with", [start]) => {
+            form(&format!("startsWith({})", start.text), Kind::Truth)
+        }
+        ("endswith" | "ends_with", [end]) => form(&format!("endsWith({})", end.text), Kind::Truth),
+        ("find" | "index" | "search", [part]) => {
+            form(&format!("indexOf({})", part.text), Kind::Number)
+        }
+        ("substr" | "substring", [from, to]) => form(
+            &format!("substring({}, {})", from.text, to.text),
+            Kind::Text,
+        ),
+        ("slice", [from]) => Some(slice(receiver, Some(from), None)),
+        ("slice", [from, to]) => Some(slice(receiver, Some(from), Some(to))),
+        // In Python, the separator joins the list.
+        ("join", [list]) if receiver.kind == Kind::Text => {
+            let list = list.within(Binding::Value);
+            Some(Form::value(format!("{list}.join({within})"), Kind::Text))
+        }
+        ("get", [key]) => entry(receiver, key),
+        ("get", [key, default]) => with_default(&entry(receiver, key)?, default),
+        ("items" | "entries", []) => Some(Form::value(
+            format!("{within}.keys().map(k, [k, {within}[k]])"),
+            Kind::List,
+        )),
+        ("concat", [other]) => Some(Form::new(
+            format!("{within} + {}", other.within(Binding::Product)),
+            Binding::Sum,
+            other.kind,
+        )),
+        ("append" | "push", [item]) => Some(Form::new(
+            format!("{within} + [{}]", item.text),
+            Binding::Sum,
+            Kind::List,
+        )),
+        ("flat", []) => form("flatten()", Kind::List),
+        ("unique" | "uniq", []) => form("distinct()", Kind::List),
+        ("reversed", []) => form("reverse()", Kind::List),
+        ("at", [index]) => Some(Form::value(format!("{within}[{}]", index.text), Kind::Path)),
+        ("pop", []) => Some(Form::value(format!("{within}[-1]"), Kind::Path)),
+        ("toISOString" | "isoformat" | "toJSON", []) => Some(receiver.clone()),
+        ("format", values) if receiver.kind == Kind::Text => {
+            let format = within.trim_matches('\'');
+            let values: Vec<Form> = values.iter().map(|form| (*form).clone()).collect();
+            joined(&format.split("{}").collect::<Vec<_>>(), &values)
+        }
+        ("average" | "mean", []) => form("avg()", Kind::Number),
+        ("map" | "filter" | "exists" | "all" | "sortBy" | "groupBy" | "exists_one", values) => {
+            let written: Vec<&str> = values.iter().map(|form| &*form.text).collect();
+            loop_over(receiver, name, &written)
+        }
+        _ => {
+            let written: Vec<&str> = values.iter().map(|form| &*form.text).collect();
+            form(&format!("{name}({})", written.join(", ")), Kind::Other)
+        }
+    }
+}
+
+/// A loop of this dialect, whose variable may be left out: `list.filter(e.ok)` names it by its use.
+fn loop_over(receiver: &Form, name: &str, arguments: &[&str]) -> Option<Form> {
+    let within = receiver.within(Binding::Value);
+    let arguments = match arguments {
+        [body] => {
+            let end = body.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
+            // `map('name')` is the field of that name.
+            let variable = &body[..end];
+            if variable.is_empty() || !body[end..].starts_with('.') {
+                let field = body.trim_matches('\'');
+                let is_field = *body == format!("'{field}'");
+                return is_field
+                    .then(|| Form::value(format!("{within}.{name}(x, x.{field})"), Kind::List));
+            }
+            format!("{variable}, {body}")
+        }
+        others => others.join(", "),
+    };
+    Some(Form::value(
+        format!("{within}.{name}({arguments})"),
+        Kind::List,
+    ))
+}
+
+/// The value of `key` in the object `receiver`.
+fn entry(receiver: &Form, key: &Form) -> Option<Form> {
+    let within = receiver.within(Binding::Value);
+    let name = key.text.trim_matches('\'');
+    let is_name = key.kind == Kind::Text
+        && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let text = if is_name {
+        format!("{within}.{name}")
+    } else {
+        format!("{within}[{}]", key.text)
+    };
+    Some(Form::value(text, Kind::Path))
+}
+
+/// The call of a method with a function: `list.map(x => x.a)`.
+fn with_function(receiver: &Form, name: &str, variables: &[String], body: &Form) -> Option<Form> {
+    let within = receiver.within(Binding::Value);
+    let form = |text: String, kind| Some(Form::value(text, kind));
+    match (name, variables) {
+        ("map" | "filter" | "all" | "exists" | "sortBy" | "groupBy", [x]) => {
+            form(format!("{within}.{name}({x}, {})", body.text), Kind::List)
+        }
+        ("some" | "any", [x]) => form(format!("{within}.exists({x}, {})", body.text), Kind::Truth),
+        ("every", [x]) => form(format!("{within}.all({x}, {})", body.text), Kind::Truth),
+        ("find", [x]) => form(
+            format!("{within}.filter({x}, {}).first()", body.text),
+            Kind::Path,
+        ),
+        ("findLast", [x]) => form(
+            format!("{within}.filter({x}, {}).last()", body.text),
+            Kind::Path,
+        ),
+        ("flatMap", [x]) => form(
+            format!("{within}.map({x}, {}).flatten()", body.text),
+            Kind::List,
+        ),
+        ("sortby" | "sort_by" | "orderBy", [x]) => {
+            form(format!("{within}.sortBy({x}, {})", body.text), Kind::List)
+        }
+        // `(a, b) => a.x - b.x`
+        ("sort" | "toSorted", [a, b]) => {
+            let (first, second) = match body.text.split_once(" - ") {
+                Some(pair) => pair,
+                None => {
+                    let text = body.text.strip_suffix(')')?;
+                    text.split_once(".localeCompare(")?
+                }
+            };
+            let renamed = |text: &str, from: &str| {
+                text.strip_prefix(&format!("{from}."))
+                    .map(|path| format!("{a}.{path}"))
+            };
+            if renamed(second, b).as_deref() == Some(first) {
+                return form(format!("{within}.sortBy({a}, {first})"), Kind::List);
+            }
+            let descending = renamed(first, b).filter(|first| first == second)?;
+            form(
+                format!("{within}.sortBy({a}, {descending}).reverse()"),
+                Kind::List,
+            )
+        }
+        // `(total, x) => total + x.a`
+        ("reduce", [total, x]) => {
+            let body = body.text.strip_prefix(&format!("{total} + "))?;
+            if body == x {
+                return form(format!("{within}.sum()"), Kind::Number);
+            }
+            form(format!("{within}.map({x}, {body}).sum()"), Kind::Number)
+        }
+        _ => None,
+    }
+}
+
+/// The filter `name` of Jinja or jq.
+pub(super) fn filter(value: &Form, name: &str, arguments: &[Argument]) -> Option<Form> {
+    let attribute = named(arguments, "attribute");
+    let field = match attribute {
+        Some(Argument::Value(form)) => Some(form.text.trim_matches('\'')),
+        Some(Argument::Named(..) | Argument::Function(..) | Argument::Loop(_)) | None => None,
+    };
+    let within = value.within(Binding::Value);
+    match (name, field) {
+        ("map", Some(field)) => Some(Form::value(
+            format!("{within}.map(x, x.{field})"),
+            Kind::List,
+        )),
+        ("sort", Some(field)) => Some(Form::value(
+            format!("{within}.sortBy(x, x.{field})"),
+            Kind::List,
+        )),
+        ("list", _) => Some(value.clone()),
+        ("default" | "d", _) => match arguments.first() {
+            Some(Argument::Value(default)) => with_default(value, default),
+            _ => None,
+        },
+        ("length" | "count", _) => call("size", &[value], Kind::Number),
+        ("tojson" | "to_json" | "json" | "string", _) => call("string", &[value], Kind::Text),
+        ("fromjson" | "from_json", _) => call("json", &[value], Kind::Other),
+        ("int" | "float", _) => function(name, &[Argument::Value(value.clone())]),
+        ("sum" | "min" | "max" | "first" | "last" | "keys", _) if arguments.is_empty() => {
+            method(value, name, &[])
+        }
+        _ => method(value, name, arguments),
+    }
+}

@@ -1,0 +1,290 @@
+//! The operands of expressions: names, literals, calls, and what stands in brackets.
+
+use super::calls;
+use super::form::{Argument, Binding, Comprehension, Form, Kind, joined, list, text};
+use super::methods;
+use super::parser::Parser;
+use super::tokens::{Token, tokens};
+
+impl<'t> Parser<'t> {
+    pub(super) fn postfix(&mut self) -> Option<Form> {
+        let mut form = self.primary()?;
+        loop {
+            match self.sign() {
+                "." | "?." | "->" | "::" => {
+                    self.at += 1;
+                    if self.sign() == "[" {
+                        continue;
+                    }
+                    let name = match self.tokens.get(self.at)? {
+                        Token::Name(name) => *name,
+                        // `rows.0.name`
+                        Token::Number(number) => {
+                            self.at += 1;
+                            let index: Vec<&str> = number.split('.').collect();
+                            let text = format!("{}[{}]", form.text, index.join("]["));
+                            form = Form::value(text, Kind::Path);
+                            continue;
+                        }
+                        _ => return None,
+                    };
+                    self.at += 1;
+                    form = if self.takes("(") {
+                        let arguments = self.arguments(")")?;
+                        methods::method(&form, name, &arguments)?
+                    } else {
+                        methods::field(&form, name)
+                    };
+                }
+                "[" => {
+                    self.at += 1;
+                    form = self.index(&form)?;
+                }
+                // The assertion of TypeScript that a value is there.
+                "!" => self.at += 1,
+                "|" => {
+                    self.at += 1;
+                    let Token::Name(name) = self.tokens.get(self.at)? else {
+                        return None;
+                    };
+                    self.at += 1;
+                    let arguments = if self.takes("(") {
+                        self.arguments(")")?
+                    } else {
+                        Vec::new()
+                    };
+                    form = methods::filter(&form, name, &arguments)?;
+                }
+                _ => return Some(form),
+            }
+        }
+    }
+
+    /// The item or the part of `list` in brackets, after the opening one.
+    fn index(&mut self, list: &Form) -> Option<Form> {
+        let within = list.within(Binding::Value);
+        let from = if self.sign() == ":" {
+            None
+        } else {
+            Some(self.expression()?)
+        };
+        if self.takes("]") {
+            let from = from?;
+            return Some(Form::value(format!("{within}[{}]", from.text), Kind::Path));
+        }
+        self.takes(":").then_some(())?;
+        let to = if self.sign() == "]" {
+            None
+        } else {
+            Some(self.expression()?)
+        };
+        self.takes("]").then_some(())?;
+        Some(methods::slice(list, from.as_ref(), to.as_ref()))
+    }
+
+    fn primary(&mut self) -> Option<Form> {
+        let token = self.tokens.get(self.at)?.clone();
+        self.at += 1;
+        match token {
+            Token::Number(number) => {
+                let number = number.replace('_', "");
+                Some(Form::value(number, Kind::Number))
+            }
+            Token::Text(inside) => Some(text(inside)),
+            Token::Template(inside, opening) => template(inside, opening, self.depth),
+            Token::Name("lambda") => None,
+            Token::Name("new") => {
+                let date = self.takes_word("Date") && self.takes("(");
+                date.then_some(())?;
+                let arguments = self.arguments(")")?;
+                calls::date(&arguments)
+            }
+            Token::Name(name) => self.name(name),
+            Token::Sign("$" | "@") => {
+                let Token::Name(name) = self.tokens.get(self.at)? else {
+                    return None;
+                };
+                self.at += 1;
+                self.name(name)
+            }
+            Token::Sign("(") => {
+                let values = self.arguments(")")?;
+                match values.as_slice() {
+                    [Argument::Value(form)] => {
+                        let is_tuple = self.tokens.get(self.at - 2) == Some(&Token::Sign(","));
+                        let inside = &form.text;
+                        Some(if is_tuple {
+                            Form::value(format!("[{inside}]"), Kind::List)
+                        } else {
+                            Form::value(format!("({inside})"), form.kind)
+                        })
+                    }
+                    _ => list(values),
+                }
+            }
+            Token::Sign("[") => {
+                let values = self.arguments("]")?;
+                list(values)
+            }
+            Token::Sign("{") => self.object(),
+            Token::Sign(_) => None,
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Option<Form> {
+        let constant = match name {
+            "True" | "TRUE" | "true" => Some(("true", Kind::Truth)),
+            "False" | "FALSE" | "false" => Some(("false", Kind::Truth)),
+            "None" | "undefined" | "nil" | "null" | "NULL" => Some(("null", Kind::Other)),
+            _ => None,
+        };
+        if let Some((constant, kind)) = constant {
+            return Some(Form::value(constant, kind));
+        }
+        if self.takes("(") {
+            let arguments = self.arguments(")")?;
+            return calls::function(name, &arguments);
+        }
+        // `JSON.parse(…)`
+        if let (".", Some(Token::Name(function)), Some(Token::Sign("("))) = (
+            self.sign(),
+            self.tokens.get(self.at + 1),
+            self.tokens.get(self.at + 2),
+        ) && calls::is_namespace(name)
+        {
+            self.at += 3;
+            let arguments = self.arguments(")")?;
+            return calls::of_namespace(name, function, &arguments);
+        }
+        Some(Form::value(name, Kind::Path))
+    }
+
+    /// `{'a': 1}`, after the opening bracket.
+    fn object(&mut self) -> Option<Form> {
+        let mut fields = Vec::new();
+        while !self.takes("}") {
+            let key = match self.tokens.get(self.at)? {
+                Token::Name(name) => name,
+                Token::Text(text) => text,
+                _ => return None,
+            };
+            self.at += 1;
+            self.takes(":").then_some(())?;
+            let value = self.expression()?;
+            fields.push(format!("'{key}': {}", value.text));
+            if !self.takes(",") && self.sign() != "}" {
+                return None;
+            }
+        }
+        Some(Form::value(
+            format!("{{{}}}", fields.join(", ")),
+            Kind::Other,
+        ))
+    }
+
+    /// The arguments up to the bracket `closing`.
+    pub(super) fn arguments(&mut self, closing: &str) -> Option<Vec<Argument>> {
+        let mut arguments = Vec::new();
+        loop {
+            if self.takes(closing) {
+                return Some(arguments);
+            }
+            arguments.push(self.argument()?);
+            if !self.takes(",") && self.sign() != closing {
+                return None;
+            }
+        }
+    }
+
+    fn argument(&mut self) -> Option<Argument> {
+        if let (Some(Token::Name(name)), Some(Token::Sign("="))) =
+            (self.tokens.get(self.at), self.tokens.get(self.at + 1))
+        {
+            self.at += 2;
+            let value = self.argument()?;
+            return Some(Argument::Named((*name).to_owned(), Box::new(value)));
+        }
+        if let Some(variables) = self.parameters() {
+            let body = self.expression()?;
+            return Some(Argument::Function(variables, body));
+        }
+        self.depth += 1;
+        if self.takes("...") {
+            let list = self.expression()?;
+            self.depth -= 1;
+            return Some(Argument::Named(
+                "...".to_owned(),
+                Box::new(Argument::Value(list)),
+            ));
+        }
+        let value = self.expression()?;
+        self.depth -= 1;
+        if !self.takes_word("for") {
+            return Some(Argument::Value(value));
+        }
+        let variable = self.word().to_owned();
+        self.at += 1;
+        self.takes_word("in").then_some(())?;
+        let list = self.either()?;
+        let condition = if self.takes_word("if") {
+            Some(self.either()?)
+        } else {
+            None
+        };
+        Some(Argument::Loop(Comprehension {
+            value,
+            variable,
+            list,
+            condition,
+        }))
+    }
+
+    /// The parameters of a function, with the sign that ends them; the cursor stays if there is no function.
+    fn parameters(&mut self) -> Option<Vec<String>> {
+        let start = self.at;
+        let is_lambda = self.takes_word("lambda");
+        let is_enclosed = !is_lambda && self.takes("(");
+        let mut names = Vec::new();
+        while !self.word().is_empty() {
+            names.push(self.word().to_owned());
+            self.at += 1;
+            if !self.takes(",") {
+                break;
+            }
+        }
+        let ends = if is_lambda {
+            self.takes(":")
+        } else {
+            (!is_enclosed || self.takes(")")) && self.takes("=>")
+        };
+        if ends && !names.is_empty() {
+            return Some(names);
+        }
+        self.at = start;
+        None
+    }
+}
+
+/// The text with the content `inside`, whose expressions stand between `opening` and `}`.
+fn template(inside: &str, opening: &str, depth: usize) -> Option<Form> {
+    let mut texts = Vec::new();
+    let mut values = Vec::new();
+    let mut rest = inside;
+    while let Some((before, after)) = rest.split_once(opening) {
+        let (expression, after) = after.split_once('}')?;
+        // A format such as `{x:.2f}` has no form here.
+        let tokens = tokens(expression)?;
+        let mut parser = Parser {
+            tokens: &tokens,
+            at: 0,
+            depth: depth + 1,
+        };
+        let value = parser.expression()?;
+        (parser.at == tokens.len()).then_some(())?;
+        texts.push(before);
+        values.push(value);
+        rest = after;
+    }
+    texts.push(rest);
+    joined(&texts, &values)
+}

@@ -1,0 +1,474 @@
+//! Fields of steps whose values have the form of other systems: `"approval": "required"`, `"timeout": {"seconds": 30}`,
+//! `"on_error": {"action": "continue"}`; and misspelt names of fields.
+
+use std::sync::Arc;
+
+use planwright_core::{Code, Diagnostic, Value};
+
+use super::step::may_have_loose_arguments;
+use super::units::on_error_word;
+use super::words::{
+    FOR_EACH_BODIES, FOR_PEOPLE, GROUPS, ITEM_NAMES, OUTPUT_NAMES, STEP, Synonyms, is_step,
+    is_step_field, negates,
+};
+use super::{Guesses, field, get, has};
+use crate::document::{Item, ItemEntry, ItemKind, article, quote};
+
+/// The maximum length of a value in advice, in bytes.
+const MAX_SHOWN: usize = 300;
+
+/// Words that say that no person is asked.
+const NO_APPROVAL: [&str; 8] = [
+    "none",
+    "never",
+    "no",
+    "auto",
+    "automatic",
+    "false",
+    "not_required",
+    "optional",
+];
+
+/// Fields that say how an error is handled, inside of `on_error`.
+const HANDLERS: [&str; 9] = [
+    "action", "type", "strategy", "policy", "mode", "do", "then", "behavior", "handling",
+];
+
+/// Fields that say what is given in place of an output, inside of `on_error`.
+const DEFAULTS: [&str; 8] = [
+    "default",
+    "value",
+    "fallback",
+    "return",
+    "result",
+    "fallback_value",
+    "default_value",
+    "set",
+];
+
+/// The longest name in which a typing error is searched, in bytes.
+const MAX_MISSPELT: usize = 40;
+
+/// The shortest name in which a typing error is searched, in letters.
+const MIN_MISSPELT: usize = 4;
+
+impl Guesses<'_> {
+    /// Reads the values of known fields that have the form of other systems.
+    pub(super) fn forms(&mut self, entries: &mut Vec<ItemEntry>) {
+        let ids = std::mem::take(&mut self.ids);
+        entries.retain_mut(|entry| {
+            let found = match (&*entry.key, &entry.item.kind) {
+                ("approval" | "confirm" | "requires_approval" | "ask_user", ItemKind::Text(word)) => {
+                    let asks = !NO_APPROVAL.contains(&&*word.to_lowercase());
+                    Form::of("approval", ItemKind::Bool(asks), asks.to_string())
+                }
+                ("approval" | "confirm" | "requires_approval", ItemKind::Object(fields)) => {
+                    let refuses = |field: &ItemEntry| matches!(field.item.kind, ItemKind::Bool(false));
+                    let asks = !fields.iter().any(refuses);
+                    Form::of("approval", ItemKind::Bool(asks), asks.to_string())
+                }
+                ("timeout", ItemKind::Object(fields)) => duration(fields),
+                ("retry", ItemKind::Text(text)) => attempts(text),
+                ("on_error", ItemKind::Object(fields)) if !fields.is_empty() => handler(fields),
+                ("on_error", ItemKind::Text(target)) if ids.contains(target) => {
+                    let help = format!(
+                        "write `\"on_error\": \"continue\"`, and in the step `{target}` `\"when\": \"${{!results.ID.success}}\"` with the id of this one"
+                    );
+                    self.wrong_form(entry, &help);
+                    entry.item.kind = ItemKind::Text("continue".into());
+                    return true;
+                }
+                ("retry", ItemKind::Bool(asks)) => {
+                    if *asks {
+                        self.wrong_form(entry, "write the number of attempts, such as `\"retry\": 3`");
+                    } else {
+                        self.wrong_form(entry, "leave it out: a call is made once");
+                    }
+                    return false;
+                }
+                _ => None,
+            };
+            let Some(found) = found else {
+                return true;
+            };
+            let help = format!("write `\"{}\": {}`", found.field, found.written);
+            if *entry.key == *found.field {
+                self.wrong_form(entry, &help);
+            } else {
+                self.unknown(entry, &help);
+            }
+            entry.key = found.field.into();
+            entry.item.kind = found.kind;
+            true
+        });
+        self.ids = ids;
+        self.times(entries);
+        self.rounds(entries);
+    }
+
+    /// Reports a known field whose value has another form.
+    fn wrong_form(&mut self, entry: &ItemEntry, help: &str) {
+        let found = match &entry.item.kind {
+            ItemKind::Text(text) => quote(text),
+            _ => article(entry.item.kind_word()),
+        };
+        let message = format!("`{}` cannot be {found}", entry.key);
+        let diagnostic = Diagnostic::error(Code::InvalidFieldValue, message);
+        self.sink.push(entry.item.place, diagnostic.help(help));
+    }
+
+    /// Reads the number of times that a step runs, which is a loop over numbers.
+    fn times(&mut self, entries: &mut [ItemEntry]) {
+        if has(entries, "for_each") {
+            return;
+        }
+        let number = |item: &Item| match &item.kind {
+            ItemKind::Number(number) => number.as_u64(),
+            _ => None,
+        };
+        let is_loose = may_have_loose_arguments(entries);
+        let count = |entry: &ItemEntry| match &*entry.key {
+            "repeat" if !entry.item.has("until") => {
+                let inner = ["times", "count", "n"];
+                let inner = inner.iter().find_map(|word| entry.item.get(word));
+                number(inner.unwrap_or(&entry.item))
+            }
+            "times" | "count" | "repeat_count" | "iterations" if !is_loose => number(&entry.item),
+            _ => None,
+        };
+        let mut found = entries
+            .iter_mut()
+            .filter_map(|entry| Some((count(entry)?, entry)));
+        let Some((count, entry)) = found.next() else {
+            return;
+        };
+        let list = format!("${{lists.range({count})}}");
+        let help = format!(
+            "write `\"for_each\": \"{list}\"`, and `\"max_parallel\": 1` beside it for one call after the other"
+        );
+        if &*entry.key == "repeat" {
+            self.wrong_form(entry, &help);
+        } else {
+            self.unknown(entry, &help);
+        }
+        entry.key = "for_each".into();
+        entry.item.kind = ItemKind::Text(list.into());
+    }
+
+    /// Reads `until` and `while` beside the call, which belong into `repeat`.
+    fn rounds(&mut self, entries: &mut Vec<ItemEntry>) {
+        if has(entries, "repeat") {
+            return;
+        }
+        let Some(at) = entries.iter().position(|entry| {
+            matches!(
+                &*entry.key,
+                "until" | "while" | "repeat_until" | "loop_until"
+            )
+        }) else {
+            return;
+        };
+        let is_while = entries.get(at).is_some_and(|entry| &*entry.key == "while");
+        let inside = |item: &Item| {
+            let text = item.as_text()?.trim();
+            let inside = text
+                .strip_prefix("${")
+                .and_then(|text| text.strip_suffix('}'));
+            super::texts::expression_of(inside.unwrap_or(text))
+        };
+        let Some(condition) = entries.get(at).and_then(|entry| inside(&entry.item)) else {
+            return;
+        };
+        let entry = entries.remove(at);
+        let condition = if is_while {
+            format!("!({condition})")
+        } else {
+            condition
+        };
+        let max = entries.iter().position(|entry| {
+            let words = [
+                "max_iterations",
+                "maxIterations",
+                "max_rounds",
+                "max_loops",
+                "max_tries",
+            ];
+            words.contains(&&*entry.key) && matches!(entry.item.kind, ItemKind::Number(_))
+        });
+        let max = max.map(|at| entries.remove(at));
+        let written = max
+            .as_ref()
+            .map(|max| format!(", \"max\": {}", max.item.to_value().to_json()));
+        let help = format!(
+            "write `\"repeat\": {{\"until\": \"${{{condition}}}\"{}}}`",
+            written.unwrap_or_default()
+        );
+        self.unknown(&entry, &help);
+        if let Some(max) = &max {
+            self.unknown(max, "write it as the `max` of `repeat`");
+        }
+        let place = entry.item.place;
+        let mut fields = vec![field(
+            "until",
+            ItemKind::Text(format!("${{{condition}}}").into()),
+            place,
+        )];
+        fields.extend(max.map(|max| field("max", max.item.kind, max.item.place)));
+        entries.push(field("repeat", ItemKind::Object(fields), place));
+    }
+
+    /// Reads a loop whose call stands inside of it: `"for_each": {"in": …, "do": {"tool": …}}`.
+    pub(super) fn loop_body(&mut self, entries: &mut Vec<ItemEntry>) {
+        if has(entries, "tool") || has(entries, "plan") {
+            return;
+        }
+        let words = STEP.iter().find(|group| group.field == "for_each");
+        let words = words.map_or(&[][..], |group| group.words);
+        let is_loop = |entry: &ItemEntry| {
+            (&*entry.key == "for_each" || words.contains(&&*entry.key))
+                && entry.item.as_object().is_some()
+        };
+        let body = |fields: &[ItemEntry]| {
+            fields.iter().position(|field| {
+                FOR_EACH_BODIES.contains(&&*field.key) && only_step(&field.item).is_some()
+            })
+        };
+        // The call stands in the loop, or beside it.
+        let found = match entries.iter_mut().find(|entry| is_loop(entry)) {
+            Some(entry) => match &mut entry.item.kind {
+                ItemKind::Object(fields) => body(fields).map(|at| fields.remove(at)),
+                _ => None,
+            },
+            None => {
+                let loops = entries
+                    .iter()
+                    .any(|entry| &*entry.key == "for_each" || words.contains(&&*entry.key));
+                body(entries).filter(|_| loops).map(|at| entries.remove(at))
+            }
+        };
+        let Some(found) = found else {
+            return;
+        };
+        let Some(step) = only_step(&found.item) else {
+            return;
+        };
+        let moved: Vec<ItemEntry> = step
+            .as_object()
+            .unwrap_or_default()
+            .iter()
+            .filter(|field| &*field.key != "id" && !has(entries, &field.key))
+            .cloned()
+            .collect();
+        let fields = moved
+            .iter()
+            .map(|field| (Arc::clone(&field.key), field.item.to_value()));
+        let json = Value::object(fields.collect::<Vec<_>>()).to_json();
+        let is_shown = json.len() <= MAX_SHOWN && !json.contains('`');
+        let shown = if is_shown {
+            json.trim_start_matches('{')
+                .trim_end_matches('}')
+                .to_owned()
+                + closing(&json)
+        } else {
+            "\"tool\": …, \"args\": …".to_owned()
+        };
+        let help = format!(
+            "the call of a loop stands in the step itself, beside `for_each`: write `{shown}`"
+        );
+        self.unknown(&found, &help);
+        entries.retain(|entry| !matches!(&*entry.key, "type" | "kind"));
+        entries.extend(moved);
+    }
+
+    /// Reads misspelt names of fields, also of those of other systems.
+    pub(super) fn misspelt(&mut self, entries: &mut [ItemEntry]) {
+        let is_loose = may_have_loose_arguments(entries);
+        for at in 0..entries.len() {
+            let Some(entry) = entries.get(at) else {
+                continue;
+            };
+            let is_known = is_step_field(&entry.key)
+                || [GROUPS, ITEM_NAMES, OUTPUT_NAMES, FOR_PEOPLE]
+                    .iter()
+                    .any(|words| words.contains(&&*entry.key))
+                || STEP.iter().any(|group| group.words.contains(&&*entry.key));
+            let may_be_argument = is_loose && entry.item.as_object().is_none();
+            if is_known || may_be_argument || entry.key.chars().count() < MIN_MISSPELT {
+                continue;
+            }
+            if entry.key.len() > MAX_MISSPELT {
+                continue;
+            }
+            let name = normal(&entry.key);
+            let first = name.chars().next();
+            let is_same = |word: &str| {
+                // The first letter is seldom wrong, and few words have it, which saves most comparisons.
+                if word.chars().next() != first {
+                    return false;
+                }
+                let word = normal(word);
+                let allowed = match word.len() {
+                    0..MIN_MISSPELT => 0,
+                    MIN_MISSPELT..7 => 1,
+                    _ => 2,
+                };
+                word.len().abs_diff(name.len()) <= allowed
+                    && strsim::damerau_levenshtein(&word, &name) <= allowed
+            };
+            // A misspelt `unless` would mean the opposite as `when`.
+            let words = |group: &Synonyms| {
+                let words = std::iter::once(&group.field).chain(group.words);
+                words
+                    .filter(|word| !negates(word))
+                    .any(|word| is_same(word))
+            };
+            if STEP
+                .iter()
+                .flat_map(|group| group.words)
+                .any(|word| negates(word) && is_same(word))
+            {
+                continue;
+            }
+            let mut found = STEP
+                .iter()
+                .filter(|group| (group.fits)(&entry.item) && words(group));
+            let target = found.next().map(|group| group.field);
+            let is_single = found.all(|group| Some(group.field) == target);
+            let Some(target) = target.filter(|target| is_single && !has(entries, target)) else {
+                continue;
+            };
+            let is_own = is_same(target);
+            if let Some(entry) = entries.get_mut(at) {
+                if is_own {
+                    self.rename_entry(entry, "the step", target);
+                } else {
+                    self.unknown(entry, &format!("did you mean `{target}`?"));
+                    entry.key = target.into();
+                }
+            }
+        }
+    }
+}
+
+/// The brackets that end the JSON of the last field of `json`, an object.
+fn closing(json: &str) -> &'static str {
+    let open = json.len() - json.trim_end_matches('}').len();
+    match open {
+        0 | 1 => "",
+        2 => "}",
+        3 => "}}",
+        _ => "}}}",
+    }
+}
+
+/// The name of a field without the signs between its words, in lower case.
+fn normal(name: &str) -> String {
+    name.chars()
+        .filter(|sign| sign.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// The step in `item`, if it is one, or a list of one.
+fn only_step(item: &Item) -> Option<&Item> {
+    let only = match item.as_list() {
+        Some([only]) => only,
+        Some(_) => return None,
+        None => item,
+    };
+    (only.as_object().is_some() && is_step(only)).then_some(only)
+}
+
+/// A field of this dialect with its value, also as JSON.
+struct Form {
+    field: &'static str,
+    kind: ItemKind,
+    written: String,
+}
+
+impl Form {
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the arms around its calls are options"
+    )]
+    fn of(field: &'static str, kind: ItemKind, written: String) -> Option<Self> {
+        Some(Self {
+            field,
+            kind,
+            written,
+        })
+    }
+}
+
+/// The duration in an object such as `{"seconds": 30}`.
+fn duration(fields: &[ItemEntry]) -> Option<Form> {
+    let [only] = fields else {
+        return None;
+    };
+    let ItemKind::Number(number) = &only.item.kind else {
+        return None;
+    };
+    let unit = match &*only.key.to_lowercase() {
+        "ms" | "millis" | "milliseconds" => "ms",
+        "s" | "sec" | "secs" | "seconds" => "s",
+        "m" | "min" | "minutes" => "m",
+        "h" | "hours" => "h",
+        _ => return None,
+    };
+    let text = format!("{number}{unit}");
+    let written = format!("\"{text}\"");
+    Form::of("timeout", ItemKind::Text(text.into()), written)
+}
+
+/// The number of attempts in a text such as `3 times`.
+fn attempts(text: &str) -> Option<Form> {
+    let digits = text.trim();
+    let digits = &digits[..digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len())];
+    let Ok(Value::Number(number)) = Value::from_json(digits) else {
+        return None;
+    };
+    Form::of("retry", ItemKind::Number(number), digits.to_owned())
+}
+
+/// What `on_error` with the fields of other systems stands for.
+fn handler(fields: &[ItemEntry]) -> Option<Form> {
+    if get(fields, "output").is_some() {
+        return None;
+    }
+    if let Some(default) = DEFAULTS.iter().find_map(|word| get(fields, word)) {
+        if is_step(default) {
+            return None;
+        }
+        let json = default.to_value().to_json();
+        let is_shown = json.len() <= MAX_SHOWN && !json.contains('`');
+        let written = if is_shown {
+            format!("{{\"output\": {json}}}")
+        } else {
+            "{\"output\": …}".to_owned()
+        };
+        let output = field("output", default.kind.clone(), default.place);
+        return Form::of("on_error", ItemKind::Object(vec![output]), written);
+    }
+    if let Some(retry) = get(fields, "retry") {
+        let json = retry.to_value().to_json();
+        let is_number = matches!(retry.kind, ItemKind::Number(_));
+        return Form::of("retry", retry.kind.clone(), json).filter(|_| is_number);
+    }
+    let word = HANDLERS
+        .iter()
+        .find_map(|word| on_error_word(get(fields, word)?.as_text()?))
+        .or_else(|| {
+            let [only] = fields else {
+                return None;
+            };
+            let holds = matches!(only.item.kind, ItemKind::Bool(true));
+            on_error_word(&only.key).filter(|_| holds)
+        })?;
+    Form::of(
+        "on_error",
+        ItemKind::Text(word.into()),
+        format!("\"{word}\""),
+    )
+}
