@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::dependencies::{SlotWriters, slot_keys};
+use super::slot_writers::{SlotWriters, slot_keys};
 use crate::flow::FlowReport;
 use crate::plan::{Action, Approval, ExternalValue, Read, SlotKind, Source};
 use crate::schema::Type;

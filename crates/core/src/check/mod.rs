@@ -9,6 +9,7 @@ mod passes;
 mod pipeline;
 mod reporter;
 mod resolved_plan;
+mod slot_writers;
 mod tool_mismatch;
 mod type_inference;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::{CheckContext, Policy};
-use super::dependencies::{SlotWriters, StepDependencies, slot_keys, step_dependencies};
+use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
     arguments, cycles, inputs, names, path_texts, policy, positional, references, slots,
@@ -14,6 +14,7 @@ use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
     CheckSession, ParentScope, PlanRole, ReadKinds, ResolvedPlan, sub_plans,
 };
+use super::slot_writers::{SlotWriters, slot_keys};
 use super::type_inference::TypeInference;
 use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;

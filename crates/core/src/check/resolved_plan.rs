@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::checked_plan::CheckedPlan;
 use super::context::CheckContext;
-use super::dependencies::{SlotWriters, StepDependencies};
+use super::dependencies::StepDependencies;
 use super::reporter::{DiagnosticBatch, Reporter};
+use super::slot_writers::SlotWriters;
 use crate::expression::PatternBudget;
 use crate::plan::{
     Action, Name, Node, OnError, Output, PlanCall, PlanTarget, Reference, SelfReference, SlotKind,

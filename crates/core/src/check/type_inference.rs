@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::dependencies::{OverlappingWriters, slot_keys};
 use super::initial_types::InitialTypes;
 use super::resolved_plan::ResolvedPlan;
+use super::slot_writers::{OverlappingWriters, slot_keys};
 use crate::expression::typing::{TypeError, form_type};
 use crate::plan::{
     Action, ForEach, Method, Node, NodeKind, OnError, Output, Read, Reference, Segment, SlotKind,

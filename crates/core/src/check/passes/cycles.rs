@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::check::checked_plan::DependencyKind;
-use crate::check::dependencies::slot_keys;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
+use crate::check::slot_writers::slot_keys;
 use crate::plan::{Ordering, Source};
 use crate::{Code, Hashing, Place, Severity, Step};
 

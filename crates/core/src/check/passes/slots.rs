@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::references::{describe_failure, suggest_fields};
-use crate::check::dependencies::slot_keys;
 use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::{ReferenceUse, ResolvedPlan};
+use crate::check::slot_writers::slot_keys;
 use crate::check::type_inference::{ReadTarget, TypeInference};
 use crate::expression::print_path;
 use crate::plan::{
