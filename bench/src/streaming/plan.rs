@@ -38,7 +38,7 @@ pub async fn streamed(scene: &Scene, dialect: PlanDialect) -> StreamedOutcome {
     let engine = Engine::new(Server::of(scene));
     let streamed = stream(StreamRequest {
         creation: creation(&model, &catalog, &settings),
-        engine: &engine,
+        launcher: &engine,
         run: "run".parse().expect("an id"),
         keeper: None,
         listener: &mut |_| {},

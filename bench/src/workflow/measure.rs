@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use planwright_engine::forecast::{Bounds, Jobs, Order, OrderSource, run_order, simulate};
+use planwright_engine::forecast::{Bounds, Jobs, OrderSource, StartOrder, run_order, simulate};
 use planwright_engine::schedule::ConcurrencyLimits;
 
 use super::{BENCH_SCHEMA, BenchOrderV1, BenchV1, BenchWidthV1, Workflow};
@@ -47,7 +47,7 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
         ..ConcurrencyLimits::default()
     };
     let bounds = Bounds::of(jobs, width);
-    let order = |jobs: &Jobs, order: Order<'_>| {
+    let order = |jobs: &Jobs, order: StartOrder<'_>| {
         let makespan = simulate(jobs, &limits, order).makespan;
         BenchOrderV1 {
             makespan_s: seconds(makespan),
@@ -59,9 +59,9 @@ fn at(width: NonZeroUsize, jobs: &Jobs, believed: &Jobs) -> BenchWidthV1 {
         width: width.get(),
         bound_s: seconds(bounds.lower()),
         provable_s: seconds(bounds.provable),
-        barrier: order(&jobs.with_barriers(), Order::FirstCome),
-        first_come: order(jobs, Order::FirstCome),
-        ours: order(jobs, Order::Ranked(&foresight.ranks)),
+        barrier: order(&jobs.with_barriers(), StartOrder::FirstCome),
+        first_come: order(jobs, StartOrder::FirstCome),
+        ours: order(jobs, StartOrder::Ranked(&foresight.ranks)),
         found: match foresight.found {
             OrderSource::LongestPath => "longest_path",
             OrderSource::Backwards => "backwards",

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use planwright_bench::workflow::Workflow;
 use planwright_core::Value;
-use planwright_engine::forecast::{Bounds, Order, optimize_order, simulate};
+use planwright_engine::forecast::{Bounds, StartOrder, optimize_order, simulate};
 use planwright_engine::schedule::ConcurrencyLimits;
 
 use crate::shapes::{SHAPES, Shape};
@@ -33,7 +33,7 @@ fn ours_is_close_to_the_bound_and_never_worse_than_first_come() {
                         total: NonZeroUsize::new(width).unwrap(),
                         ..ConcurrencyLimits::default()
                     };
-                    let first_come = simulate(&jobs, &limits, Order::FirstCome).makespan;
+                    let first_come = simulate(&jobs, &limits, StartOrder::FirstCome).makespan;
                     let ours = optimize_order(&jobs, &limits).timeline.makespan;
                     let of = format!("{name} of {size}, seed {seed}, {width} wide");
                     assert!(ours <= first_come, "{of}: {ours} after {first_come}");

@@ -19,7 +19,7 @@ use crate::native::{
 use crate::registry::{NATIVE, candidates, detect, nearest_dialects};
 
 /// A dialect, and the document to read in it.
-pub(crate) struct Choice {
+pub(crate) struct ChosenDialect {
     pub(crate) dialect: &'static dyn Dialect,
     pub(crate) document: Document,
     /// The notes about how the text became a plan.
@@ -31,20 +31,7 @@ pub(crate) struct Choice {
 /// # Errors
 ///
 /// The diagnostics, if no dialect or several dialects have its form.
-pub(crate) fn choose(document: Document, is_advised: bool) -> Result<Choice, Diagnostics> {
-    let is_advised = is_advised && document.syntax == Syntax::Json;
-    if is_advised && let Some(plan) = plan_in_text(&document.root) {
-        let message = "the plan stands as text in another value";
-        // What is around it may say something as well.
-        let extent = Extent::Part;
-        let found = reading(&plan, extent).unwrap_or_else(|| Reading::new(plan, extent));
-        return Err(advice_of(
-            Code::UnknownDialect,
-            message,
-            &found,
-            document.source.text(),
-        ));
-    }
+pub(crate) fn choose(document: Document, is_advised: bool) -> Result<ChosenDialect, Diagnostics> {
     let document = match recognised(document) {
         Ok(found) => return found,
         Err(document) => *document,
@@ -112,11 +99,11 @@ fn of_value(document: &Document, message: &str) -> Diagnostics {
 }
 
 /// The dialect that recognises `document`, or the reason why several do; the document itself if none does.
-fn recognised(document: Document) -> Result<Result<Choice, Diagnostics>, Box<Document>> {
+fn recognised(document: Document) -> Result<Result<ChosenDialect, Diagnostics>, Box<Document>> {
     let candidates = candidates(&document);
     match candidates.as_slice() {
         [] => Err(Box::new(document)),
-        [only] => Ok(Ok(Choice {
+        [only] => Ok(Ok(ChosenDialect {
             dialect: *only,
             document,
             notes: Diagnostics::new(),
@@ -125,8 +112,8 @@ fn recognised(document: Document) -> Result<Result<Choice, Diagnostics>, Box<Doc
     }
 }
 
-fn native(document: Document) -> Choice {
-    Choice {
+fn native(document: Document) -> ChosenDialect {
+    ChosenDialect {
         dialect: NATIVE,
         document,
         notes: Diagnostics::new(),
@@ -134,7 +121,10 @@ fn native(document: Document) -> Choice {
 }
 
 /// The dialect among `several` that recognise `document`: ours, or the only one that can read it.
-fn among(several: &[&'static dyn Dialect], document: Document) -> Result<Choice, Diagnostics> {
+fn among(
+    several: &[&'static dyn Dialect],
+    document: Document,
+) -> Result<ChosenDialect, Diagnostics> {
     let is_native = |dialect: &&&dyn Dialect| dialect.name() == NATIVE.name();
     let ambiguous = || {
         let diagnostic = detect(&document).err().map(|diagnostic| *diagnostic);
@@ -150,7 +140,7 @@ fn among(several: &[&'static dyn Dialect], document: Document) -> Result<Choice,
         let note = Diagnostic::note(Code::ReadAs, message)
             .at_span("", start_of(&document))
             .help("steps run in parallel unless one refers to the other: `--dialect` chooses another dialect");
-        return Ok(Choice {
+        return Ok(ChosenDialect {
             notes: [note].into_iter().collect(),
             ..native(document)
         });
@@ -165,7 +155,7 @@ fn among(several: &[&'static dyn Dialect], document: Document) -> Result<Choice,
     let mut readers = several.iter().filter(reads);
     match (readers.next(), readers.next()) {
         (Some(_), Some(_)) => Err(ambiguous()),
-        (Some(only), None) => Ok(Choice {
+        (Some(only), None) => Ok(ChosenDialect {
             dialect: *only,
             document,
             notes: Diagnostics::new(),
@@ -206,8 +196,8 @@ pub(crate) fn parse_with(dialect: &dyn Dialect, document: Document) -> (Option<P
 ///
 /// A plan of another dialect with errors is read as native if its steps have ids and the native dialect finds less to object
 /// to: then the fields of the other dialect were guesses.
-pub(crate) fn parse_choice(choice: Choice) -> (&'static str, (Option<Plan>, Diagnostics)) {
-    let Choice {
+pub(crate) fn parse_choice(choice: ChosenDialect) -> (&'static str, (Option<Plan>, Diagnostics)) {
+    let ChosenDialect {
         mut dialect,
         document,
         mut notes,

@@ -1,22 +1,19 @@
-//! The engine, shared by any number of runs, and the specification of a run to start or resume.
+//! The engine, shared by any number of runs.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use planwright_core::Value;
 use planwright_core::check::CheckedPlan;
 use tokio::sync::mpsc;
 use tracing::Instrument;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::ToolBackend;
-use crate::driver::{Driver, JournalGate, RunHandle};
+use crate::driver::{Driver, RunHandle, SharedDurations, SpawnRequest, StartError};
 use crate::durations::Durations;
 use crate::event::StampedEvent;
 use crate::id::RunId;
-use crate::journal::{Entry, FailingJournal, Journal, JournalError, Record};
-use crate::options::{PlanState, RunOptions};
-use crate::run::{History, RunMachine, RunSummary};
+use crate::options::RunOptions;
+use crate::run::RunSummary;
 
 /// Runs plans over one set of tools.
 #[derive(Clone)]
@@ -114,6 +111,7 @@ impl Engine {
         &self,
         start: SpawnRequest,
     ) -> (RunHandle, mpsc::UnboundedReceiver<StampedEvent>) {
+        // Unbounded, so that a slow listener does not hold up the run, and no caller waits to cancel it.
         let (sender, events) = mpsc::unbounded_channel();
         let (command_sender, commands) = mpsc::unbounded_channel();
         let options = RunOptions {
@@ -144,166 +142,5 @@ impl Engine {
         // Without a receiver the run creates no events.
         drop(events);
         handle.await
-    }
-}
-
-/// Durations learned in all runs of an engine.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);
-
-impl SharedDurations {
-    fn new(durations: Durations) -> Self {
-        Self(Arc::new(Mutex::new(durations)))
-    }
-
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Durations> {
-        // Nothing panics while the lock is held, so a poisoned one is still consistent.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The reason why a run must not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StartError {
-    /// The history belongs to another run.
-    #[error("the history is that of the run `{history}`, not of `{run}`")]
-    OtherRun {
-        /// The run to start.
-        run: RunId,
-        /// The run that the history belongs to.
-        history: RunId,
-    },
-    /// The journal refuses the run.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-}
-
-/// The specification of a run: the plan, its journal, and the history to resume from.
-#[derive(Clone)]
-pub struct SpawnRequest {
-    run: RunId,
-    plan: CheckedPlan,
-    journal: Option<Arc<dyn Journal>>,
-    header: Value,
-    history: Option<Arc<History>>,
-    plan_state: Option<PlanState>,
-    pub(crate) is_cancelled: bool,
-}
-
-impl fmt::Debug for SpawnRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SpawnRequest")
-            .field("run", &self.run)
-            .field("journal", &self.journal.is_some())
-            .field("history", &self.history.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
-impl SpawnRequest {
-    /// Creates a new run of `plan` without a journal.
-    pub fn new(run: RunId, plan: CheckedPlan) -> Self {
-        Self {
-            run,
-            plan,
-            journal: None,
-            header: Value::Null,
-            history: None,
-            plan_state: None,
-            is_cancelled: false,
-        }
-    }
-
-    /// The run's id.
-    pub fn id(&self) -> &RunId {
-        &self.run
-    }
-
-    /// Stores the run in `journal`. Its first entry contains `header`, the data that the caller needs to resume the run.
-    #[must_use]
-    pub fn with_journal(mut self, journal: Arc<dyn Journal>, header: Value) -> Self {
-        self.journal = Some(journal);
-        self.header = header;
-        self
-    }
-
-    /// Resumes a run from the history in its journal. The caller ensures that the plan is that of the journal, or that
-    /// the history of changed steps was [forgotten](History::forget).
-    #[must_use]
-    pub fn after(mut self, history: History) -> Self {
-        self.history = Some(Arc::new(history));
-        self
-    }
-
-    /// Starts with a provisional plan, regardless of the engine's options.
-    #[must_use]
-    pub fn provisional(mut self) -> Self {
-        self.plan_state = Some(PlanState::Provisional);
-        self
-    }
-
-    /// Cancels the run before it begins or continues: nothing is called, and it ends as cancelled.
-    #[must_use]
-    pub fn cancelled(mut self) -> Self {
-        self.is_cancelled = true;
-        self
-    }
-
-    /// Checks that the run may start: its history belongs to it, and its journal accepts it. A run
-    /// that is launched although it must not start calls nothing, and its summary has [the
-    /// reason](crate::RunSummary::journal_error).
-    ///
-    /// # Errors
-    ///
-    /// The reason why it must not start.
-    pub fn check(&self) -> Result<(), StartError> {
-        let history = self.history.as_deref();
-        if let Some(of) = history.and_then(History::run)
-            && *of != self.run
-        {
-            return Err(StartError::OtherRun {
-                run: self.run.clone(),
-                history: of.clone(),
-            });
-        }
-        match &self.journal {
-            Some(journal) => Ok(journal.open(&self.run, history)?),
-            None => Ok(()),
-        }
-    }
-
-    /// Converts the request for a run that must not start. Calls are sent only after an acknowledged entry, so a failing journal prevents
-    /// all
-    /// calls.
-    fn refused(mut self, error: &StartError) -> Self {
-        let refused = FailingJournal(JournalError::new(error.to_string()));
-        self.journal = Some(Arc::new(refused));
-        self
-    }
-
-    fn open(self, mut options: RunOptions) -> (RunMachine, Option<JournalGate>) {
-        let id = self.run.clone();
-        let digest = self.plan.digest().clone();
-        options.plan_state = self.plan_state.unwrap_or(options.plan_state);
-        let mut run = RunMachine::new(self.run, self.plan, options);
-        let mut turn = 0;
-        if let Some(history) = self.history {
-            turn = history.next_turn();
-            run = run.after(history);
-        }
-        let Some(journal) = self.journal else {
-            return (run, None);
-        };
-        let run = run.journaled();
-        let opened = Entry {
-            at: run.now(),
-            turn,
-            record: run.redacted(Record::Opened {
-                run: Some(id),
-                digest,
-                header: self.header,
-            }),
-        };
-        (run, Some(JournalGate::new(journal, opened)))
     }
 }

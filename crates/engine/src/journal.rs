@@ -352,6 +352,7 @@ impl Journal for MemoryJournal {
             return Err(JournalError::new(message));
         }
         check_history(lock.entries.len(), history)?;
+        // Claimed only now: a run that is refused must not keep the journal from its own.
         lock.run = Some(run.clone());
         Ok(())
     }

@@ -401,8 +401,8 @@
 //!
 //! With the feature `planner`, [`planner::create`](planner::create::create()) asks a [`Model`](planner::model::Model) for a plan, checks it against
 //! the [catalog](Planwright::catalog), and asks again with all diagnostics; [`planner::stream`](planner::stream::stream()) runs the steps that
-//! only read while the rest is being written. Both take what a [`Planwright`] has: its [`check_context`](Planwright::check_context) and its
-//! [`engine`](Planwright::engine).
+//! only read while the rest is being written. Both check with the [`check_context`](Planwright::check_context) of a [`Planwright`], and a
+//! [`StreamedRunLauncher`](service::StreamedRunLauncher) starts the runs.
 //!
 //! The models of providers are behind the feature `providers`, in [`planner::model::providers`].
 //!

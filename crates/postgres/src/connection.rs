@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use planwright_store::database::{
-    Connection, QueryError, RowReader, Session, SqlValue, TransactionKind,
+    QueryError, RowReader, SqlSession, SqlValue, StoreConnection, TransactionKind,
 };
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement};
 
-use crate::server::{CHANNEL, Server};
+use crate::server::{CHANNEL, PostgresServer};
 use crate::tables::SCHEMA;
 use crate::values::{Param, PostgresRow};
 
@@ -22,7 +22,7 @@ use crate::values::{Param, PostgresRow};
 /// part of an append, and no append refers to a value that a change is deleting.
 const WRITE_LOCK: i64 = 0x5057_7374;
 
-/// The number of statements of [`Session::execute_each`] that are sent before the first result is awaited.
+/// The number of statements of [`SqlSession::execute_each`] that are sent before the first result is awaited.
 const PIPELINE_DEPTH: usize = 256;
 
 /// The minimum time limit of a statement. The deletion of a long journal, for example, takes its time.
@@ -30,7 +30,7 @@ const MIN_STATEMENT_TIME: Duration = Duration::from_mins(1);
 
 /// A connection. If it is lost, the next transaction opens another one.
 pub(crate) struct PostgresConnection {
-    server: Arc<Server>,
+    server: Arc<PostgresServer>,
     client: Client,
     /// The prepared statements, by their text in the SQL of the store.
     statements: RefCell<HashMap<String, Statement>>,
@@ -45,16 +45,16 @@ pub(crate) struct PostgresConnection {
 
 impl PostgresConnection {
     /// Opens a connection whose statements may take as long as an operation of the store.
-    pub(crate) fn open(server: &Arc<Server>) -> Result<Self, QueryError> {
+    pub(crate) fn open(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
         Self::with_limit(server, server.write_timeout().max(MIN_STATEMENT_TIME))
     }
 
-    /// Opens a connection for leases: each statement ends within [`Server::silence`], also if it waits for a lock.
-    pub(crate) fn for_leases(server: &Arc<Server>) -> Result<Self, QueryError> {
+    /// Opens a connection for leases: each statement ends within [`PostgresServer::silence`], also if it waits for a lock.
+    pub(crate) fn for_leases(server: &Arc<PostgresServer>) -> Result<Self, QueryError> {
         Self::with_limit(server, server.silence())
     }
 
-    fn with_limit(server: &Arc<Server>, limit: Duration) -> Result<Self, QueryError> {
+    fn with_limit(server: &Arc<PostgresServer>, limit: Duration) -> Result<Self, QueryError> {
         Ok(Self {
             client: open_session(server, limit)?,
             server: Arc::clone(server),
@@ -130,7 +130,7 @@ impl PostgresConnection {
     }
 }
 
-impl Session for PostgresConnection {
+impl SqlSession for PostgresConnection {
     fn execute(&self, sql: &str, params: &[SqlValue<'_>]) -> Result<usize, QueryError> {
         let statement = self.statement(sql)?;
         let params: Vec<Param<'_>> = params.iter().map(Param).collect();
@@ -182,7 +182,7 @@ impl Session for PostgresConnection {
     }
 }
 
-impl Connection for PostgresConnection {
+impl StoreConnection for PostgresConnection {
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError> {
         // Stated in full: the server or the role may have other defaults.
         let write = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
@@ -265,7 +265,7 @@ impl fmt::Debug for PostgresConnection {
 }
 
 /// Opens a session with the settings that the store relies on, whatever the defaults of the server and the role are.
-fn open_session(server: &Server, limit: Duration) -> Result<Client, QueryError> {
+fn open_session(server: &PostgresServer, limit: Duration) -> Result<Client, QueryError> {
     let client = server.connect()?;
     let (silence, lease_time) = (server.silence(), server.lease_time());
     let millis = |time: Duration| time.as_millis().max(1);

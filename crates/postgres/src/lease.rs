@@ -13,11 +13,13 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_engine::RunId;
-use planwright_store::database::{Connection, QueryError, RunLease, Session, SqlRow, SqlValue};
+use planwright_store::database::{
+    QueryError, RunLease, SqlRow, SqlSession, SqlValue, StoreConnection,
+};
 use planwright_store::{LeaseHolder, StoreError};
 
 use crate::connection::PostgresConnection;
-use crate::server::Server;
+use crate::server::PostgresServer;
 
 /// The pause after a renewal that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -66,7 +68,7 @@ fn millis(time: Duration) -> u64 {
 impl Leases {
     /// Creates the leases, and starts the thread that renews them, over a connection of its own: a lease that waits to be taken over
     /// from another process must not delay the renewals.
-    pub(crate) fn new(server: &Arc<Server>) -> Result<Arc<Self>, QueryError> {
+    pub(crate) fn new(server: &Arc<PostgresServer>) -> Result<Arc<Self>, QueryError> {
         let (sender, ended) = mpsc::channel();
         let leases = Arc::new(Self {
             connection: Mutex::new(PostgresConnection::for_leases(server)?),
@@ -264,7 +266,7 @@ impl Leases {
 
 /// Returns the processes that have leased the runs.
 pub(crate) fn holders(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     ids: &[&RunId],
 ) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
     // Ids have no characters that JSON escapes.
@@ -326,7 +328,7 @@ pub(crate) struct PostgresLease {
 }
 
 impl RunLease for PostgresLease {
-    fn verify(&self, session: &dyn Session) -> Result<(), QueryError> {
+    fn verify(&self, session: &dyn SqlSession) -> Result<(), QueryError> {
         // The lock of the row makes a process that takes the lease over wait for this transaction, but no renewal.
         let found = first(
             session,
@@ -361,7 +363,7 @@ impl Drop for PostgresLease {
 
 /// Returns the first row of a result.
 fn first<T>(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     sql: &str,
     params: &[SqlValue<'_>],
     read: impl Fn(&dyn SqlRow) -> Result<T, QueryError>,

@@ -25,13 +25,13 @@ use std::time::Duration;
 
 use planwright_engine::RunId;
 use planwright_store::database::{
-    Connection, Database, QueryError, RunLease, Session, create_own_folder,
+    Database, QueryError, RunLease, SqlSession, StoreConnection, create_own_folder,
 };
 use planwright_store::{FileProblem, LeaseHolder, Store, StoreError};
 
 use crate::connection::PostgresConnection;
 use crate::lease::Leases;
-use crate::server::Server;
+use crate::server::PostgresServer;
 
 /// The options of a store in a PostgreSQL server.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
         path: options.folder.clone(),
         trouble: FileProblem::Failed(error.to_string()),
     })?;
-    let server = Arc::new(Server::open(url, &options)?);
+    let server = Arc::new(PostgresServer::open(url, &options)?);
     let location = server.location().to_owned();
     let of = |error: QueryError| error.at(&location);
     let mut connection = PostgresConnection::open(&server).map_err(of)?;
@@ -88,7 +88,7 @@ pub fn open(url: &str, options: PostgresOptions) -> Result<Store, StoreError> {
 #[derive(Debug)]
 struct PostgresDatabase {
     leases: Arc<Leases>,
-    server: Arc<Server>,
+    server: Arc<PostgresServer>,
     folder: PathBuf,
 }
 
@@ -102,7 +102,7 @@ impl Database for PostgresDatabase {
         Vec::new()
     }
 
-    fn connect(&self) -> Result<Box<dyn Connection>, QueryError> {
+    fn connect(&self) -> Result<Box<dyn StoreConnection>, QueryError> {
         Ok(Box::new(PostgresConnection::open(&self.server)?))
     }
 
@@ -119,7 +119,7 @@ impl Database for PostgresDatabase {
 
     fn holders(
         &self,
-        session: &dyn Session,
+        session: &dyn SqlSession,
         ids: &[&RunId],
     ) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
         lease::holders(session, ids)

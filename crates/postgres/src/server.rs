@@ -25,14 +25,14 @@ use crate::values::query_error;
 /// The channel on which each commit is announced.
 pub(crate) const CHANNEL: &str = "planwright_commits";
 
-/// The number of times that [`Server::silence`] fits into the time of a lease, so that a lease survives failed renewals.
+/// The number of times that the server may be away for [`PostgresServer::silence`] within the time of a lease, without an end of the lease.
 const SILENCES_PER_LEASE: u32 = 4;
 
 /// The pause between two attempts to listen.
 const LISTEN_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A server that connections can be opened to.
-pub(crate) struct Server {
+pub(crate) struct PostgresServer {
     /// The address without its password.
     location: PathBuf,
     config: Config,
@@ -46,7 +46,7 @@ pub(crate) struct Server {
     runtime: Option<Runtime>,
 }
 
-impl Server {
+impl PostgresServer {
     /// Reads the address of a server; it is not reached yet.
     pub(crate) fn open(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
         let PostgresOptions {
@@ -110,7 +110,7 @@ impl Server {
         silence(self.lease_time)
     }
 
-    /// Connects, or fails within [`Server::silence`].
+    /// Connects, or fails within [`PostgresServer::silence`].
     pub(crate) fn connect(&self) -> Result<Client, QueryError> {
         let connecting = connect(self.config.clone(), self.tls.clone());
         let (client, connection) = self.wait(within(self.silence(), connecting))?;
@@ -166,7 +166,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             // A runtime must not wait for its threads if this is a thread of another one.
@@ -175,7 +175,7 @@ impl Drop for Server {
     }
 }
 
-impl fmt::Debug for Server {
+impl fmt::Debug for PostgresServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("location", &self.location)

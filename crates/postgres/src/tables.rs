@@ -1,7 +1,9 @@
 //! The tables of the store, and the migrations to the newest ones.
 
 use planwright_store::FileProblem;
-use planwright_store::database::{Connection, QueryError, Session, SqlValue, TransactionKind};
+use planwright_store::database::{
+    QueryError, SqlSession, SqlValue, StoreConnection, TransactionKind,
+};
 
 use crate::connection::PostgresConnection;
 

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use planwright_core::{SeenAnswers, ToolName, Value};
 
-use crate::database::{QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_nanos;
@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-fn read_answers(session: &dyn Session, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
+fn stored(session: &dyn SqlSession, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
     let json: Option<String> = session.row(
         "SELECT json FROM seen_answers WHERE digest = ?1",
         params![digest],

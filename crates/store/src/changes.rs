@@ -44,11 +44,13 @@ impl Store {
             Some(poller) => poller,
             None => {
                 let poller = Arc::new(Poller::start(Arc::clone(self.database()))?);
+                // Weak, so that the thread ends with the last watcher, and a store without watchers is never polled.
                 *slot = Arc::downgrade(&poller);
                 poller
             }
         };
         let mut changes = poller.changes.clone();
+        // The caller has read nothing yet: a change before the watch must not be missed.
         changes.mark_changed();
         Ok(ChangeWatcher {
             changes,

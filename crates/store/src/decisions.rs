@@ -11,7 +11,7 @@ use planwright_engine::{Decision, History};
 use planwright_format::journal::{AddressV1, parse_value, value_json};
 
 use crate::changes::{NewsReader, NewsWatcher};
-use crate::database::{QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, params};
 use crate::error::StoreError;
 use crate::run::requests::PlanApproval;
 use crate::run::{JournalEntries, find, unreadable};
@@ -241,7 +241,11 @@ impl DecisionRow {
     }
 
     /// Returns the person who made the existing decision about the same call.
-    fn existing_by(&self, session: &dyn Session, run: i64) -> Result<Option<String>, QueryError> {
+    fn existing_by(
+        &self,
+        session: &dyn SqlSession,
+        run: i64,
+    ) -> Result<Option<String>, QueryError> {
         let row = session.single(
             "SELECT decided_by FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
             params![run, self.address, self.digest],
@@ -250,7 +254,7 @@ impl DecisionRow {
         Ok(row)
     }
 
-    fn delete_existing(&self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
+    fn delete_existing(&self, session: &dyn SqlSession, run: i64) -> Result<(), QueryError> {
         session.execute(
             "DELETE FROM decisions WHERE run = ?1 AND address = ?2 AND call_digest = ?3",
             params![run, self.address, self.digest],
@@ -259,7 +263,7 @@ impl DecisionRow {
     }
 
     /// Inserts the row, and returns false if one about the same call exists.
-    pub(crate) fn insert(&self, session: &dyn Session, run: i64) -> Result<bool, QueryError> {
+    pub(crate) fn insert(&self, session: &dyn SqlSession, run: i64) -> Result<bool, QueryError> {
         let added = session
             .execute("INSERT INTO decisions (run, address, call_digest, approved, args, because, decided_by, decided_ns)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING", params![
@@ -303,7 +307,7 @@ impl DecisionRow {
 
 /// Returns the decisions about calls of a run with a number above `number`, in order.
 fn decisions_after(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     id: &RunId,
     number: i64,
@@ -320,7 +324,7 @@ fn decisions_after(
 
 /// Returns the rows of decisions about calls of a run with a number above `number`, in order.
 pub(crate) fn rows_after(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     number: i64,
 ) -> Result<Vec<(i64, DecisionRow)>, QueryError> {
@@ -390,6 +394,7 @@ impl Store {
             store: self.clone(),
             run,
             id,
+            // From the first decision on, since one may have been stored before the run began to wait.
             last: 0,
         };
         NewsWatcher::new(self, reader).map(DecisionWatcher)

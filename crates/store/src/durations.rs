@@ -7,7 +7,7 @@ use planwright_engine::Durations;
 use planwright_engine::durations::{HALF_LIFE, LearnedDuration};
 
 use super::values::to_i64;
-use crate::database::{QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, params};
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -82,7 +82,7 @@ fn merge(
     }
 }
 
-fn read_durations(session: &dyn Session) -> Result<Durations, QueryError> {
+fn durations(session: &dyn SqlSession) -> Result<Durations, QueryError> {
     let mut durations = Durations::new();
     let sql = "SELECT server, tool, mean_ns, spread_ns, calls FROM durations";
     session.query(sql, &[], &mut |row| {
@@ -100,7 +100,7 @@ fn read_durations(session: &dyn Session) -> Result<Durations, QueryError> {
 }
 
 fn insert(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     server: &str,
     tool: &str,
     learned: LearnedDuration,

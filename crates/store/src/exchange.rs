@@ -12,7 +12,7 @@ use planwright_format::journal::{
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::database::{QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, params};
 use crate::decisions::{self, DecisionRow};
 use crate::error::StoreError;
 use crate::run::entries::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
@@ -241,7 +241,7 @@ impl ExportedValues {
 }
 
 /// Returns the text of a run, which the caller's transaction makes consistent.
-fn export(session: &dyn Session, run: i64, id: &RunId) -> Result<String, QueryError> {
+fn export(session: &dyn SqlSession, run: i64, id: &RunId) -> Result<String, QueryError> {
     run::check_format(session, run, id)?;
     let read = |json: String| {
         parse_value(&json).map_err(|reason| QueryError::Store(unreadable(id, &reason)))
@@ -296,7 +296,7 @@ fn export(session: &dyn Session, run: i64, id: &RunId) -> Result<String, QueryEr
 }
 
 fn read_header(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     read: &impl Fn(String) -> Result<Value, QueryError>,
 ) -> Result<ExportHeaderV1, QueryError> {
@@ -326,7 +326,7 @@ fn read_header(
     })
 }
 
-fn read_values(session: &dyn Session, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
+fn values(session: &dyn SqlSession, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
     session.rows(
         "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
         params![run],

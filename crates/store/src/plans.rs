@@ -6,7 +6,7 @@ use planwright_core::Value;
 
 use super::values;
 use super::values::{from_nanos, to_nanos};
-use crate::database::{QueryError, Session, SqlRow, SqlValue, params};
+use crate::database::{QueryError, SqlRow, SqlSession, SqlValue, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use planwright_format::journal::{Digest, parse_value, value_json};
@@ -168,7 +168,7 @@ impl Store {
     }
 }
 
-fn read_newest(session: &dyn Session, name: &str) -> Result<Option<StoredPlan>, QueryError> {
+fn newest(session: &dyn SqlSession, name: &str) -> Result<Option<StoredPlan>, QueryError> {
     let found = select(
         session,
         "name = ?1 ORDER BY version DESC LIMIT 1",
@@ -178,7 +178,7 @@ fn read_newest(session: &dyn Session, name: &str) -> Result<Option<StoredPlan>, 
 }
 
 fn find(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     selector: &str,
     version: Option<u32>,
 ) -> Result<StoredPlan, QueryError> {
@@ -228,7 +228,7 @@ fn find(
 }
 
 fn select(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     condition: &str,
     params: &[SqlValue<'_>],
 ) -> Result<Vec<StoredPlan>, QueryError> {

@@ -7,7 +7,7 @@ use planwright_engine::approval::SealKey;
 
 use crate::changes::PollerSlot;
 use crate::database::{
-    Connection, Database, QueryError, Session, TransactionKind, in_transaction, params,
+    Database, QueryError, SqlSession, StoreConnection, TransactionKind, in_transaction, params,
 };
 use crate::error::StoreError;
 use crate::file::SqliteDatabase;
@@ -47,9 +47,9 @@ struct Inner {
 /// The read connections.
 #[derive(Debug, Default)]
 struct Readers {
-    idle: Vec<Box<dyn Connection>>,
-    /// The number of read connections in use.
-    in_use: usize,
+    idle: Vec<Box<dyn StoreConnection>>,
+    /// The number of those in use.
+    lent: usize,
 }
 
 impl Store {
@@ -70,7 +70,7 @@ impl Store {
     /// [`StoreError::File`] if the system has no thread for the writer.
     pub fn with_database(
         database: Arc<dyn Database>,
-        connection: Box<dyn Connection>,
+        connection: Box<dyn StoreConnection>,
     ) -> Result<Self, StoreError> {
         Ok(Self(Arc::new(Inner {
             writer: StoreWriter::start(Arc::clone(&database), connection)?,
@@ -144,7 +144,7 @@ impl Store {
     /// Reads a consistent snapshot.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+        read: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
     ) -> Result<T, StoreError> {
         self.query(read).map_err(|error| error.at(self.path()))
     }
@@ -153,18 +153,19 @@ impl Store {
     /// connections that wait for it.
     pub(crate) fn query<T>(
         &self,
-        read: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+        read: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         self.with_reader(|connection| in_transaction(connection, TransactionKind::Read, read))
     }
 
     fn with_reader<T>(
         &self,
-        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError>,
+        work: impl FnOnce(&mut dyn StoreConnection) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         let mut place = ReaderPlace::wait_for(&self.0);
         let mut connection = match place.idle.take() {
             Some(idle) => idle,
+            // Opened while no lock is taken: a server may take long to answer.
             None => self.0.database.connect()?,
         };
         let result = work(&mut *connection);
@@ -187,8 +188,8 @@ pub(crate) async fn blocking<T: Send + 'static>(
 /// The right to use one of the read connections, which ends when this is dropped.
 struct ReaderPlace<'a> {
     store: &'a Inner,
-    /// An idle connection; `None` if there is none to reuse.
-    idle: Option<Box<dyn Connection>>,
+    /// A connection that none needs.
+    idle: Option<Box<dyn StoreConnection>>,
 }
 
 impl<'a> ReaderPlace<'a> {
@@ -212,6 +213,7 @@ impl Drop for ReaderPlace<'_> {
         if readers.idle.len() < MAX_IDLE_READERS {
             readers.idle.extend(self.idle.take());
         }
+        // A reader that wakes up needs the lock.
         drop(readers);
         self.store.returned.notify_one();
     }
@@ -234,6 +236,7 @@ impl Store {
         if let Some(key) = self.0.seal_key.get() {
             return Ok(key.clone());
         }
+        // Two threads may read at once: the store has one key, so both find the same.
         let key = self.read_seal_key()?;
         Ok(self.0.seal_key.get_or_init(|| key).clone())
     }
@@ -298,7 +301,7 @@ impl Store {
     }
 }
 
-fn seal_key(session: &dyn Session) -> Result<Option<[u8; 32]>, QueryError> {
+fn seal_key(session: &dyn SqlSession) -> Result<Option<[u8; 32]>, QueryError> {
     let value: Option<Vec<u8>> = session.row(
         "SELECT value FROM settings WHERE name = ?1",
         params![SEAL_KEY],

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::database::{
-    Connection, Database, QueryCause, QueryError, RunLease, Session, TransactionKind, complete,
-    in_transaction,
+    Database, QueryCause, QueryError, RunLease, SqlSession, StoreConnection, TransactionKind,
+    complete, in_transaction,
 };
 use crate::error::StoreError;
 use crate::run::entries::{
@@ -84,7 +84,7 @@ impl JournalProgress {
 /// The database that is written to.
 struct WriteTarget<'a> {
     database: &'a dyn Database,
-    connection: &'a mut dyn Connection,
+    connection: &'a mut dyn StoreConnection,
     /// True once the writer is dropped.
     is_closing: &'a AtomicBool,
 }
@@ -170,7 +170,7 @@ pub(crate) struct StoreWriter {
 impl StoreWriter {
     pub(crate) fn start(
         database: Arc<dyn Database>,
-        mut connection: Box<dyn Connection>,
+        mut connection: Box<dyn StoreConnection>,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel();
         let is_closing = Arc::<AtomicBool>::default();
@@ -205,7 +205,7 @@ impl StoreWriter {
     /// Makes a change in a transaction, and waits until it is on the disk.
     pub(crate) fn change<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
+        change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, move |to| {
             to.begin()?;
@@ -217,7 +217,7 @@ impl StoreWriter {
     pub(crate) fn try_change<T: Send + 'static>(
         &self,
         is_dry: bool,
-        change: impl FnOnce(&dyn Connection) -> Result<T, QueryError> + Send + 'static,
+        change: impl FnOnce(&dyn StoreConnection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, move |to| {
             to.begin()?;
@@ -236,7 +236,7 @@ impl StoreWriter {
     /// until a later synced change, which reaches the disk after it. Entries that were queued before may be written after it.
     pub(crate) fn change_unsynced<T: Send + 'static>(
         &self,
-        change: impl FnOnce(&dyn Session) -> Result<T, QueryError> + Send + 'static,
+        change: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::UnsyncedChange, move |to| {
             to.connection.set_synced(false)?;
@@ -250,7 +250,7 @@ impl StoreWriter {
     /// Runs `work` outside of any transaction, and waits for its result.
     pub(crate) fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut dyn Connection) -> Result<T, QueryError> + Send + 'static,
+        work: impl FnOnce(&mut dyn StoreConnection) -> Result<T, QueryError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.submit(Job::Change, |to| work(to.connection))
     }
@@ -413,7 +413,7 @@ fn insert_in_transaction(
 }
 
 fn insert_entries(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     group: &[EncodedAppend],
     attempt: Attempt,
     before: &mut Vec<JournalPosition>,
@@ -443,7 +443,7 @@ fn insert_entries(
 /// attempt has committed them. The lease may be lost, for example on a file system without locks; these checks keep the journal
 /// consistent anyway.
 fn needs_insert(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     append: &EncodedAppend,
     next: i64,
     attempt: Attempt,

@@ -12,7 +12,17 @@ const MODULE_NAMES: &[&str] = &["Error", "Builder", "Options"];
 const ALLOWED: &[(&str, &str)] = &[];
 
 /// The crates whose type names are unique. A name that occurs only in other crates is not checked.
-const CHECKED: &[&str] = &["crates/cli/", "crates/planwright/", "crates/serve/"];
+const CHECKED: &[&str] = &[
+    "crates/cli/",
+    "crates/engine/",
+    "crates/format/",
+    "crates/mcp/",
+    "crates/planner/",
+    "crates/planwright/",
+    "crates/postgres/",
+    "crates/serve/",
+    "crates/store/",
+];
 
 /// Crates that no other crate depends on, so that their names never meet others.
 const EXEMPT: &[&str] = &["bench/", "crates/testkit/", "fuzz/", "xtask/"];

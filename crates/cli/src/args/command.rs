@@ -488,14 +488,14 @@ pub(crate) struct RunOutputArguments {
     pub(crate) progress: Progress,
 }
 
-/// The output of `run`.
+/// The output of commands about one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunFormat {
     /// Human-readable text.
     Text,
-    /// A report at the end, as JSON.
+    /// One JSON object.
     Json,
-    /// JSON events, one per line, as they happen.
+    /// A JSON object per line: an event as it happens, or an entry of the journal.
     Events,
 }
 
@@ -566,6 +566,21 @@ pub(super) fn plan_dialect() -> impl TypedValueParser<Value = PlanDialect> {
         })
     });
     PossibleValuesParser::new(names).try_map(|name| name.parse::<PlanDialect>())
+}
+
+/// Reads one of `words`: a name, its help, and its value.
+pub(super) fn word<T: Copy + Send + Sync + 'static>(
+    words: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let names = words
+        .iter()
+        .map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let known = words.iter().find(|(known, ..)| *known == name);
+        known
+            .map(|(.., value)| *value)
+            .ok_or_else(|| format!("unknown word `{name}`"))
+    })
 }
 
 /// Reads a whole number from 1 on.

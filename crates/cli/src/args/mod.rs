@@ -26,10 +26,10 @@ pub(crate) use planning::{
 };
 pub(crate) use run::{
     Approve, ApproveArguments, AttachArguments, CancelArguments, ConsentArguments, DeleteArguments,
-    DiffArguments, DrainArguments, ExportArguments, ImportArguments, ListArguments, LogFormat,
-    LogsArguments, PassphraseArguments, PruneArguments, QuestionArguments, RejectArguments,
-    ReplayArguments, ResumeArguments, RunStateArgument, RunsArguments, SaveArguments,
-    StreamArguments, WaitingArguments,
+    DiffArguments, DrainArguments, ExportArguments, ImportArguments, ListArguments, LogsArguments,
+    PassphraseArguments, PruneArguments, QuestionArguments, RejectArguments, ReplayArguments,
+    ResumeArguments, RunStateArgument, RunsArguments, SaveArguments, StreamArguments,
+    WaitingArguments,
 };
 pub(crate) use serve::{
     InitArguments, LoginArguments, ServeArguments, TokenArguments, TokenCommand, UiArguments,

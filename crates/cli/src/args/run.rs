@@ -8,8 +8,8 @@ use planwright::format::day;
 
 use super::command::{OPTIONS, RUNNING, dialect_names};
 use super::{
-    AdaptArguments, Format, GuardArguments, RunOutputArguments, StoreArguments, TextArguments,
-    ToolArguments,
+    AdaptArguments, Format, GuardArguments, RunFormat, RunOutputArguments, StoreArguments,
+    TextArguments, ToolArguments,
 };
 use crate::error::CommandError;
 
@@ -340,8 +340,8 @@ pub(crate) struct LogsArguments {
     #[arg(help_heading = OPTIONS, long, short)]
     pub(crate) follow: bool,
     /// Output: human-readable text, one JSON object with whole values, or each entry of the journal on a line.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = LogFormat::Text)]
-    pub(crate) format: LogFormat,
+    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = RunFormat::Text)]
+    pub(crate) format: RunFormat,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 }
@@ -364,17 +364,6 @@ pub(crate) struct AttachArguments {
     pub(crate) run: Option<String>,
     #[command(flatten)]
     pub(crate) store: StoreArguments,
-}
-
-/// The output of `logs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// Human-readable text.
-    Text,
-    /// A JSON object.
-    Json,
-    /// The journal, a JSON object per line.
-    Events,
 }
 
 /// `replay`

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use planwright_serve::{CompatProfile, GatewayMode, listen_address};
 
-use super::command::{OPTIONS, time_limit};
+use super::command::{OPTIONS, time_limit, word};
 use super::{Format, ModelArguments, StoreArguments, ToolArguments};
 use crate::error::CommandError;
 
@@ -17,14 +17,14 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) tools: ToolArguments,
     /// The tools that clients see.
-    #[arg(help_heading = OPTIONS, long, value_enum, default_value_t = ServeMode::Plan)]
-    pub(crate) mode: ServeMode,
+    #[arg(help_heading = OPTIONS, long, value_parser = word(MODES), default_value = "plan")]
+    mode: GatewayMode,
     /// Offer the tools for plans in addition to those of the servers; with `--mode plain`.
     #[arg(help_heading = OPTIONS, long)]
     with_plans: bool,
     /// Offer the tools of another system instead of Planwright's, for prompts written for it; with `--mode plan` or `--mode plain`.
-    #[arg(help_heading = OPTIONS, long, value_enum, value_name = "SYSTEM", conflicts_with = "with_plans")]
-    pub(crate) face: Option<ServeProfile>,
+    #[arg(help_heading = OPTIONS, long, value_parser = word(PROFILES), value_name = "SYSTEM", conflicts_with = "with_plans")]
+    pub(crate) face: Option<CompatProfile>,
     /// Serve over HTTP at this address, or at this port of the loopback address; default: standard input and
     /// output.
     #[arg(help_heading = OPTIONS, long, value_name = "ADDRESS", value_parser = listen_address)]
@@ -61,41 +61,48 @@ pub(crate) struct UiArguments {
     pub(crate) store: StoreArguments,
 }
 
-/// The tools that clients see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ServeMode {
-    /// Tools to submit plans, and to search the tools that plans may call.
-    Plan,
-    /// `search_tools` and `call_tool`.
-    Search,
-    /// Every tool of every server, unchanged.
-    Plain,
-}
+/// The words of `--mode`. `--with-plans` makes the fourth mode of the third one.
+const MODES: &[(&str, &str, GatewayMode)] = &[
+    (
+        "plan",
+        "Tools to submit plans, and to search the tools that plans may call",
+        GatewayMode::Plan,
+    ),
+    (
+        "search",
+        "`search_tools` and `call_tool`",
+        GatewayMode::Search,
+    ),
+    (
+        "plain",
+        "Every tool of every server, unchanged",
+        GatewayMode::Plain,
+    ),
+];
 
-/// A system whose tools are offered to clients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ServeProfile {
-    /// `execute_plan`, and the tools for stages, as Concierge has them.
-    Concierge,
-    /// `execute_tool_plan`, as agentle4j has it.
-    Agentle,
-    /// `plan_execute`, for plans that are saved.
-    McpCli,
-}
+/// The words of `--face`.
+const PROFILES: &[(&str, &str, CompatProfile)] = &[
+    (
+        "concierge",
+        "`execute_plan`, and the tools for stages, as Concierge has them",
+        CompatProfile::Concierge,
+    ),
+    (
+        "agentle",
+        "`execute_tool_plan`, as agentle4j has it",
+        CompatProfile::Agentle,
+    ),
+    (
+        "mcp-cli",
+        "`plan_execute`, for plans that are saved",
+        CompatProfile::McpCli,
+    ),
+];
 
 impl ServeArguments {
-    /// The system whose tools replace those of Planwright.
-    pub(crate) fn compat_profile(&self) -> Option<CompatProfile> {
-        self.face.map(|face| match face {
-            ServeProfile::Concierge => CompatProfile::Concierge,
-            ServeProfile::Agentle => CompatProfile::Agentle,
-            ServeProfile::McpCli => CompatProfile::McpCli,
-        })
-    }
-
     /// Rejects options that have no effect in this mode.
     pub(crate) fn check(&self) -> Result<(), CommandError> {
-        let is_search = self.mode == ServeMode::Search;
+        let is_search = self.mode == GatewayMode::Search;
         // Plain tools are those of servers, passed on unchanged; the built-in tools are for plans only.
         let is_bare = self.mode() == GatewayMode::Plain && self.face.is_none();
         let bare = "omit `--mode`, or add `--with-plans`: plans can call these tools";
@@ -127,12 +134,11 @@ impl ServeArguments {
         }
     }
 
+    /// The tools that clients see.
     pub(crate) fn mode(&self) -> GatewayMode {
-        match (self.mode, self.with_plans) {
-            (ServeMode::Plan, _) => GatewayMode::Plan,
-            (ServeMode::Search, _) => GatewayMode::Search,
-            (ServeMode::Plain, false) => GatewayMode::Plain,
-            (ServeMode::Plain, true) => GatewayMode::PlainWithPlans,
+        match self.mode {
+            GatewayMode::Plain if self.with_plans => GatewayMode::PlainWithPlans,
+            mode => mode,
         }
     }
 }

@@ -18,7 +18,7 @@ use planwright::format::{EventV1, UsageV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::model::{Model, Usage};
 use planwright::service::{RunOverrides, RunSpec, RunStorage, Tools};
-use planwright::stored::{NewStoredRun, ResumeRequest, StoredRun};
+use planwright::stored::{NewStoredRun, ProcessSecrets, ResumeRequest, StoredRun};
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
@@ -242,10 +242,12 @@ impl<'a> ChatContext<'a> {
                 store::short_id(id)
             ))
         })?;
-        let mut options = run.options();
-        options.secrets = self.toolbox.secrets();
-        options.secret_values = environment::get(&plan, self.config)?;
-        options.seal_key = store::seal_key(Some(store))?;
+        let own = ProcessSecrets {
+            texts: self.toolbox.secrets(),
+            values: environment::get(&plan, self.config)?,
+            seal_key: store::seal_key(Some(store))?,
+        };
+        let options = run.resumed_options(run.options(), own);
         let request = ResumeRequest {
             id,
             plan: &plan,

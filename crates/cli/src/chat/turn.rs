@@ -12,7 +12,7 @@ use planwright::planner::model::{
 };
 use planwright::planner::prompt::TimeContext;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, RecordedRun};
+use planwright::service::StreamedRunLauncher;
 use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
@@ -386,23 +386,7 @@ impl CallHandler<'_> {
     pub(super) async fn stream(&self, goal: &str) -> Result<CallOutcome, CommandError> {
         let context = self.context;
         let run = RunId::random();
-        let mut options = context.options(environment::all(context.config));
-        if let Some(store) = &context.store {
-            options.durations = store.durations().map_err(store::explain)?;
-            options.seal_key = store::seal_key(Some(store))?;
-        }
-        let run_store = EarlyRunStore {
-            id: &run,
-            source: "plan",
-            store: context.store.as_ref(),
-            sources: store::sources(&context.arguments.tools)?,
-            options: &options,
-            config: context.config,
-            memory: MemoryJournal::new(),
-            recorded: RecordedRun::default(),
-            state: Mutex::default(),
-        };
-        // Several runs may be in progress at once, so lines are printed as steps end, without a live view.
+        // Several runs may be in progress at once: lines are printed as steps end, and nothing is drawn.
         let live = Live::written_by(context.model.name(), RunFormat::Events, context.printer);
         let subject = ApprovalSubject {
             toolbox: &context.toolbox,
@@ -411,20 +395,28 @@ impl CallHandler<'_> {
             live: &live,
             turn: Arc::clone(&context.turn),
         };
-        let service = context.service();
-        let engine = service
-            .recording_engine(&run_store.recorded)
-            .with_options(options.clone())
-            .with_approver(context.approver(subject)?);
-        let observed = ObservedRun::new(run.clone(), telemetry::parent());
-        let observe = || service.observe(&observed);
+        let options = context.options(environment::all(context.config));
+        let approver = context.approver(subject)?;
+        let mut launcher = StreamedRunLauncher::new(&context.service(), options, approver)
+            .traced(telemetry::parent());
+        if let Some(store) = &context.store {
+            launcher = launcher.stored_in(store)?;
+        }
+        let keeper = EarlyRunStore {
+            id: &run,
+            source: "plan",
+            store: context.store.as_ref(),
+            sources: store::sources(&context.arguments.tools)?,
+            options: launcher.options(),
+            config: context.config,
+            memory: MemoryJournal::new(),
+            state: Mutex::default(),
+        };
         let mut hearing = ChatStreamListener {
             calling: self,
             goal,
             run: &run,
-            lines: EndedStepLines::without_plan(context.printer),
-            observers: observe(),
-            observe: &observe,
+            lines: EndedStepLines::of_nothing(context.printer),
             waiting: Some(Waiting::new(&format!(
                 "{} writes a plan",
                 context.model.name()
@@ -437,7 +429,7 @@ impl CallHandler<'_> {
         };
         let mut listener = |event: StreamEvent<'_>| hearing.hear(event);
         let ahead = RunAhead {
-            engine: &engine,
+            launcher: &launcher,
             run: &run,
             keeper: &run_store,
             listener: &mut listener,
@@ -450,7 +442,7 @@ impl CallHandler<'_> {
         let StreamOutcome {
             created,
             summary,
-            journal_error,
+            error,
             ..
         } = streamed;
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
@@ -460,12 +452,11 @@ impl CallHandler<'_> {
             }
             None => progress::report_response(&created, context.model.name(), context.printer),
         }
-        if let Some(error) = journal_error {
-            return Err(run_store.problem(&error));
+        if let Some(error) = error {
+            return Err(keeper.problem(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), Some(plan)) => {
-                run_store.learn(&summary, context.printer);
                 context.expose(&plan.checked, &summary);
                 self.outcome_of(&id, &summary)
             }
@@ -485,9 +476,6 @@ struct ChatStreamListener<'a> {
     goal: &'a str,
     run: &'a RunId,
     lines: EndedStepLines,
-    observers: Vec<EventObserver>,
-    /// Creates the observers of another run.
-    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The progress line; `None` once the plan is complete.
     waiting: Option<Waiting>,
     /// The model's answers so far.
@@ -535,15 +523,11 @@ impl ChatStreamListener<'_> {
                 self.id = Some(id);
             }
             StreamEvent::Run(event) => {
-                for observer in &mut self.observers {
-                    observer(event);
-                }
                 context.shown.run(self.run, event);
                 self.print(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
-                self.lines.restart();
-                self.observers = (self.observe)();
+                self.lines.begin_again();
                 if let Some(line) = in_vain(summary) {
                     self.print(|| context.shown.line(&format!("  {line}")));
                 }

@@ -8,8 +8,9 @@ use planwright::format::AnswerV1;
 use planwright::planner::create::PlanAttempt;
 use planwright::planner::document;
 use planwright::planner::stream::{StreamEvent, StreamOutcome};
-use planwright::service::{EventObserver, ObservedRun, RecordedRun};
+use planwright::service::StreamedRunLauncher;
 use planwright::telemetry::Telemetry;
+use planwright_store::Store;
 
 use super::ask::{AskOutcome, AskSession, CompletedRun, SOURCE};
 use super::create::{self, PlanRequirements, RunAhead};
@@ -33,22 +34,24 @@ impl AskSession<'_> {
     ) -> Result<AskOutcome, CommandError> {
         let id = RunId::random();
         let store = self.store()?;
-        let options = self.options(store.as_ref(), environment::all(self.config))?;
         let telemetry = telemetry::open(self.config)?;
-        let run_store = EarlyRunStore {
+        let sources = store::sources(&self.arguments.tools)?;
+        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
+        let launcher = self
+            .launcher(&id, store.as_ref(), &live, &telemetry)
+            .inspect_err(|_| live.finish())?;
+        let keeper = EarlyRunStore {
             id: &id,
             source: SOURCE,
             store: store.as_ref(),
-            sources: store::sources(&self.arguments.tools)?,
-            options: &options,
+            sources,
+            options: launcher.options(),
             config: self.config,
             memory: MemoryJournal::new(),
-            recorded: RecordedRun::default(),
             state: Mutex::default(),
         };
-        let live = Live::written_by(self.model.name(), self.arguments.format, self.printer);
         let streamed = self
-            .follow(requirements, &run_store, &live, &telemetry, signals)
+            .follow(requirements, &launcher, &keeper, &live, signals)
             .await
             .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
@@ -59,10 +62,10 @@ impl AskSession<'_> {
         let StreamOutcome {
             created,
             summary,
-            journal_error,
+            error,
             ..
         } = streamed;
-        if let Some(error) = journal_error {
+        if let Some(error) = error {
             live.finish();
             telemetry::close(telemetry).await;
             return Err(run_store.problem(&error));
@@ -86,14 +89,18 @@ impl AskSession<'_> {
         };
         progress::report_missing_plan(&created, self.model.name(), self.printer);
         let loaded = Self::loaded(&plan.text);
-        run_store.learn(&summary, self.printer);
         let mut session = self.session(&id, (&plan.checked, &loaded), store.as_ref(), telemetry)?;
         if let Some(adaptation) = &mut session.adaptation {
             adaptation.memory = run_store.memory.clone();
         }
         let journal = run_store.journal();
         let ended = session
-            .adapt(Some(summary), live, (options.clone(), journal), signals)
+            .adapt(
+                Some(summary),
+                live,
+                (launcher.options().clone(), journal),
+                signals,
+            )
             .await?;
         Ok(match ended {
             Some(ended) => AskOutcome::CompletedRun(Box::new(CompletedRun {
@@ -106,30 +113,41 @@ impl AskSession<'_> {
         })
     }
 
-    /// Follows the model and the run until both have ended; `None` if they were interrupted.
-    async fn follow(
+    fn launcher(
         &self,
-        requirements: &PlanRequirements<'_>,
-        keeper: &EarlyRunStore<'_>,
+        id: &RunId,
+        store: Option<&Store>,
         live: &Arc<Live>,
         telemetry: &Telemetry,
-        signals: &mut Signals,
-    ) -> Result<Option<StreamOutcome>, CommandError> {
+    ) -> Result<StreamedRunLauncher, CommandError> {
         let subject = ApprovalSubject {
             toolbox: self.toolbox,
-            stored: keeper.store.map(|store| (store.clone(), keeper.id)),
+            stored: store.map(|store| (store.clone(), id)),
             is_approved: false,
             live,
             turn: Arc::default(),
         };
         let service = self.toolbox.service(self.config, telemetry);
-        let engine = service
-            .recording_engine(&keeper.recorded)
-            .with_options(keeper.options.clone())
-            .with_approver(approver(&self.arguments.consent, subject, self.printer)?);
+        let options = self.options(store, environment::all(self.config))?;
+        let approver = approver(&self.arguments.consent, subject, self.printer)?;
+        let launcher =
+            StreamedRunLauncher::new(&service, options, approver).traced(telemetry::parent());
+        Ok(match store {
+            Some(store) => launcher.stored_in(store)?,
+            None => launcher,
+        })
+    }
+
+    /// Follows the model and the run until both have ended; `None` if they were interrupted.
+    async fn follow(
+        &self,
+        requirements: &PlanRequirements<'_>,
+        launcher: &StreamedRunLauncher,
+        keeper: &EarlyRunStore<'_>,
+        live: &Arc<Live>,
+        signals: &mut Signals,
+    ) -> Result<Option<StreamOutcome>, CommandError> {
         let state = Mutex::new(EarlyRunState::default());
-        let observed = ObservedRun::new(keeper.id.clone(), telemetry::parent());
-        let observe = || service.observe(&observed);
         let mut hearing = AskStreamListener {
             watch: RunOutputs {
                 live: Arc::clone(live),
@@ -138,8 +156,6 @@ impl AskSession<'_> {
                 printer: self.printer,
                 drain: self.arguments.drain.limit,
             },
-            observers: observe(),
-            observe: &observe,
             attempts: Vec::new(),
             state: &state,
         };
@@ -148,7 +164,7 @@ impl AskSession<'_> {
             self.model.as_ref(),
             &self.arguments.planning,
             RunAhead {
-                engine: &engine,
+                launcher,
                 run: keeper.id,
                 keeper,
                 listener: &mut listener,
@@ -200,9 +216,6 @@ fn lock(state: &Mutex<EarlyRunState>) -> MutexGuard<'_, EarlyRunState> {
 /// Shows the events of the model and the run.
 struct AskStreamListener<'a> {
     watch: RunOutputs,
-    observers: Vec<EventObserver>,
-    /// Creates the observers of another run.
-    observe: &'a (dyn Fn() -> Vec<EventObserver> + Sync),
     /// The model's answers so far.
     attempts: Vec<PlanAttempt>,
     state: &'a Mutex<EarlyRunState>,
@@ -227,9 +240,6 @@ impl AskStreamListener<'_> {
                 if let RunEvent::AttemptStarted { .. } = event.event {
                     lock(self.state).has_called = true;
                 }
-                for observer in &mut self.observers {
-                    observer(event);
-                }
                 self.watch.event(event);
             }
             StreamEvent::Abandoned(summary) => {
@@ -237,7 +247,6 @@ impl AskStreamListener<'_> {
                 if let Some(line) = in_vain(summary) {
                     live.suspend(|| printer.quote(&line));
                 }
-                self.observers = (self.observe)();
             }
             StreamEvent::Text(_) => {}
         }

@@ -12,17 +12,17 @@ use planwright::core::{Catalog, Object, Value};
 use planwright::dialects::native::Native;
 use planwright::dialects::native::PlanDialect;
 use planwright::dialects::{ReadOptions, parse_as};
+use planwright::engine::Durations;
 use planwright::engine::RunId;
 use planwright::engine::run::estimate;
 use planwright::engine::schedule::ConcurrencyLimits;
-use planwright::engine::{Durations, Engine};
 use planwright::format::CreatedV1;
 use planwright::planner::create::{CreateSettings, PlanOrigin, PlanRequest, PlanResponse, create};
 use planwright::planner::document;
 use planwright::planner::model::Model;
 use planwright::planner::prompt::PlanTask;
 use planwright::planner::stream::{
-    EarlyRunStorage, StreamEvent, StreamOutcome, StreamRequest, stream,
+    EarlyRunStorage, RunLauncher, StreamEvent, StreamOutcome, StreamRequest, stream,
 };
 use sha2::{Digest, Sha256};
 
@@ -192,7 +192,7 @@ fn dialect(known: &Known, config: &Config) -> PlanDialect {
 
 /// The parts that run a plan while the model is still writing it.
 pub(crate) struct RunAhead<'a> {
-    pub(crate) engine: &'a Engine,
+    pub(crate) launcher: &'a dyn RunLauncher,
     /// The run's id.
     pub(crate) run: &'a RunId,
     pub(crate) keeper: &'a dyn EarlyRunStorage,
@@ -284,7 +284,7 @@ impl<'a> PlanRequirements<'a> {
         let settings = self.settings(arguments);
         let streaming = StreamRequest {
             creation: self.creation(model, &settings, &estimate),
-            engine: ahead.engine,
+            launcher: ahead.launcher,
             run: ahead.run.clone(),
             keeper: Some(ahead.keeper),
             listener: ahead.listener,

@@ -11,8 +11,7 @@ use planwright::engine::{Journal, JournalError, MemoryJournal, RunSummary};
 use planwright::format::{ProcessV1, ToolSourcesV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::CreatedPlan;
-use planwright::planner::stream::{EarlyRunStorage, RunJournal};
-use planwright::service::RecordedRun;
+use planwright::planner::stream::{EarlyRunStorage, RunJournal, StreamedRunError};
 use planwright::stored::{self, StreamedRunStore};
 use planwright_store::Store;
 
@@ -33,8 +32,6 @@ pub(crate) struct EarlyRunStore<'a> {
     pub(crate) config: &'a Config,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
-    /// The answers of the run's tools.
-    pub(crate) recorded: RecordedRun,
     pub(crate) state: Mutex<EarlyRunState>,
 }
 
@@ -55,24 +52,16 @@ impl EarlyRunStore<'_> {
     }
 
     /// Returns the reason why a valid plan did not run.
-    pub(crate) fn problem(&self, error: &JournalError) -> CommandError {
+    pub(crate) fn problem(&self, error: &StreamedRunError) -> CommandError {
         let problem = self.state().problem.take();
         problem.unwrap_or_else(|| {
-            CommandError::new(format!(
-                "the run was ended, since it cannot be stored: {error}"
-            ))
+            CommandError::new(match error {
+                StreamedRunError::Storage(error) => {
+                    format!("the run was ended, since it cannot be stored: {error}")
+                }
+                StreamedRunError::Launch(error) => error.to_string(),
+            })
         })
-    }
-
-    /// Stores the durations and answers of the run. A failure is reported, and loses nothing else.
-    pub(crate) fn learn(&self, summary: &RunSummary, printer: Printer) {
-        if let Some(store) = self.store
-            && let Err(error) = self.recorded.save(store, self.options, summary)
-        {
-            printer.quote(&format!(
-                "warning: the durations and answers of calls were not stored: {error}"
-            ));
-        }
     }
 
     /// Reports the state of an interrupted run, with or without calls.

@@ -15,7 +15,8 @@ use planwright::format::{PlanTextV1, RecordV1, ReplayV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::RunStorage;
 use planwright::stored::{
-    self, NamedSteps, OrphanedServers, ResumeRequest, StaleStep, StoredRun, StoredRunError,
+    self, NamedSteps, OrphanedServers, ProcessSecrets, ResumeRequest, StaleStep, StoredRun,
+    StoredRunError,
 };
 use planwright::terminal_text;
 use planwright_store::LeasedRun;
@@ -111,12 +112,12 @@ pub(crate) async fn resume(
         ));
     }
     let overrides = limits::overrides(&arguments.guards, RunOptions::default());
-    let options = RunOptions {
-        secrets: toolbox.secrets(),
-        secret_values: environment::get(&plan, &config)?,
+    let own = ProcessSecrets {
+        texts: toolbox.secrets(),
+        values: environment::get(&plan, &config)?,
         seal_key: store::seal_key(Some(&store))?,
-        ..overrides.resumed(&config, stored.options())
     };
+    let options = stored.resumed_options(overrides.resumed(&config, stored.options()), own);
     let request = ResumeRequest {
         id: &id,
         plan: &plan,

@@ -17,7 +17,7 @@ use planwright_store::{RunInfo, Store};
 use super::logs::{address, line_text};
 use super::selector::find_run;
 use super::{list, store};
-use crate::args::{AttachArguments, LogFormat, LogsArguments, RunFormat};
+use crate::args::{AttachArguments, LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::system::signals::Signals;
 use crate::view::live::Live;
@@ -238,16 +238,16 @@ async fn follow_log(
     let print = |lines: Vec<planwright::format::LogLineV1>| -> Result<(), CommandError> {
         for line in &lines {
             match arguments.format {
-                LogFormat::Text => printer.data(&line_text(line, Printer::data_width())),
-                LogFormat::Json => output::json(line, RunFormat::Events, printer)?,
-                LogFormat::Events => {}
+                RunFormat::Text => printer.data(&line_text(line, Printer::data_width())),
+                RunFormat::Json => output::json(line, RunFormat::Events, printer)?,
+                RunFormat::Events => {}
             }
         }
         Ok(())
     };
     while let Some(entries) = followed.next().await? {
         for entry in &entries {
-            if arguments.format == LogFormat::Events {
+            if arguments.format == RunFormat::Events {
                 if let Some(entry) = EntryV1::next(entry, &mut clock, step) {
                     output::json(&entry, RunFormat::Events, printer)?;
                 }

@@ -15,7 +15,7 @@ use super::list::{moment_in_zone, plan_name, span, status_style};
 use super::selector::find_run;
 use super::{follow, store};
 use crate::approval::decide::ambiguous;
-use crate::args::{LogFormat, LogsArguments, RunFormat};
+use crate::args::{LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
@@ -40,12 +40,9 @@ pub(crate) async fn logs(
     let entries = || EntryV1::of(&stored.entries, info.created, step);
     let log = || LogV1::new(listing(&info), info.created, &stored.entries, step);
     match arguments.format {
-        LogFormat::Text => {
-            let plan = plan_name(&store, &info.id, info.plan.as_deref())?;
-            printer.pages(&text(&log(), plan.as_deref(), Printer::data_width()));
-        }
-        LogFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
-        LogFormat::Events => {
+        RunFormat::Text => printer.pages(&text(&log(), Printer::data_width())),
+        RunFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
+        RunFormat::Events => {
             for entry in entries() {
                 output::json(&entry, RunFormat::Events, printer)?;
             }

@@ -128,7 +128,7 @@ fn gateway_settings(
 ) -> Result<GatewaySettings, CommandError> {
     let mut settings = GatewaySettings::new(config.clone(), store::this_process(), store::now);
     settings.mode = arguments.mode();
-    settings.compat = arguments.compat_profile();
+    settings.compat = arguments.face;
     settings.options.secrets = toolbox.secrets();
     if let Some(timeout) = arguments.timeout {
         settings.options.attempt_timeout = Some(timeout);

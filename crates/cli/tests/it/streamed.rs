@@ -126,7 +126,7 @@ impl Place {
                 },
                 settings: &settings,
             },
-            engine: &engine,
+            launcher: &engine,
             run: RUN.parse().unwrap(),
             keeper: Some(&keeper),
             listener: &mut listener,

@@ -133,6 +133,7 @@ fn failure(texts: &[Arc<str>], structured: Option<&Value>) -> ToolError {
     let joined = texts.join("\n");
     let data = structured
         .cloned()
+        // Servers without structured content write their error object as text.
         .or_else(|| parse_container(&joined))
         .unwrap_or_default();
     let message = if joined.is_empty() {
@@ -274,6 +275,7 @@ impl ToolError {
     /// The tool's own error code if it gave one, otherwise the kind.
     pub fn code(&self) -> Value {
         match self.data.get("code") {
+            // Some servers write `null` for absent fields, here as well.
             Some(code) if !code.is_null() => code.clone(),
             _ => Value::from(self.kind.as_str()),
         }

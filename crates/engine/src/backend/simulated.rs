@@ -61,6 +61,7 @@ impl Simulated {
         let mut durations = Durations::new();
         for tool in &self.tools {
             if let Some(behaviour) = self.behaviours.get(&tool.qualified_name()) {
+                // The script states the time, so there is no spread that an estimate would have to allow for.
                 let learned = LearnedDuration::exactly(behaviour.sleep);
                 durations.insert(&tool.server, &tool.name, learned);
             }

@@ -14,7 +14,7 @@ pub use optimize::{
     Bounds, OptimizedOrder, OrderSource, is_worth_optimizing, longest_paths, optimize_order,
     run_order,
 };
-pub use simulate::{Job, JobId, Jobs, Order, Timeline, simulate};
+pub use simulate::{Job, JobId, Jobs, StartOrder, Timeline, simulate};
 
 #[cfg(test)]
 mod tests;

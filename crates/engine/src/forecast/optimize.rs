@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::simulate::{Jobs, Order, Timeline, simulate};
+use super::simulate::{Jobs, StartOrder, Timeline, simulate};
 use crate::schedule::{ConcurrencyLimits, ranks};
 
 /// The number of starts and ends sampled for [`Bounds::provable`].
@@ -220,7 +220,7 @@ pub fn optimize_order(jobs: &Jobs, limits: &ConcurrencyLimits) -> OptimizedOrder
     let mut ends = best.timeline.ends.clone();
     // Run backwards under the same limits, the jobs show how long before the end each must start.
     for _ in 0..IMPROVEMENT_ROUNDS {
-        let backwards = simulate(&reversed, limits, Order::Ranked(&ends));
+        let backwards = simulate(&reversed, limits, StartOrder::Ranked(&ends));
         let tried = OptimizedOrder::of(jobs, limits, backwards.ends, OrderSource::Backwards);
         ends.clone_from(&tried.timeline.ends);
         best = best.better(tried);
@@ -229,7 +229,7 @@ pub fn optimize_order(jobs: &Jobs, limits: &ConcurrencyLimits) -> OptimizedOrder
         }
     }
     // Including this one keeps the result from being worse than no optimization at all.
-    let first_come = simulate(jobs, limits, Order::FirstCome);
+    let first_come = simulate(jobs, limits, StartOrder::FirstCome);
     if first_come.makespan < best.timeline.makespan {
         let ranks = first_come.as_ranks();
         best = best.better(OptimizedOrder::of(
@@ -253,7 +253,7 @@ impl OptimizedOrder {
     /// Simulates an order.
     fn of(jobs: &Jobs, limits: &ConcurrencyLimits, ranks: Vec<u64>, found: OrderSource) -> Self {
         Self {
-            timeline: simulate(jobs, limits, Order::Ranked(&ranks)),
+            timeline: simulate(jobs, limits, StartOrder::Ranked(&ranks)),
             ranks,
             found,
         }
@@ -355,7 +355,7 @@ impl OrderSearch<'_> {
         let back = simulate(
             self.reversed,
             self.limits,
-            Order::Ranked(&there.timeline.ends),
+            StartOrder::Ranked(&there.timeline.ends),
         );
         there.better(OptimizedOrder::of(
             self.jobs,

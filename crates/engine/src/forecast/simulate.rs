@@ -169,7 +169,7 @@ impl Job {
 
 /// The order in which ready jobs start.
 #[derive(Clone, Copy, Debug)]
-pub enum Order<'a> {
+pub enum StartOrder<'a> {
     /// The highest rank first; the job added first on a tie.
     Ranked(&'a [u64]),
     /// The job that became ready first; the job added first on a tie.
@@ -188,7 +188,7 @@ pub struct Timeline {
 }
 
 /// Runs `jobs` under `limits` in virtual time. Takes `O((jobs + waits) log jobs)`.
-pub fn simulate(jobs: &Jobs, limits: &ConcurrencyLimits, order: Order<'_>) -> Timeline {
+pub fn simulate(jobs: &Jobs, limits: &ConcurrencyLimits, order: StartOrder<'_>) -> Timeline {
     let mut simulation = Simulation::new(jobs, limits, order);
     simulation.run();
     simulation.timeline
@@ -196,7 +196,7 @@ pub fn simulate(jobs: &Jobs, limits: &ConcurrencyLimits, order: Order<'_>) -> Ti
 
 struct Simulation<'a> {
     jobs: &'a Jobs,
-    order: Order<'a>,
+    order: StartOrder<'a>,
     scheduler: Scheduler,
     lanes: Vec<LaneId>,
     now: u64,
@@ -207,7 +207,7 @@ struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    fn new(jobs: &'a Jobs, limits: &ConcurrencyLimits, order: Order<'a>) -> Self {
+    fn new(jobs: &'a Jobs, limits: &ConcurrencyLimits, order: StartOrder<'a>) -> Self {
         let mut scheduler = Scheduler::new(limits.clone());
         let lanes = jobs
             .lanes()
@@ -234,8 +234,8 @@ impl<'a> Simulation<'a> {
     fn run(&mut self) {
         for id in 0..self.jobs.len() {
             let rank = match self.order {
-                Order::Ranked(ranks) => ranks.get(id).copied().unwrap_or(0),
-                Order::FirstCome => 0,
+                StartOrder::Ranked(ranks) => ranks.get(id).copied().unwrap_or(0),
+                StartOrder::FirstCome => 0,
             };
             self.scheduler.add(None, rank);
         }
@@ -301,7 +301,7 @@ impl<'a> Simulation<'a> {
             .and_then(|lane| self.lanes.get(lane as usize).copied());
         let prepared = match lane {
             Some(lane) => {
-                if matches!(self.order, Order::FirstCome) {
+                if matches!(self.order, StartOrder::FirstCome) {
                     // The earlier a job becomes ready, the higher it ranks.
                     self.scheduler.rank_as(task, u64::MAX - self.now);
                 }

@@ -38,9 +38,9 @@ const SECOND: u64 = 1_000_000;
 /// Makespans are in `unit`s.
 fn check(jobs: &Jobs, width: usize, barrier: u64, first_come: u64, ours: u64, unit: u64) {
     let limits = wide(width);
-    let barriers = simulate(&jobs.with_barriers(), &limits, Order::FirstCome);
+    let barriers = simulate(&jobs.with_barriers(), &limits, StartOrder::FirstCome);
     assert_eq!(barriers.makespan, barrier * unit, "barrier");
-    let first = simulate(jobs, &limits, Order::FirstCome);
+    let first = simulate(jobs, &limits, StartOrder::FirstCome);
     assert_eq!(first.makespan, first_come * unit, "first come");
     assert_eq!(
         optimize_order(jobs, &limits).timeline.makespan,
@@ -156,8 +156,8 @@ proptest! {
         let jobs = jobs.with_times(|takes| takes * unit);
         let limits = ConcurrencyLimits { per_tool: per_tool.and_then(NonZeroUsize::new), ..wide(width) };
         let bounds = Bounds::of(&jobs, limits.total);
-        let first = simulate(&jobs, &limits, Order::FirstCome);
-        let again = simulate(&jobs, &limits, Order::Ranked(&first.as_ranks()));
+        let first = simulate(&jobs, &limits, StartOrder::FirstCome);
+        let again = simulate(&jobs, &limits, StartOrder::Ranked(&first.as_ranks()));
         prop_assert_eq!(&again, &first, "a timeline comes about again by its ranks");
         let ours = optimize_order(&jobs, &limits).timeline;
         prop_assert!(ours.makespan <= first.makespan);
@@ -174,9 +174,9 @@ proptest! {
                 prop_assert!(together <= width);
             }
         }
-        let unlimited = simulate(&jobs, &wide(jobs.len()), Order::FirstCome);
+        let unlimited = simulate(&jobs, &wide(jobs.len()), StartOrder::FirstCome);
         prop_assert_eq!(unlimited.makespan, bounds.path);
-        let barrier = simulate(&jobs.with_barriers(), &wide(jobs.len()), Order::FirstCome);
+        let barrier = simulate(&jobs.with_barriers(), &wide(jobs.len()), StartOrder::FirstCome);
         prop_assert!(barrier.makespan >= bounds.path);
     }
 }

@@ -11,7 +11,7 @@ use crate::backend::{ToolError, ToolOutput};
 
 /// The usage of a run, counted against its bounds. It reads no clock and does no IO.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct BudgetGuard {
     guards: Guards,
     calls: u64,
     /// The number of calls for each bound in `guards.tools`.
@@ -30,7 +30,7 @@ pub(crate) struct Guard {
     is_idle: bool,
 }
 
-impl Guard {
+impl BudgetGuard {
     pub(crate) fn new(guards: Guards) -> Self {
         let rates = guards.rates.iter();
         Self {

@@ -387,6 +387,7 @@ pub(super) fn output_size(output: &ToolOutput) -> u64 {
         return u64::MAX;
     }
     let mut counter = ByteCounter(0);
+    // The value was parsed from the text, so it would count twice.
     if let Some(text) = &output.text {
         counter.add(text.len());
     } else {
@@ -420,6 +421,7 @@ impl Write for ByteCounter {
 }
 
 fn push(times: &mut VecDeque<Duration>, time: Duration, limit: usize) {
+    // Older calls no longer matter: the next one is free once the oldest of the last `limit` has left the window.
     if times.len() >= limit {
         times.pop_front();
     }

@@ -11,7 +11,7 @@ mod guards;
 pub use guards::{Bound, Guards, Rate, WrittenMeter};
 pub(crate) use guards::{MAX_LEVELS, WrittenBudget, written_bytes};
 
-pub(crate) use budgets::Guard;
+pub(crate) use budgets::BudgetGuard;
 
 #[cfg(test)]
 mod tests;

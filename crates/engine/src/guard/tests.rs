@@ -7,7 +7,7 @@ use planwright_core::{ServerName, Tool, Value};
 use proptest::prelude::*;
 
 use super::guards::RateLimiter;
-use super::{Bound, Guard, Guards, Rate};
+use super::{Bound, BudgetGuard, Guards, Rate};
 use crate::backend::{ToolError, ToolOutput};
 
 fn outcome(result: Result<(), ToolError>) -> String {
@@ -19,7 +19,7 @@ fn outcome(result: Result<(), ToolError>) -> String {
 
 /// Reserves calls, each of a tool with some arguments, and compares the last result.
 fn check(guards: Guards, calls: &[(&str, &str, u32)], expected: &str) {
-    let mut guard = Guard::new(guards);
+    let mut guard = BudgetGuard::new(guards);
     let mut last = String::new();
     for (index, (tool, args, attempt)) in calls.iter().enumerate() {
         let (server, name) = tool.split_once('.').unwrap();
@@ -61,7 +61,7 @@ fn calls_are_counted_in_each_budget() {
 
 #[test]
 fn what_one_budget_refuses_counts_in_no_other() {
-    let mut guard = Guard::new(Guards::new().calls(2).calls_of_server("s", 1));
+    let mut guard = BudgetGuard::new(Guards::new().calls(2).calls_of_server("s", 1));
     let (s, r, args) = (
         Tool::new("s", "t"),
         Tool::new("r", "t"),
@@ -97,7 +97,7 @@ fn identical_calls_are_recognized_by_their_content() {
 
 #[test]
 fn failures_in_a_row_close_the_guard_for_good() {
-    let mut guard = Guard::new(Guards::new().failures_in_a_row(2));
+    let mut guard = BudgetGuard::new(Guards::new().failures_in_a_row(2));
     let tool = Tool::new("s", "t");
     for failed in [true, false, true] {
         guard.ended(failed);
@@ -114,7 +114,7 @@ fn failures_in_a_row_close_the_guard_for_good() {
 
 #[test]
 fn bytes_are_those_of_the_json() {
-    let mut guard = Guard::new(Guards::new().output_bytes(10));
+    let mut guard = BudgetGuard::new(Guards::new().output_bytes(10));
     let tool = Tool::new("s", "t");
     assert_eq!(
         outcome(guard.count_output(&ToolOutput::value(Value::from("four")))),
@@ -133,7 +133,7 @@ fn bytes_are_those_of_the_json() {
 #[test]
 fn what_earlier_processes_did_counts() {
     let guards = Guards::new().calls(5).same_call(2).output_bytes(10);
-    let mut guard = Guard::new(guards);
+    let mut guard = BudgetGuard::new(guards);
     let (tool, args) = (Tool::new("s", "t"), Value::empty_object());
     let output = ToolOutput::value(Value::from("sixsix"));
     guard.restore_call(&tool, &args, 1, Some(&output));
@@ -157,17 +157,17 @@ fn what_earlier_processes_did_counts() {
 #[test]
 fn any_bound_is_one() {
     assert!(Guards::new().is_empty());
-    assert!(Guard::new(Guards::new()).is_idle());
-    assert!(!Guard::new(Guards::new().calls(1)).is_idle());
+    assert!(BudgetGuard::new(Guards::new()).is_idle());
+    assert!(!BudgetGuard::new(Guards::new().calls(1)).is_idle());
     assert!(!Guards::new().same_rounds(2).is_empty());
 }
 
 #[test]
 fn time_ends_once() {
-    let mut guard = Guard::new(Guards::new());
+    let mut guard = BudgetGuard::new(Guards::new());
     assert_eq!(guard.wall_time(), None);
     assert_eq!(guard.expire(), None);
-    guard = Guard::new(Guards::new().wall_time(Duration::from_millis(1500)));
+    guard = BudgetGuard::new(Guards::new().wall_time(Duration::from_millis(1500)));
     assert_eq!(guard.wall_time(), Some(Duration::from_millis(1500)));
     let message = r#"budget: the run has taken 1.5s, the limit of `RunOptions` {"guard":"wall_time","limit":1500,"set_in":"RunOptions"}"#;
     assert_eq!(outcome(guard.expire().map_or(Ok(()), Err)), message);
@@ -176,7 +176,7 @@ fn time_ends_once() {
 
 #[test]
 fn only_servers_with_a_rate_wait() {
-    let mut guard = Guard::new(Guards::new().rate("s", rate(1, 100)));
+    let mut guard = BudgetGuard::new(Guards::new().rate("s", rate(1, 100)));
     let mut wait = |server: &str, now: u64| {
         let now = Duration::from_millis(now);
         let wait = guard.rate_delay(&Tool::new(server, "t"), now, false);
@@ -190,7 +190,7 @@ fn only_servers_with_a_rate_wait() {
 #[test]
 fn a_rate_counts_calls_of_earlier_processes() {
     let server = ServerName::from("s");
-    let mut guard = Guard::new(Guards::new().rate("s", rate(2, 1000)));
+    let mut guard = BudgetGuard::new(Guards::new().rate("s", rate(2, 1000)));
     // The run's clock stood still for ten seconds.
     let sent = [100, 10_200].map(|at| (Duration::from_millis(at), &server));
     guard.restore_rates(Duration::from_secs(10), sent);
@@ -204,13 +204,16 @@ fn a_rate_counts_calls_of_earlier_processes() {
 
 #[test]
 fn rounds_may_give_the_same_for_a_while() {
-    let guard = Guard::new(Guards::new().same_rounds(3));
+    let guard = BudgetGuard::new(Guards::new().same_rounds(3));
     assert_eq!(outcome(guard.check_rounds(2)), "ok");
     assert_eq!(
         outcome(guard.check_rounds(3)),
         r#"budget: the last 3 rounds had the same output, the limit of `RunOptions` {"guard":"same_rounds","limit":3,"set_in":"RunOptions"}"#
     );
-    assert_eq!(outcome(Guard::new(Guards::new()).check_rounds(9)), "ok");
+    assert_eq!(
+        outcome(BudgetGuard::new(Guards::new()).check_rounds(9)),
+        "ok"
+    );
 }
 
 fn rate(calls: u32, per: u64) -> Rate {

@@ -8,7 +8,7 @@ use planwright_core::check::CheckedPlan;
 use planwright_core::{Hashing, Value};
 
 use crate::backend::{ErrorKind, ToolError};
-use crate::guard::{Guard, WrittenBudget, written_bytes};
+use crate::guard::{BudgetGuard, WrittenBudget, written_bytes};
 use crate::options::RunOptions;
 
 /// The approximate size of an object's field without its value, in bytes.
@@ -140,7 +140,7 @@ fn sharing(part: &Value) -> Option<(usize, *const u8)> {
 /// The usage of a run, counted against its bounds.
 #[derive(Debug)]
 pub(super) struct Budgets {
-    pub(super) guard: Guard,
+    pub(super) guard: BudgetGuard,
     pub(super) written: WrittenBudget,
     pub(super) memory: MemoryBudget,
     /// The number of tasks, including future ones of loops that have begun.
@@ -157,7 +157,7 @@ impl Budgets {
             written.receive(written_bytes(value));
         }
         Self {
-            guard: Guard::new(options.guards.clone()),
+            guard: BudgetGuard::new(options.guards.clone()),
             written,
             memory: MemoryBudget::new(options.computed_bytes),
             tasks: 0,

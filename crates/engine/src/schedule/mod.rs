@@ -12,11 +12,11 @@ mod scheduler;
 mod task;
 mod task_order;
 
-pub use ready::{ConcurrencyLimits, LaneId};
+pub use ready::ConcurrencyLimits;
 pub use scheduler::Scheduler;
 pub use task::{
-    AttemptEnd, CallTerms, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId,
-    TaskState, Timer,
+    AttemptEnd, CallTerms, Event, LaneId, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState,
+    Timer,
 };
 pub use task_order::{UNIT, ranks};
 

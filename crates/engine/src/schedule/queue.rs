@@ -25,6 +25,7 @@ impl HierarchicalBitSet {
     pub(super) fn below(end: usize) -> Self {
         let mut levels = Vec::new();
         let mut words = end;
+        // The last level is a single word, so that `first` has one place to start at.
         while words != 1 || levels.is_empty() {
             words = words.div_ceil(WORD).max(1);
             levels.push(vec![0; words]);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use planwright_core::{Hashing, ServerName, ToolName};
 
 use super::queue::ReadyQueue;
-use super::task::TaskId;
+use super::task::{LaneId, TaskId};
 use super::task_order::{PriorityKey, TaskOrder};
 
 /// Limits on concurrent calls.
@@ -46,15 +46,6 @@ impl Default for ConcurrencyLimits {
             tools: HashMap::new(),
         }
     }
-}
-
-/// The concurrency lane of one tool, or of all tools without limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LaneId(u32);
-
-impl LaneId {
-    /// The lane of all tools without limits.
-    const FREE: Self = Self(u32::MAX);
 }
 
 /// Indices by their best tasks, best first. An entry is stale unless its lane or server is still listed with that

@@ -4,11 +4,18 @@ use std::time::Duration;
 
 use planwright_core::plan::RetryPolicy;
 
-use super::ready::LaneId;
-
 /// The id of a task: a step, an item of a loop, a round of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(pub u32);
+
+/// The concurrency lane of one tool, or of all tools without limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaneId(pub(super) u32);
+
+impl LaneId {
+    /// The lane of all tools without limits.
+    pub(super) const FREE: Self = Self(u32::MAX);
+}
 
 /// An event for the scheduler.
 #[derive(Clone, Debug, PartialEq)]

@@ -110,12 +110,12 @@ impl Session {
         &self,
         config: &ServerConfig,
         lists: Option<&ToolLists>,
-    ) -> Result<ToolList, ServerStartError> {
-        let (entries, is_whole) = match self.request_pages("tools/list", "tools").await {
+    ) -> Result<ServerToolList, ServerStartError> {
+        let (entries, is_whole) = match self.pages("tools/list", "tools").await {
             Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
         };
-        let listing = ToolListing {
+        let listing = ToolListEntries {
             entries,
             is_whole,
             requires_headers: self.requires_argument_headers(),
@@ -166,7 +166,7 @@ pub(crate) fn limit_warnings(server: &str, warnings: &mut Vec<String>) {
 
 /// The entries of `tools/list` as the server sent them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct ToolListing {
+pub(crate) struct ToolListEntries {
     pub(crate) entries: Vec<Value>,
     /// False if the list has no end.
     pub(crate) is_whole: bool,
@@ -174,9 +174,9 @@ pub(crate) struct ToolListing {
     pub(crate) requires_headers: bool,
 }
 
-impl ToolListing {
+impl ToolListEntries {
     /// Converts the entries to tools of the server `config`.
-    pub(crate) fn read(self, config: &ServerConfig) -> ToolList {
+    pub(crate) fn read(self, config: &ServerConfig) -> ServerToolList {
         let Self {
             mut entries,
             is_whole,
@@ -212,7 +212,7 @@ impl ToolListing {
         // Pins need the original definitions, clients get the visible text, so this follows the conversion.
         strip_hidden_text(&mut entries, TOOL_KIND, &config.name, &mut warnings);
         limit_warnings(&config.name, &mut warnings);
-        ToolList {
+        ServerToolList {
             tools,
             entries,
             warnings,
@@ -221,7 +221,7 @@ impl ToolListing {
 }
 
 #[derive(Debug)]
-pub(crate) struct ToolList {
+pub(crate) struct ServerToolList {
     pub(crate) tools: Vec<Tool>,
     /// The entries of `tools/list`, without invisible characters in their texts.
     pub(crate) entries: Vec<Value>,

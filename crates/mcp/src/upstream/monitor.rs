@@ -15,7 +15,9 @@ use super::entry::Upstream;
 use super::server::{AbortOnDrop, Server};
 use super::upstreams::{ChangeCounts, UpstreamServer, UpstreamState, ViewPublisher};
 use crate::session::caller::{ListKind, UpstreamError};
-use crate::session::lists::{ToolList, limit_warnings, remove_hidden_names, strip_hidden_text};
+use crate::session::lists::{
+    ServerToolList, limit_warnings, remove_hidden_names, strip_hidden_text,
+};
 use crate::session::open_session::{ServerStartError, Session};
 use crate::session::router::RequestError;
 
@@ -43,7 +45,7 @@ pub(crate) enum MonitorEvent {
 }
 
 enum ListContent {
-    Tools(ToolList),
+    Tools(ServerToolList),
     Prompts(Vec<Value>),
     Resources {
         resources: Vec<Value>,

@@ -17,7 +17,7 @@ use super::connections::ServerFailure;
 use crate::config::ServerConfig;
 use crate::session::caller::UpstreamError;
 use crate::session::caller::{ClientContext, ServerObserver};
-use crate::session::lists::ToolList;
+use crate::session::lists::ServerToolList;
 use crate::session::open_session::{ServerStartError, Session};
 use crate::session::router::RequestError;
 use crate::transport::stdio::process::StderrLog;
@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// Starts the server for the first time, and lists its tools.
-    pub(crate) async fn start(&self) -> Result<ToolList, ServerStartError> {
+    pub(crate) async fn start(&self) -> Result<ServerToolList, ServerStartError> {
         self.state().last_start = Some(Instant::now());
         let start = async {
             let session = self.connect().await?;

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::ServerConfig;
 use crate::session::caller::{ListKind, ServerObserver};
-use crate::session::lists::ToolListing;
+use crate::session::lists::ToolListEntries;
 use crate::session::open_session::{ServerStartError, Session};
 
 /// The format of the files.
@@ -102,7 +102,7 @@ impl ToolLists {
             return None;
         }
         let flag = |field: &str| stored.get(field).and_then(Value::as_bool);
-        let listing = ToolListing {
+        let listing = ToolListEntries {
             entries: entries.to_vec(),
             is_whole: flag("is_whole")?,
             requires_headers: flag("requires_headers")?,
@@ -133,7 +133,7 @@ impl ToolLists {
         &self,
         server: &ServerConfig,
         version: Option<&str>,
-        listing: &ToolListing,
+        listing: &ToolListEntries,
     ) {
         self.write(
             server,
@@ -295,7 +295,7 @@ mod tests {
         let lists = ToolLists::in_folder(folder.path(), || SystemTime::UNIX_EPOCH + MAX_AGE, None);
         lists.store_failure(&server);
         assert!(lists.tools(&server).unwrap().is_failed);
-        let listing = ToolListing {
+        let listing = ToolListEntries {
             entries: Vec::new(),
             is_whole: true,
             requires_headers: false,

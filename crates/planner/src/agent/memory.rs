@@ -132,6 +132,7 @@ fn partial(slot: &Value, root: &Value) -> Value {
             (name.clone(), part)
         })
         .collect();
+    // A `$ref` starts at the root, so the definitions are needed there alone.
     for definitions in ["$defs", "definitions"] {
         if let Some(shared) = root.get(definitions) {
             partial.insert(definitions.into(), shared.clone());
@@ -260,6 +261,7 @@ impl WorkingMemory {
                     let Some(value) = scope.get(*kind).and_then(|all| all.get(name)) else {
                         continue;
                     };
+                    // A misfit that was there before is no fault of this run.
                     if earlier == Some(value) {
                         continue;
                     }

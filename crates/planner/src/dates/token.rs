@@ -9,7 +9,7 @@ use super::evaluate::TimeUnit;
 /// A word, a number, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DateToken {
-    pub(super) kind: TokenKind,
+    pub(super) kind: DateTokenKind,
     /// The byte range, without a trailing `'s`.
     pub(super) at: Range<usize>,
     /// True if no space separates it from the previous token.
@@ -18,7 +18,7 @@ pub(super) struct DateToken {
 
 /// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum TokenKind {
+pub(super) enum DateTokenKind {
     /// Letters, or letters and digits, in lower case.
     Word(String),
     /// Digits only: their value and their number.
@@ -32,13 +32,13 @@ pub(super) enum TokenKind {
 impl DateToken {
     pub(super) fn word(&self) -> Option<&str> {
         match &self.kind {
-            TokenKind::Word(word) => Some(word),
-            TokenKind::Number(..) | TokenKind::Ordinal(_) | TokenKind::Sign(_) => None,
+            DateTokenKind::Word(word) => Some(word),
+            DateTokenKind::Number(..) | DateTokenKind::Ordinal(_) | DateTokenKind::Sign(_) => None,
         }
     }
 
     pub(super) fn is_sign(&self, wanted: char) -> bool {
-        self.kind == TokenKind::Sign(wanted)
+        self.kind == DateTokenKind::Sign(wanted)
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) fn tokens(text: &str) -> Vec<DateToken> {
                 '’' => '\'',
                 other => other,
             };
-            push(TokenKind::Sign(sign), first.len_utf8());
+            push(DateTokenKind::Sign(sign), first.len_utf8());
             first.len_utf8()
         };
         previous_end = Some(start + length);
@@ -88,18 +88,18 @@ fn is_word_char(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-fn token_kind(word: &str) -> TokenKind {
+fn token_kind(word: &str) -> DateTokenKind {
     let digits = word
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(word.len());
     let (number, suffix) = word.split_at(digits);
     let suffix = suffix.to_ascii_lowercase();
     match number.parse() {
-        Ok(value) if suffix.is_empty() => TokenKind::Number(value, digits),
+        Ok(value) if suffix.is_empty() => DateTokenKind::Number(value, digits),
         Ok(value) if ["st", "nd", "rd", "th"].contains(&suffix.as_str()) => {
-            TokenKind::Ordinal(value)
+            DateTokenKind::Ordinal(value)
         }
-        _ => TokenKind::Word(word.to_ascii_lowercase()),
+        _ => DateTokenKind::Word(word.to_ascii_lowercase()),
     }
 }
 

@@ -44,6 +44,7 @@ pub enum ReplyChunk {
 /// The model's own errors, and [`ModelErrorKind::Interrupted`] if the reply ends early.
 pub async fn answer(model: &dyn Model, request: ModelRequest) -> Result<Reply, ModelError> {
     let mut chunks = model.ask(request);
+    // The pieces of text are in the whole reply as well.
     while let Some(chunk) = chunks.next().await {
         if let ReplyChunk::Done(reply) = chunk? {
             return Ok(reply);
@@ -395,6 +396,7 @@ impl AddAssign for Usage {
         self.output_tokens += more.output_tokens;
         self.cost = match (self.cost, more.cost) {
             (Some(so_far), Some(more)) => Some(so_far + more),
+            // A sum that leaves out unknown prices is a lower bound, which still tells more than none.
             (known, None) | (None, known) => known,
         };
     }
@@ -431,6 +433,7 @@ impl DeclineReason {
             let words = answer.get(field)?.as_str()?.trim();
             (!words.is_empty()).then(|| words.to_owned())
         };
+        // A model that writes both has said that no answer to its question would help.
         let cannot = words("cannot").map(Self::Cannot);
         cannot.or_else(|| words("ask").map(Self::Asks))
     }

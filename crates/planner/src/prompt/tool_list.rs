@@ -48,10 +48,12 @@ impl ToolList {
         }
         let ranked = ranked(&tools, query);
         let needed: usize = entries.iter().map(ToolEntry::signature_tokens).sum();
+        // If all signatures fit, the list is the same for every question, and the provider can cache it.
         let is_shared = needed <= budget;
         let mut selected: Vec<usize> = if is_shared {
             (0..tools.len()).collect()
         } else {
+            // The rest is for the details of the tools that matter most: a signature alone hides what the arguments mean.
             let budget = budget / 100 * SIGNATURE_PERCENT;
             within(budget, &ranked, |index| entries[index].signature_tokens())
         };
@@ -157,6 +159,7 @@ fn ranked(tools: &[&Arc<Tool>], query: &str) -> Vec<usize> {
         .iter()
         .filter_map(|hit| tools.iter().position(|tool| Arc::ptr_eq(tool, &hit.tool)))
         .collect();
+    // Tools without a hit may still be the right ones: they fill the room that is left.
     for index in 0..tools.len() {
         if !ranked.contains(&index) {
             ranked.push(index);
@@ -173,6 +176,7 @@ fn within(budget: usize, ranked: &[usize], cost: impl Fn(usize) -> usize) -> Vec
             left = rest;
             true
         }
+        // A cheaper tool further down may still fit.
         None => false,
     };
     ranked.iter().filter(fits).copied().collect()

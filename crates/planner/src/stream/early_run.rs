@@ -9,9 +9,9 @@ use planwright_core::{CheckContext, CheckedPlan, StepId, Value, check};
 use planwright_engine::RunId;
 use planwright_engine::event::Address;
 use planwright_engine::journal::BufferedJournal;
-use planwright_engine::{Engine, RunEvent, RunHandle, SpawnRequest, StampedEvent, ToolError};
-use tokio::sync::mpsc::UnboundedReceiver;
+use planwright_engine::{RunEvent, ToolError};
 
+use super::launcher::{LaunchError, LaunchRequest, LaunchedRun, RunLauncher};
 use crate::create::{CreatedPlan, PlanRequest, check_beginning};
 
 /// Returns true if a run of `before` can continue with `now`: `now` begins with the steps of `before`, unchanged in meaning, inputs
@@ -86,10 +86,8 @@ fn is_unchanged(step: usize, before: &CheckedPlan, now: &CheckedPlan) -> bool {
 const MAX_EARLY_STEPS: usize = 200;
 
 /// A run with a provisional plan of the steps that have arrived so far.
-#[derive(Debug)]
 pub(super) struct EarlyRun {
-    pub(super) handle: RunHandle,
-    pub(super) events: UnboundedReceiver<StampedEvent>,
+    pub(super) run: Box<dyn LaunchedRun>,
     pub(super) journal: BufferedJournal,
     /// Number of steps at the start.
     pub(super) first_steps: usize,
@@ -101,38 +99,46 @@ pub(super) struct EarlyRun {
 
 impl EarlyRun {
     /// Starts the run if the plan is meant to run, passes the check so far, and has a step that may start early.
+    ///
+    /// # Errors
+    ///
+    /// The reason why no run with this plan starts.
     pub(super) fn start(
         text: String,
         creation: &PlanRequest<'_>,
-        engine: &Engine,
+        launcher: &dyn RunLauncher,
         run: &RunId,
-    ) -> Option<Self> {
-        let plan = check_beginning(text, creation)?;
+    ) -> Result<Option<Self>, LaunchError> {
+        let Some(plan) = check_beginning(text, creation) else {
+            return Ok(None);
+        };
         let first_steps = plan.checked.steps().len();
         if plan.checked.plan().mode != Mode::Run {
-            return None;
+            return Ok(None);
         }
         // A run in which no step can start yet gains nothing.
         if first_steps > MAX_EARLY_STEPS
             || !(0..first_steps).any(|step| plan.checked.can_start_speculatively(step))
         {
-            return None;
+            return Ok(None);
         }
         let journal = BufferedJournal::new();
-        // As long as only read-only calls are made, nothing needs to be durable: entries stay in memory, and the header follows with the
-        // complete plan.
-        let start = SpawnRequest::new(run.clone(), plan.checked.clone())
-            .with_journal(Arc::new(journal.clone()), Value::Null)
-            .provisional();
-        let (handle, events) = engine.spawn(start);
-        Some(Self {
-            handle,
-            events,
+        let run = launcher.launch(LaunchRequest {
+            run: run.clone(),
+            plan: plan.checked.clone(),
+            // As long as only read-only calls are made, nothing needs to be durable: entries stay in memory, and the header follows with
+            // the complete plan.
+            journal: Some((Arc::new(journal.clone()), Value::Null)),
+            history: None,
+            is_provisional: true,
+        })?;
+        Ok(Some(Self {
+            run,
             journal,
             first_steps,
             plan,
             extensions: 0,
-        })
+        }))
     }
 
     /// Extends the run if the longer plan passes the check and leaves the started steps unchanged. Returns whether it did.
@@ -149,8 +155,7 @@ impl EarlyRun {
     }
 
     pub(super) fn extend(&mut self, plan: CreatedPlan) {
-        // A run that has already ended rejects the extension; its summary reports why it ended.
-        let _ = self.handle.extend(plan.checked.clone());
+        self.run.extend(plan.checked.clone());
         self.plan = plan;
         self.extensions += 1;
     }

@@ -6,11 +6,16 @@
 //! Design: [Streaming plans](https://github.com/planwright/planwright/blob/main/docs/design/streaming.md).
 
 mod early_run;
+mod launcher;
 mod plan_reader;
 mod session;
 #[cfg(test)]
 mod tests;
 
 pub use early_run::EarlyCall;
+pub use launcher::{LaunchError, LaunchRequest, LaunchedRun, RunLauncher};
 pub use plan_reader::PlanReader;
-pub use session::{EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest, stream};
+pub use session::{
+    EarlyRunStorage, RunJournal, StreamEvent, StreamOutcome, StreamRequest, StreamedRunError,
+    stream,
+};

@@ -8,13 +8,12 @@ use futures::StreamExt;
 use planwright_core::plan::Mode;
 use planwright_core::{StepId, Value};
 use planwright_engine::RunId;
-use planwright_engine::journal::{BufferedJournal, Entry};
+use planwright_engine::journal::BufferedJournal;
 use planwright_engine::run::History;
-use planwright_engine::{
-    Canceller, Engine, Journal, JournalError, RunSummary, SpawnRequest, StampedEvent,
-};
+use planwright_engine::{Canceller, Journal, JournalError, RunSummary, StampedEvent};
 
 use super::early_run::{EarlyCall, EarlyCallLog, EarlyRun, discarded_steps, extends};
+use super::launcher::{LaunchError, LaunchRequest, LaunchedRun, RunLauncher};
 use super::plan_reader::ReplyParser;
 use crate::create::{CreatedPlan, PlanAttempt, PlanConversation, PlanRequest, PlanResponse};
 use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Reply, ReplyChunk, answer};
@@ -23,8 +22,8 @@ use crate::model::{Delivery, ModelError, ModelErrorKind, ModelRequest, Reply, Re
 pub struct StreamRequest<'a> {
     /// The plan to create.
     pub creation: PlanRequest<'a>,
-    /// The engine that runs the plan.
-    pub engine: &'a Engine,
+    /// The service that starts the run: an [`Engine`](planwright_engine::Engine), or one that does more.
+    pub launcher: &'a dyn RunLauncher,
     /// Id of the run.
     pub run: RunId,
     /// Storage of the run, if it is stored.
@@ -64,10 +63,21 @@ pub struct StreamOutcome {
     pub early: Vec<EarlyCall>,
     /// Summary of the early run, if it was abandoned.
     pub abandoned: Option<RunSummary>,
-    /// The error that prevented storing the run, and therefore running the plan.
-    pub journal_error: Option<JournalError>,
+    /// The reason why a valid plan did not run.
+    pub error: Option<StreamedRunError>,
     /// Fraction of the reply that had arrived when the first call was sent, from 0 to 1; `None` if the reply was complete.
     pub first_call_at: Option<f64>,
+}
+
+/// The reason why a valid plan did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum StreamedRunError {
+    /// The run cannot be stored.
+    #[error(transparent)]
+    Storage(#[from] JournalError),
+    /// The run must not start.
+    #[error(transparent)]
+    Launch(LaunchError),
 }
 
 /// Stores a run once its plan is known. Until then the run has made read-only calls only.
@@ -132,14 +142,14 @@ impl fmt::Debug for StreamRequest<'_> {
 pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
     let StreamRequest {
         creation,
-        engine,
+        launcher,
         run,
         keeper,
         listener,
     } = streaming;
     let mut session = StreamSession {
         creation: &creation,
-        engine,
+        launcher,
         run,
         keeper,
         listener,
@@ -160,7 +170,7 @@ pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
         }
     }
     let outcome = session.finish(&mut conversation, early_run).await;
-    let (summary, journal_error) = match outcome {
+    let (summary, error) = match outcome {
         Ok(summary) => (summary, None),
         Err(error) => (None, Some(error)),
     };
@@ -170,14 +180,14 @@ pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
         first_call_at: session.first_call_at(),
         early: session.early_calls.calls,
         abandoned: session.abandoned,
-        journal_error,
+        error,
     }
 }
 
 /// State of a streamed run, from the request to the end of the run.
 struct StreamSession<'a> {
     creation: &'a PlanRequest<'a>,
-    engine: &'a Engine,
+    launcher: &'a dyn RunLauncher,
     run: RunId,
     keeper: Option<&'a dyn EarlyRunStorage>,
     listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
@@ -235,9 +245,11 @@ impl StreamSession<'_> {
         let is_extended = match early_run {
             Some(early_run) => early_run.try_extend(text, self.creation),
             None => {
-                *early_run = EarlyRun::start(text, self.creation, self.engine, &self.run);
+                // The complete plan must not start either, and reports why.
+                *early_run = EarlyRun::start(text, self.creation, self.launcher, &self.run)
+                    .unwrap_or_default();
                 if let Some(early_run) = early_run {
-                    (self.listener)(StreamEvent::RunStarted(&early_run.handle.canceller()));
+                    (self.listener)(StreamEvent::RunStarted(&early_run.run.canceller()));
                 }
                 early_run.is_some()
             }
@@ -252,7 +264,7 @@ impl StreamSession<'_> {
         &mut self,
         conversation: &mut PlanConversation<'_>,
         early_run: Option<EarlyRun>,
-    ) -> Result<Option<RunSummary>, JournalError> {
+    ) -> Result<Option<RunSummary>, StreamedRunError> {
         let Some(early_run) = early_run else {
             self.request_plan(conversation).await;
             return match runnable(&conversation.created) {
@@ -286,11 +298,17 @@ impl StreamSession<'_> {
         };
         let discarded = discarded_steps(&before.checked, &plan.checked);
         self.early_calls.use_answered(&discarded);
-        let mut start = self.restart(&plan, &entries, &discarded);
-        if let Some((keeper, journal)) = journal {
-            start = start.with_journal(journal, keeper.go_on(&plan, &discarded)?);
+        let mut history = History::new(&entries);
+        for step in &discarded {
+            history.forget(step);
         }
-        Ok(Some(self.run_to_end(start, &plan).await))
+        let journal = match journal {
+            Some((keeper, journal)) => Some((journal, keeper.go_on(&plan, &discarded)?)),
+            None => None,
+        };
+        self.run_to_end(&plan, journal, Some(history))
+            .await
+            .map(Some)
     }
 
     /// Requests plans without running them early, until one is valid or the tries are used up. A model whose first plan was wrong is
@@ -315,13 +333,15 @@ impl StreamSession<'_> {
     }
 
     /// Runs a complete plan without an early run before it.
-    async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, JournalError> {
-        let mut start = SpawnRequest::new(self.run.clone(), plan.checked.clone());
-        if let Some(keeper) = self.keeper {
-            let RunJournal { journal, header } = keeper.begin(plan, None)?;
-            start = start.with_journal(journal, header);
-        }
-        Ok(self.run_to_end(start, plan).await)
+    async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, StreamedRunError> {
+        let journal = match self.keeper {
+            Some(keeper) => {
+                let RunJournal { journal, header } = keeper.begin(plan, None)?;
+                Some((journal, header))
+            }
+            None => None,
+        };
+        self.run_to_end(plan, journal, None).await
     }
 
     /// Continues the early run with the complete plan.
@@ -329,7 +349,7 @@ impl StreamSession<'_> {
         &mut self,
         plan: CreatedPlan,
         mut early_run: EarlyRun,
-    ) -> Result<RunSummary, JournalError> {
+    ) -> Result<RunSummary, StreamedRunError> {
         if let Some(keeper) = self.keeper {
             // The entries must reach the store before `close` below lets calls with effects start.
             let stored = match keeper.begin(&plan, Some(early_run.first_steps)) {
@@ -343,7 +363,7 @@ impl StreamSession<'_> {
             };
             if let Err(error) = stored {
                 self.abandon(early_run).await;
-                return Err(error);
+                return Err(error.into());
             }
         } else {
             // Without a store, the buffered entries are of no use.
@@ -352,45 +372,48 @@ impl StreamSession<'_> {
         (self.listener)(StreamEvent::Planned(&plan));
         early_run.extend(plan);
         self.early_calls.complete_after(early_run.extensions);
-        early_run.handle.close();
-        while let Some(event) = early_run.events.recv().await {
-            self.observe(&event);
-        }
+        early_run.run.close();
+        let summary = self.observe_to_end(early_run.run).await;
         self.early_calls.use_all();
-        Ok(early_run.handle.await)
+        Ok(summary)
     }
 
     /// Cancels the early run and waits until it has ended.
-    async fn abandon(&mut self, mut early_run: EarlyRun) -> BufferedJournal {
-        // The run may begin again under the same id, so this waits until the old one has stopped completely.
-        early_run.handle.cancel();
-        while let Some(event) = early_run.events.recv().await {
-            self.observe(&event);
-        }
-        let summary = early_run.handle.await;
+    async fn abandon(&mut self, early_run: EarlyRun) -> BufferedJournal {
+        // The run may begin again under the same id, so it is waited for until nothing of it happens any more.
+        early_run.run.canceller().cancel();
+        let summary = self.observe_to_end(early_run.run).await;
         (self.listener)(StreamEvent::Abandoned(&summary));
         self.abandoned = Some(summary);
         early_run.journal
     }
 
-    /// Prepares the same run with another plan, reusing the results of steps that are not `discarded`.
-    fn restart(&self, plan: &CreatedPlan, entries: &[Entry], discarded: &[StepId]) -> SpawnRequest {
-        let mut history = History::new(entries);
-        for step in discarded {
-            history.forget(step);
-        }
-        SpawnRequest::new(self.run.clone(), plan.checked.clone()).after(history)
-    }
-
-    async fn run_to_end(&mut self, start: SpawnRequest, plan: &CreatedPlan) -> RunSummary {
+    /// Starts the run of a complete plan, which reuses the results in `history`, and waits for its end.
+    async fn run_to_end(
+        &mut self,
+        plan: &CreatedPlan,
+        journal: Option<(Arc<dyn Journal>, Value)>,
+        history: Option<History>,
+    ) -> Result<RunSummary, StreamedRunError> {
         (self.listener)(StreamEvent::Planned(plan));
         self.early_calls.complete_after(0);
-        let (handle, mut events) = self.engine.spawn(start);
-        (self.listener)(StreamEvent::RunStarted(&handle.canceller()));
-        while let Some(event) = events.recv().await {
+        let run = self.launcher.launch(LaunchRequest {
+            run: self.run.clone(),
+            plan: plan.checked.clone(),
+            journal,
+            history,
+            is_provisional: false,
+        });
+        let run = run.map_err(StreamedRunError::Launch)?;
+        (self.listener)(StreamEvent::RunStarted(&run.canceller()));
+        Ok(self.observe_to_end(run).await)
+    }
+
+    async fn observe_to_end(&mut self, mut run: Box<dyn LaunchedRun>) -> RunSummary {
+        while let Some(event) = run.next_event().await {
             self.observe(&event);
         }
-        handle.await
+        run.finish().await
     }
 
     fn observe(&mut self, event: &StampedEvent) {
@@ -418,7 +441,7 @@ fn runnable(created: &PlanResponse) -> Option<CreatedPlan> {
 
 async fn next_event(early_run: Option<&mut EarlyRun>) -> Option<StampedEvent> {
     match early_run {
-        Some(early_run) => early_run.events.recv().await,
+        Some(early_run) => early_run.run.next_event().await,
         None => None,
     }
 }

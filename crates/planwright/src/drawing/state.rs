@@ -231,7 +231,8 @@ fn together(steps: &[&StepSummary], is_running: bool) -> Option<StepState> {
     Some(worst)
 }
 
-/// The status of a step in a picture.
+/// The status of a step in a picture. It joins the phases that look alike, and those of the items, rounds and inner steps that one box stands for, so it has
+/// fewer names than a [`StepStatus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mark {
     /// Not started, or waiting for a person.

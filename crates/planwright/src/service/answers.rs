@@ -8,13 +8,10 @@ use std::time::SystemTime;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use planwright_core::{Catalog, SeenAnswers, Tool, ToolName};
-use planwright_engine::options::RunOptions;
-use planwright_engine::{Engine, RunSummary, ToolBackend, ToolCall, ToolError, ToolOutput};
+use planwright_engine::{ToolBackend, ToolCall, ToolError, ToolOutput};
 use planwright_store::{RecordedAnswers, Store, StoreError};
 
-use super::Planwright;
 use super::launch::BoundBackend;
-use super::stored_runs::now;
 
 /// The maximum number of answers of one tool that a run records.
 const MAX_ANSWERS: u64 = 1_000;
@@ -74,46 +71,6 @@ impl AnswerRecord {
             (!secrets.iter().any(is_secret)).then_some(record)
         });
         store.add_answers(recorded.collect(), now)
-    }
-}
-
-/// The answers of a run that the caller drives itself, such as one whose plan is still being written.
-#[derive(Clone, Debug, Default)]
-pub struct RecordedRun(Arc<AnswerRecord>);
-
-impl RecordedRun {
-    /// Stores the observations of a run that has ended: the durations of its calls that `options` does not have, and the structure of the
-    /// answers
-    /// of its tools. Both only affect the order of later runs, and help to write further plans.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store.
-    pub fn save(
-        &self,
-        store: &Store,
-        options: &RunOptions,
-        summary: &RunSummary,
-    ) -> Result<(), StoreError> {
-        if summary.journal_error.is_some() {
-            return Ok(());
-        }
-        store.save_durations(&options.durations, &summary.durations)?;
-        self.0.save(store, &options.secrets, now())
-    }
-}
-
-impl Planwright {
-    /// Returns [`engine`](Self::engine), whose runs leave their answers in `recorded`.
-    pub fn recording_engine(&self, recorded: &RecordedRun) -> Engine {
-        let open = self.open();
-        let backend = RecordingBackend {
-            bound: BoundBackend::of(open),
-            record: Arc::clone(&recorded.0),
-        };
-        Engine::new(backend)
-            .with_options(open.options.clone())
-            .with_approver(Arc::clone(&open.approver))
     }
 }
 

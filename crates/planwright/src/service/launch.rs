@@ -89,8 +89,7 @@ impl Planwright {
         })
     }
 
-    /// The observers of a run that the caller drives itself, such as one whose plan is still being written.
-    pub fn observe(&self, run: &ObservedRun) -> Vec<EventObserver> {
+    fn observe(&self, run: &ObservedRun) -> Vec<EventObserver> {
         let observers = self.open().observers.iter();
         observers.map(|observer| observer.begin(run)).collect()
     }

@@ -18,11 +18,13 @@ mod sources;
 mod spec;
 #[cfg(feature = "store")]
 mod stored_runs;
+#[cfg(feature = "planner")]
+mod streamed;
 mod view;
 
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 #[cfg(feature = "store")]
-pub use answers::{RecordedRun, with_seen_answers};
+pub use answers::with_seen_answers;
 pub use builder::Builder;
 pub use error::Error;
 pub use launch::run_time;
@@ -36,4 +38,6 @@ pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
+#[cfg(feature = "planner")]
+pub use streamed::StreamedRunLauncher;
 pub use view::{ActiveStep, EndedStep, RunView, StepPhase, StepStates, StepView, TimeLeft};

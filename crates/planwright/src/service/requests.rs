@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, pending};
 use planwright_core::PlanConsent;
 use planwright_engine::approval::ApprovalRequest;
 use planwright_engine::{Approver, Canceller, Decision, RunId};
-use planwright_store::{LeaseHolder, Store, StoreError};
+use planwright_store::{LeaseHolder, RunInfo, Store, StoreError};
 use tokio::sync::{Mutex, watch};
 use tokio::task::AbortHandle;
 
@@ -86,22 +86,27 @@ impl RunRequests {
     }
 
     async fn follow(&self, canceller: &Canceller) -> Result<(), StoreError> {
-        let run = self.run.clone();
+        let mut changes = self.store.watch_changes()?;
         let holder = match &self.holder {
             Some(holder) => holder.clone(),
-            None => {
+            None => loop {
+                changes.next().await?;
+                let run = self.run.clone();
                 let info = self
                     .store
                     .run_blocking(move |store| store.run(run.as_str()));
-                match info.await?.holder {
-                    Some(holder) => holder,
-                    None => return Ok(()),
+                match info.await {
+                    Ok(RunInfo { holder, .. }) => match holder {
+                        Some(holder) => break holder,
+                        None => return Ok(()),
+                    },
+                    // A run whose plan is still being written is stored later.
+                    Err(StoreError::Missing { .. }) => tokio::time::sleep(READ_PAUSE).await,
+                    Err(error) => return Err(error),
                 }
-            }
+            },
         };
-        let mut changes = self.store.watch_changes()?;
         loop {
-            changes.next().await?;
             let (run, holder, consent) = (self.run.clone(), holder.clone(), self.consent.clone());
             let pending = self
                 .store
@@ -118,6 +123,7 @@ impl RunRequests {
             }
             // Most changes are those of other runs.
             tokio::time::sleep(READ_PAUSE).await;
+            changes.next().await?;
         }
     }
 

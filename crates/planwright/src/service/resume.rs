@@ -13,7 +13,7 @@ use planwright_store::{Store, StoreError};
 
 use super::stored_runs::{approver_of, holder, now, plan_text};
 use super::{Error, Planwright, Run, RunSpec, RunStorage};
-use crate::stored::{ResumeRequest, RetainedResults, StoredRun, StoredRunError};
+use crate::stored::{ProcessSecrets, ResumeRequest, RetainedResults, StoredRun, StoredRunError};
 
 /// A stored run before it is resumed. Awaiting it resumes the run and returns its summary; [`start`](Self::start) returns the [`Run`].
 ///
@@ -109,7 +109,7 @@ impl Resume {
         self
     }
 
-    /// Sets all options, in place of those that the run had last. Earlier secrets stay secret.
+    /// All options at once, in place of those that the run had last, save its moment and its durations. Secrets stay secret that were so before.
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = Some(options);
         self
@@ -204,15 +204,18 @@ impl Resume {
             plan
         };
         let mut options = options.unwrap_or_else(|| RunOptions {
-            // The inputs that are not stored.
+            // The limits of expressions that are not stored.
             evaluation: planwright.options().evaluation.clone(),
             computed_bytes: planwright.options().computed_bytes,
             ..stored.options()
         });
-        options.evaluation.now = stored.options().evaluation.now;
-        options.secrets.extend(secrets);
-        options.secret_values = secret_values;
         options.guards = guards.unwrap_or(options.guards);
+        let own = ProcessSecrets {
+            texts: [options.secrets.as_slice(), &secrets].concat(),
+            values: secret_values,
+            seal_key: Some(store.seal_key().map_err(StoredRunError::from)?),
+        };
+        let options = stored.resumed_options(options, own);
         let before = stored.history()?;
         let is_new = is_replaced && before.plan_digest() != Some(plan.digest());
         let request = ResumeRequest {

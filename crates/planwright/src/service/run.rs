@@ -11,7 +11,7 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
 #[cfg(feature = "store")]
-use planwright_engine::{Durations, Engine};
+use planwright_engine::{Durations, Engine, RunOptions};
 #[cfg(feature = "store")]
 use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -71,13 +71,10 @@ impl Learning {
         let Some(store) = spec.storage.store().cloned() else {
             return Ok(None);
         };
-        let options = &mut spec.options;
-        options.seal_key = Some(store.seal_key().map_err(StoredRunError::from)?);
-        // The header of a resumed process already has its durations, and a replay uses them.
+        // The header of a resumed process has its durations already, and replay decides by them.
         let is_new = matches!(spec.storage, RunStorage::New { .. });
-        if is_new && options.durations.is_empty() {
-            options.durations = store.durations().map_err(StoredRunError::from)?;
-        }
+        let options = &mut spec.options;
+        complete_options(options, &store, is_new)?;
         Ok(Some(Self {
             store,
             before: options.durations.clone(),
@@ -106,6 +103,20 @@ impl Learning {
             tracing::warn!(%error, "the structure of answers was not stored");
         }
     }
+}
+
+/// Completes the options of a stored run: the key that consent is sealed with, and for a new run the durations, unless there are some.
+#[cfg(feature = "store")]
+pub(super) fn complete_options(
+    options: &mut RunOptions,
+    store: &Store,
+    is_new: bool,
+) -> Result<(), StoredRunError> {
+    options.seal_key = Some(store.seal_key()?);
+    if is_new && options.durations.is_empty() {
+        options.durations = store.durations()?;
+    }
+    Ok(())
 }
 
 impl Run {
@@ -164,6 +175,11 @@ impl Run {
             found.extend(more);
             extended
         })?;
+        self.extend_checked(extended)
+    }
+
+    /// Continues with `extended`, which begins with the steps of the running plan.
+    pub(super) fn extend_checked(&mut self, extended: CheckedPlan) -> Result<(), Error> {
         #[cfg(feature = "store")]
         if let Some(requests) = &self.requests {
             requests.extend();

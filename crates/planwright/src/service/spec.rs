@@ -159,7 +159,8 @@ impl RunStorage {
     pub fn store(&self) -> Option<&Store> {
         match self {
             Self::New { store, .. } | Self::Resumed { store, .. } => Some(store),
-            Self::Nothing | Self::Journal { .. } | Self::History(_) => None,
+            Self::Journal { store, .. } => store.as_ref(),
+            Self::Nothing | Self::History(_) => None,
         }
     }
 

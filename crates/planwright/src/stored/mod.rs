@@ -9,6 +9,7 @@ mod passphrase;
 mod plan_approval;
 mod replayed;
 mod resume;
+mod resumed_options;
 mod retained_results;
 mod run;
 mod servers;
@@ -26,6 +27,7 @@ pub use resume::{
     CalledStep, NamedSteps, PreparedResume, ResumeRequest, StaleStep, called_steps, changed,
     named_steps, resolve_choices, stale_steps,
 };
+pub use resumed_options::ProcessSecrets;
 pub use retained_results::RetainedResults;
 pub use run::{PlanChange, StoredRun, StoredRunError, history};
 pub use servers::OrphanedServers;

@@ -10,7 +10,8 @@ use planwright::format::RetainedStepV1;
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::{RunSpec, RunStorage};
 use planwright::stored::{
-    ResumeRequest, StoreApprover, StoredRun, StoredRunError, resolve_choices, tools_of,
+    ProcessSecrets, ResumeRequest, StoreApprover, StoredRun, StoredRunError, resolve_choices,
+    tools_of,
 };
 use planwright_core::flow::PlannerLabel;
 use planwright_core::{Object, Value};
@@ -176,12 +177,14 @@ impl PlanHost {
             refuse_doubtful(step, &history, &stored).map_err(InvalidPlan::Refused)?;
         }
         let mut options = self.options(&plan).map_err(InvalidPlan::Refused)?;
-        let before = stored.options();
-        options.durations = before.durations;
-        options.evaluation.now = before.evaluation.now;
-        options.seal_key = self
-            .seal_key()
-            .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?;
+        let own = ProcessSecrets {
+            texts: std::mem::take(&mut options.secrets),
+            values: std::mem::take(&mut options.secret_values),
+            seal_key: self
+                .seal_key()
+                .map_err(|error| InvalidPlan::Refused(BadRequest(error.to_string())))?,
+        };
+        let options = stored.resumed_options(options, own);
         let new_plan = changes.plan.as_ref().and_then(|_| loaded.to_stored());
         // Before the run is leased: a refusal must not interrupt it.
         let slot = self.reserve(&call.client).map_err(InvalidPlan::Refused)?;

@@ -16,7 +16,7 @@ use crate::error::{LeaseHolder, StoreError};
 
 pub use crate::file::create_own_folder;
 pub use error::{DatabaseError, QueryCause, QueryError};
-pub use session::{RowReader, Session, SqlRow, SqlValue};
+pub use session::{RowReader, SqlRow, SqlSession, SqlValue};
 pub(crate) use session::{ToSql, params};
 
 /// A database that a store can use.
@@ -32,7 +32,7 @@ pub trait Database: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`QueryError`] if the database cannot be used.
-    fn connect(&self) -> Result<Box<dyn Connection>, QueryError>;
+    fn connect(&self) -> Result<Box<dyn StoreConnection>, QueryError>;
 
     /// Fails if a commit could be lost, because the database is no longer the one that was opened.
     ///
@@ -55,7 +55,7 @@ pub trait Database: Debug + Send + Sync {
     /// [`QueryError`].
     fn holders(
         &self,
-        session: &dyn Session,
+        session: &dyn SqlSession,
         ids: &[&RunId],
     ) -> Result<Vec<Option<LeaseHolder>>, QueryError>;
 
@@ -84,7 +84,7 @@ pub trait RunLease: Debug + Send + Sync {
     /// # Errors
     ///
     /// [`QueryError`] if another process may have leased the run.
-    fn verify(&self, session: &dyn Session) -> Result<(), QueryError>;
+    fn verify(&self, session: &dyn SqlSession) -> Result<(), QueryError>;
 
     /// Returns true if no other process can have leased the run at this moment. It does not query the database.
     fn is_certain(&self) -> bool;
@@ -109,7 +109,7 @@ pub enum TransactionKind {
 }
 
 /// A connection, used by one thread at a time.
-pub trait Connection: Session + Debug + Send {
+pub trait StoreConnection: SqlSession + Debug + Send {
     /// Begins a transaction. If it fails, none is open.
     ///
     /// # Errors
@@ -165,9 +165,9 @@ pub trait Connection: Session + Debug + Send {
 
 /// Runs `work` in a transaction, which is rolled back if it fails.
 pub(crate) fn in_transaction<T>(
-    connection: &mut dyn Connection,
+    connection: &mut dyn StoreConnection,
     kind: TransactionKind,
-    work: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+    work: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     connection.begin(kind)?;
     complete(connection, work)
@@ -175,8 +175,8 @@ pub(crate) fn in_transaction<T>(
 
 /// Runs `work` in the open transaction and commits it, or rolls it back if it fails.
 pub(crate) fn complete<T>(
-    connection: &mut dyn Connection,
-    work: impl FnOnce(&dyn Session) -> Result<T, QueryError>,
+    connection: &mut dyn StoreConnection,
+    work: impl FnOnce(&dyn SqlSession) -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
     let result = work(&*connection);
     let result = match result {

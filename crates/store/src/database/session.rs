@@ -34,7 +34,7 @@ pub trait SqlRow {
 pub type RowReader<'a> = dyn FnMut(&dyn SqlRow) -> Result<(), QueryError> + 'a;
 
 /// A connection that executes statements.
-pub trait Session {
+pub trait SqlSession {
     /// Executes a statement, and returns the number of rows that it has changed.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ pub trait Session {
     fn is_end_of_step(&self) -> &'static str;
 }
 
-impl dyn Session + '_ {
+impl dyn SqlSession + '_ {
     /// Returns the first row of a result, as `read` reads it.
     pub(crate) fn row<T>(
         &self,

@@ -14,7 +14,7 @@ use planwright_engine::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::inode::{InodeLease, StoreFile, private_file_in_folder};
-use crate::database::{QueryError, RunLease, Session};
+use crate::database::{QueryError, RunLease, SqlSession};
 use crate::error::LeaseHolder;
 use crate::values::{from_nanos, to_nanos};
 
@@ -123,7 +123,7 @@ pub(super) const UNKNOWN: LeaseHolder = LeaseHolder {
 };
 
 impl RunLease for FileLease {
-    fn verify(&self, _session: &dyn Session) -> Result<(), QueryError> {
+    fn verify(&self, _session: &dyn SqlSession) -> Result<(), QueryError> {
         // The locks last as long as this process.
         Ok(())
     }

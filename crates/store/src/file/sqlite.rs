@@ -12,8 +12,8 @@ use super::connect::{self, OpenedFile};
 use super::inode::{StoreFile, writable_by_others};
 use super::lease::{FileLease, LeaseOutcome, UNKNOWN};
 use crate::database::{
-    Connection, Database, DatabaseError, QueryCause, QueryError, RowReader, RunLease, Session,
-    SqlRow, SqlValue, TransactionKind,
+    Database, DatabaseError, QueryCause, QueryError, RowReader, RunLease, SqlRow, SqlSession,
+    SqlValue, StoreConnection, TransactionKind,
 };
 use crate::error::{FileProblem, LeaseHolder, StoreError};
 use crate::values::to_i64;
@@ -33,7 +33,7 @@ pub(crate) struct SqliteDatabase {
 
 impl SqliteDatabase {
     /// Opens the file `path`, and creates or migrates it if necessary.
-    pub(crate) fn open(path: &Path) -> Result<(Self, Box<dyn Connection>), StoreError> {
+    pub(crate) fn open(path: &Path) -> Result<(Self, Box<dyn StoreConnection>), StoreError> {
         let OpenedFile {
             connection,
             file,
@@ -86,7 +86,7 @@ impl Database for SqliteDatabase {
         )
     }
 
-    fn connect(&self) -> Result<Box<dyn Connection>, QueryError> {
+    fn connect(&self) -> Result<Box<dyn StoreConnection>, QueryError> {
         Ok(Box::new(self.open_connection()?))
     }
 
@@ -108,7 +108,7 @@ impl Database for SqliteDatabase {
 
     fn holders(
         &self,
-        _session: &dyn Session,
+        _session: &dyn SqlSession,
         ids: &[&RunId],
     ) -> Result<Vec<Option<LeaseHolder>>, QueryError> {
         let holders = ids
@@ -151,7 +151,7 @@ struct SqliteConnection {
     _file: Arc<StoreFile>,
 }
 
-impl Session for SqliteConnection {
+impl SqlSession for SqliteConnection {
     fn execute(&self, sql: &str, params: &[SqlValue<'_>]) -> Result<usize, QueryError> {
         let mut statement = self.connection.prepare_cached(sql)?;
         Ok(statement.execute(params_from_iter(params))?)
@@ -190,7 +190,7 @@ impl Session for SqliteConnection {
     }
 }
 
-impl Connection for SqliteConnection {
+impl StoreConnection for SqliteConnection {
     fn begin(&mut self, kind: TransactionKind) -> Result<(), QueryError> {
         let sql = match kind {
             // In WAL mode a read transaction sees one commit.

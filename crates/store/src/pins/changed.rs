@@ -1,12 +1,10 @@
 //! Changed and new tools, for review by people.
 
-use std::fmt::Write as _;
 use std::time::SystemTime;
 
-use planwright_format::journal::Digest;
-
 use super::pin::ServerIdentity;
-use crate::database::{QueryError, Session, SqlRow, params};
+use super::tools_digest::digest_of_tools;
+use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::from_nanos;
@@ -47,18 +45,6 @@ pub struct ChangedServer {
     pub tools_digest: String,
     /// The tools that wait for acceptance: all of them if the identity is not accepted.
     pub tools: Vec<ChangedTool>,
-}
-
-/// Returns the digest of a set of tools: the SHA-256 over their names and the digests of their definitions, sorted by name.
-pub fn tools_digest<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut tools: Vec<(&str, &str)> = tools.into_iter().collect();
-    tools.sort_unstable();
-    let mut text = String::new();
-    for (tool, digest) in tools {
-        // The length prevents ambiguity: a name may contain colons and line breaks. Writing to a `String` cannot fail.
-        let _ = writeln!(text, "{}:{tool}:{digest}", tool.len());
-    }
-    Digest::of(&text).to_string()
 }
 
 impl Store {
@@ -120,8 +106,8 @@ impl Store {
     }
 }
 
-fn read_changed_server(
-    session: &dyn Session,
+fn server(
+    session: &dyn SqlSession,
     key: i64,
     identity: ServerIdentity,
     is_accepted: bool,
@@ -190,19 +176,7 @@ impl ToolRow {
     }
 }
 
-/// Returns the digest of the latest definitions of all tools of a server.
-pub(super) fn digest_of_tools(session: &dyn Session, key: i64) -> Result<String, QueryError> {
-    let tools: Vec<(String, String)> = session.rows(
-        "SELECT tool, coalesce(seen_digest, digest) FROM tools WHERE server = ?1",
-        params![key],
-        |row| Ok((row.get(0)?, row.get(1)?)),
-    )?;
-    Ok(tools_digest(
-        tools.iter().map(|(tool, digest)| (&**tool, &**digest)),
-    ))
-}
-
-fn accepted_origins(session: &dyn Session, server: &str) -> Result<Vec<String>, QueryError> {
+fn accepted_origins(session: &dyn SqlSession, server: &str) -> Result<Vec<String>, QueryError> {
     session.rows(
         "SELECT origin FROM tool_servers WHERE server = ?1 AND accepted = 1 ORDER BY key DESC",
         params![server],
@@ -210,10 +184,9 @@ fn accepted_origins(session: &dyn Session, server: &str) -> Result<Vec<String>, 
     )
 }
 
-/// Returns the pinned definition of `tool` from the latest accepted server with the name of `identity`; `None` if it has no such
-/// tool.
-fn find_accepted_definition(
-    session: &dyn Session,
+/// Returns the pinned definition of a tool of the latest accepted server of the same name.
+fn earlier(
+    session: &dyn SqlSession,
     identity: &ServerIdentity,
     tool: &str,
 ) -> Result<Option<StoredDefinition>, QueryError> {
@@ -224,8 +197,8 @@ fn find_accepted_definition(
         .transpose()
 }
 
-fn read_definition(
-    session: &dyn Session,
+fn definition(
+    session: &dyn SqlSession,
     digest: String,
     since: i64,
 ) -> Result<StoredDefinition, QueryError> {

@@ -2,8 +2,10 @@
 
 mod changed;
 mod pin;
+mod tools_digest;
 
-pub use changed::{ChangedServer, ChangedTool, StoredDefinition, tools_digest};
+pub use changed::{ChangedServer, ChangedTool, StoredDefinition};
 pub use pin::{
     Acceptance, AcceptedTool, ListedServer, ListedTool, PinnedServer, PinnedTool, ServerIdentity,
 };
+pub use tools_digest::tools_digest;

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use planwright_core::ServerName;
 
-use super::changed::digest_of_tools;
-use crate::database::{QueryError, Session, params};
+use super::tools_digest::digest_of_tools;
+use crate::database::{QueryError, SqlSession, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_nanos;
@@ -64,7 +64,7 @@ pub struct ListedServer {
 
 /// A writer for the table `acceptances`.
 struct AcceptanceLog<'a> {
-    pub(super) session: &'a dyn Session,
+    pub(super) session: &'a dyn SqlSession,
     pub(super) by: Option<&'a str>,
     pub(super) now: i64,
 }
@@ -154,7 +154,7 @@ impl Store {
 }
 
 /// Deletes a definition that no row refers to. A digest covers server, identity and name, so no other tool has it.
-fn delete_definition(session: &dyn Session, digest: &str) -> Result<(), QueryError> {
+fn delete_definition(session: &dyn SqlSession, digest: &str) -> Result<(), QueryError> {
     session.execute(
         "DELETE FROM tool_definitions WHERE digest = ?1",
         params![digest],
@@ -223,7 +223,7 @@ impl Store {
 }
 
 fn read_server(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     identity: &ServerIdentity,
 ) -> Result<Option<PinnedServer>, QueryError> {
     let row = session.row(
@@ -249,7 +249,7 @@ fn read_server(
     Ok(Some(PinnedServer { is_accepted, tools }))
 }
 
-fn pin_server(session: &dyn Session, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
+fn pin_server(session: &dyn SqlSession, seen: &ListedServer, now: i64) -> Result<(), QueryError> {
     let identity = &seen.identity;
     let is_first = session
         .execute("INSERT INTO tool_servers (server, origin, accepted, first_seen_ns)
@@ -315,7 +315,7 @@ fn pin_server(session: &dyn Session, seen: &ListedServer, now: i64) -> Result<()
     Ok(())
 }
 
-fn insert_definition(session: &dyn Session, tool: &ListedTool) -> Result<(), QueryError> {
+fn insert_definition(session: &dyn SqlSession, tool: &ListedTool) -> Result<(), QueryError> {
     session.execute(
         "INSERT INTO tool_definitions (digest, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         params![&tool.digest, &tool.definition],

@@ -14,7 +14,7 @@ use planwright_format::journal::{
 use sha2::{Digest as _, Sha256};
 
 use super::info;
-use crate::database::{QueryError, Session, SqlValue, ToSql, params};
+use crate::database::{QueryError, SqlSession, SqlValue, ToSql, params};
 use crate::error::StoreError;
 use crate::store::Store;
 use crate::values::to_i64;
@@ -172,7 +172,7 @@ impl RunTotals {
 /// Inserts the blobs of all batches of a transaction. They are sorted by digest, so that two transactions with the same blobs
 /// cannot wait for each other forever.
 pub(crate) fn insert_blobs<'a>(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     batches: impl Iterator<Item = &'a EntryBatch>,
 ) -> Result<(), QueryError> {
     let blobs = batches.flat_map(|batch| &batch.blobs);
@@ -188,7 +188,7 @@ pub(crate) fn insert_blobs<'a>(
 
 /// Inserts entries of a run, numbered from `from`, whose blobs are [inserted](insert_blobs).
 pub(crate) fn insert_batch(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     from: i64,
     batch: &EntryBatch,
@@ -217,7 +217,7 @@ pub(crate) fn insert_batch(
 
 /// Returns true if the entries of a run from `from` on begin with this batch. Further batches may follow it.
 pub(crate) fn has_batch(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     from: i64,
     batch: &EntryBatch,
@@ -234,7 +234,7 @@ pub(crate) fn has_batch(
 }
 
 /// Returns the number of the next entry of a run, or `None` if the run is not in the store.
-pub(crate) fn next_entry(session: &dyn Session, run: i64) -> Result<Option<i64>, QueryError> {
+pub(crate) fn next_entry(session: &dyn SqlSession, run: i64) -> Result<Option<i64>, QueryError> {
     session.row(
         "SELECT (SELECT coalesce(max(number) + 1, 0) FROM entries WHERE run = ?1) FROM runs WHERE key = ?1",
         params![run],
@@ -244,7 +244,7 @@ pub(crate) fn next_entry(session: &dyn Session, run: i64) -> Result<Option<i64>,
 
 /// Updates the totals in the row of a run.
 pub(crate) fn update_run(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
     totals: &RunTotals,
 ) -> Result<(), QueryError> {
@@ -372,7 +372,7 @@ impl JournalEntries {
 
 /// Decodes the row of the entry `number` of a run. The inner error means that its content is invalid.
 fn decode(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     values: &mut HashMap<BlobRef, Value>,
     id: &RunId,
     number: i64,
@@ -397,8 +397,8 @@ fn decode(
 }
 
 /// Reads at most `limit` rows of a run, beginning with the number `from`, and verifies their checksums.
-pub(crate) fn read_rows(
-    session: &dyn Session,
+pub(crate) fn rows(
+    session: &dyn SqlSession,
     run: i64,
     id: &RunId,
     from: i64,
@@ -429,9 +429,9 @@ pub(crate) fn read_rows(
     Ok(rows)
 }
 
-/// Returns a large value. If the database cannot be read, its error is stored in `failure` as well.
-fn find_value(
-    session: &dyn Session,
+/// Returns a large value; `failure` is set if the database is the reason why it cannot be read.
+fn find(
+    session: &dyn SqlSession,
     values: &mut HashMap<BlobRef, Value>,
     reference: BlobRef,
     failure: &mut Option<QueryError>,
@@ -444,8 +444,8 @@ fn find_value(
     })
 }
 
-fn read_value(
-    session: &dyn Session,
+fn read(
+    session: &dyn SqlSession,
     digest: &Digest,
     failure: &mut Option<QueryError>,
 ) -> Result<Value, String> {

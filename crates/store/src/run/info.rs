@@ -7,7 +7,7 @@ use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 
 use super::entries::RunState;
-use crate::database::{QueryError, Session, SqlRow, params};
+use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
@@ -151,7 +151,11 @@ impl Store {
         Ok(runs)
     }
 
-    fn add_holders(&self, session: &dyn Session, runs: &mut [RunInfo]) -> Result<(), QueryError> {
+    fn add_holders(
+        &self,
+        session: &dyn SqlSession,
+        runs: &mut [RunInfo],
+    ) -> Result<(), QueryError> {
         let ids: Vec<&RunId> = runs.iter().map(|info| &info.id).collect();
         let holders = self.database().holders(session, &ids)?;
         for (info, holder) in runs.iter_mut().zip(holders) {
@@ -187,7 +191,7 @@ impl Store {
 }
 
 /// Returns the key and id of the run that `selector` names.
-pub(crate) fn find(session: &dyn Session, selector: &str) -> Result<(i64, RunId), QueryError> {
+pub(crate) fn find(session: &dyn SqlSession, selector: &str) -> Result<(i64, RunId), QueryError> {
     let missing = || StoreError::Missing {
         what: "run",
         selector: selector.to_owned(),
@@ -223,8 +227,8 @@ pub(crate) fn find(session: &dyn Session, selector: &str) -> Result<(i64, RunId)
 }
 
 /// Inserts a run, and returns its key.
-pub(crate) fn insert(session: &dyn Session, new: &NewRun) -> Result<i64, QueryError> {
-    values::check_name("id of a run", new.id.as_str())?;
+pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, QueryError> {
+    values::check("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let key = session.row(
         "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
@@ -251,7 +255,7 @@ pub(crate) fn insert(session: &dyn Session, new: &NewRun) -> Result<i64, QueryEr
 
 /// Marks a run as imported with this many entries.
 pub(crate) fn mark_imported(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     key: i64,
     entries: usize,
 ) -> Result<(), QueryError> {
@@ -263,7 +267,7 @@ pub(crate) fn mark_imported(
 }
 
 /// Returns true if the run was imported.
-pub(crate) fn is_imported(session: &dyn Session, key: i64) -> Result<bool, QueryError> {
+pub(crate) fn is_imported(session: &dyn SqlSession, key: i64) -> Result<bool, QueryError> {
     session.single(
         "SELECT imported IS NOT NULL FROM runs WHERE key = ?1",
         params![key],
@@ -272,7 +276,7 @@ pub(crate) fn is_imported(session: &dyn Session, key: i64) -> Result<bool, Query
 }
 
 /// Returns true if the run has not ended.
-pub(super) fn is_open(session: &dyn Session, key: i64) -> Result<bool, QueryError> {
+pub(super) fn is_open(session: &dyn SqlSession, key: i64) -> Result<bool, QueryError> {
     session.single(
         "SELECT status IS NULL FROM runs WHERE key = ?1",
         params![key],
@@ -281,7 +285,11 @@ pub(super) fn is_open(session: &dyn Session, key: i64) -> Result<bool, QueryErro
 }
 
 /// Fails if the journal of the run has an unknown format.
-pub(crate) fn check_format(session: &dyn Session, key: i64, id: &RunId) -> Result<(), QueryError> {
+pub(crate) fn check_format(
+    session: &dyn SqlSession,
+    key: i64,
+    id: &RunId,
+) -> Result<(), QueryError> {
     let format: String = session.single(
         "SELECT format FROM runs WHERE key = ?1",
         params![key],
@@ -331,7 +339,7 @@ fn read_row(row: &dyn SqlRow) -> Result<RunRow, QueryError> {
 }
 
 impl RunRow {
-    fn read(self, session: &dyn Session) -> Result<RunInfo, QueryError> {
+    fn read(self, session: &dyn SqlSession) -> Result<RunInfo, QueryError> {
         let mut info = self.info;
         match self.status {
             Some(word) => {
@@ -359,7 +367,7 @@ pub(super) struct JournalCounts {
 }
 
 /// Computes the totals of a run.
-pub(super) fn count_entries(session: &dyn Session, key: i64) -> Result<JournalCounts, QueryError> {
+pub(super) fn count(session: &dyn SqlSession, key: i64) -> Result<JournalCounts, QueryError> {
     // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),

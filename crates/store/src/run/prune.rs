@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 use std::{fs, io};
 
-use crate::database::{Connection, QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, StoreConnection, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;
 use crate::store::Store;
@@ -138,7 +138,7 @@ impl Store {
 }
 
 /// Returns the ids of the runs that may be deleted, the newest first.
-fn candidates(session: &dyn Session, prune: &Prune) -> Result<Vec<RunId>, QueryError> {
+fn candidates(session: &dyn SqlSession, prune: &Prune) -> Result<Vec<RunId>, QueryError> {
     let sql = format!(
         "SELECT id, created_ns < ?1 FROM runs WHERE {IS_PRUNABLE}
          ORDER BY created_ns DESC, key DESC LIMIT ?4 OFFSET ?3"
@@ -165,11 +165,11 @@ const IS_PRUNABLE: &str = "(?2 = 1 OR status IN ('succeeded', 'failed', 'cancell
 /// Deletes a run, and returns the number of deleted large values and freed bytes; `None` if the run was deleted or resumed in the
 /// meantime.
 fn remove(
-    connection: &dyn Connection,
+    connection: &dyn StoreConnection,
     id: &RunId,
     unfinished: bool,
 ) -> Result<Option<(usize, u64)>, QueryError> {
-    let session: &dyn Session = connection;
+    let session: &dyn SqlSession = connection;
     let sql = format!("SELECT key FROM runs WHERE id = ?1 AND {IS_PRUNABLE}");
     let key: Option<i64> = session.row(&sql, params![id.as_str(), unfinished], |row| row.get(0))?;
     let Some(run) = key else {

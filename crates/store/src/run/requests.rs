@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use planwright_core::PlanConsent;
 use planwright_engine::RunId;
 
-use crate::database::{QueryError, Session, params};
+use crate::database::{QueryError, SqlSession, params};
 use crate::error::{LeaseHolder, StoreError};
 use crate::run::find;
 use crate::store::Store;
@@ -24,7 +24,11 @@ pub struct PlanApproval {
 
 impl PlanApproval {
     /// Inserts the approval of the plan of the run `selector`.
-    pub(crate) fn insert(&self, session: &dyn Session, selector: &str) -> Result<(), QueryError> {
+    pub(crate) fn insert(
+        &self,
+        session: &dyn SqlSession,
+        selector: &str,
+    ) -> Result<(), QueryError> {
         let (run, id) = find(session, selector)?;
         let consent: &str = &self.consent;
         let added = session.execute(
@@ -32,6 +36,7 @@ impl PlanApproval {
              VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
             params![run, consent, self.by, to_nanos(self.approved)],
         )?;
+        // The first approval stands, as with decisions: the error of the second names its author.
         if added == 1 {
             return Ok(());
         }
@@ -84,6 +89,7 @@ impl Store {
         let Some(holder) = info.holder else {
             return Err(StoreError::Idle { run: info.id });
         };
+        // A request is for one process, so that the next one to resume the run is not cancelled by it; this one cannot be named.
         if holder.pid == 0 {
             return Err(StoreError::Leased {
                 run: info.id,
@@ -166,6 +172,7 @@ impl Store {
         consent: Option<&PlanConsent>,
     ) -> Result<PendingRequests, StoreError> {
         let consent: Option<&str> = consent.map(|consent| &**consent);
+        // The system gives the id of a process to others later, so the start of the lease is compared as well.
         let since = to_nanos(holder.since);
         self.read(|session| {
             let found = session.row(
@@ -213,7 +220,7 @@ pub(super) struct CancelRequest {
 
 /// Returns the last request to cancel a run.
 pub(super) fn cancel_request(
-    session: &dyn Session,
+    session: &dyn SqlSession,
     run: i64,
 ) -> Result<Option<CancelRequest>, QueryError> {
     session.row(
@@ -230,9 +237,10 @@ pub(super) fn cancel_request(
 }
 
 impl CancelRequest {
-    /// Deletes this request, but no later one.
-    pub(super) fn delete(self, session: &dyn Session, run: i64) -> Result<(), QueryError> {
+    /// Deletes just this request.
+    pub(super) fn delete(self, session: &dyn SqlSession, run: i64) -> Result<(), QueryError> {
         session.execute(
+            // A request that was made since must stay.
             "DELETE FROM cancel_requests WHERE run = ?1 AND holder_pid = ?2 AND holder_since_ns = ?3 AND requested_ns = ?4",
             params![run, self.holder_pid, self.holder_since_ns, self.requested_ns],
         )?;

@@ -170,7 +170,7 @@ mod tests {
         ProcessFile, ServerProcess, read_earlier, register_server_process,
         unregister_server_process,
     };
-    use crate::database::{QueryError, RunLease, Session};
+    use crate::database::{QueryError, RunLease, SqlSession};
 
     /// A lease that is certain until it is lost.
     #[derive(Debug, Default)]
@@ -179,7 +179,7 @@ mod tests {
     }
 
     impl RunLease for TestLease {
-        fn verify(&self, _session: &dyn Session) -> Result<(), QueryError> {
+        fn verify(&self, _session: &dyn SqlSession) -> Result<(), QueryError> {
             Ok(())
         }
 

@@ -1,5 +1,8 @@
 //! `ask` runs its plan while the model writes it.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::ModelFixture;
@@ -165,6 +168,31 @@ fn the_plan_is_written_first_where_that_is_wished() {
         stderr(&output)
     );
     assert_eq!(runs(&fixture).len(), 1);
+}
+
+#[test]
+fn another_process_cancels_the_run_once_its_plan_is_stored() {
+    let fixture = fixture(&json!({"sleep_ms": 600_000}));
+    written(&fixture, &[plan()]);
+    let mut child = fixture
+        .command(&["ask", "tell", "--stream", "--format", "events"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut ended = None;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        if event["event"] == "attempt_started" && event["tool"] == "tell" {
+            run_program(&fixture, &["cancel", "last"], 0);
+        }
+        if event["event"] == "run_ended" {
+            ended = Some(event["status"].clone());
+        }
+    }
+    assert_eq!(ended, Some(json!("cancelled")));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]

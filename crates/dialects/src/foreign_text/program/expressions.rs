@@ -2,7 +2,9 @@
 
 use planwright_core::Value;
 
-use super::syntax::{Argument, Comprehension, Expression, Function, Parameter, Statement};
+use super::syntax::{
+    Argument, Comprehension, Expression, FunctionDefinition, Parameter, Statement,
+};
 use super::tokens::{Piece, Token, TokenKind, tokens};
 
 /// The maximum depth of an expression, and of blocks in blocks.
@@ -354,7 +356,10 @@ impl<'t> Parser<'t> {
                 }
                 self.at += 1;
                 let body = vec![Statement::Return(Some(self.expression()?))];
-                Some(Expression::Function(Function { parameters, body }))
+                Some(Expression::Function(FunctionDefinition {
+                    parameters,
+                    body,
+                }))
             }
             TokenKind::Name(_) => {
                 if let Some(function) = self.arrow() {
@@ -464,7 +469,10 @@ impl<'t> Parser<'t> {
         } else {
             vec![Statement::Return(Some(self.expression()?))]
         };
-        Some(Expression::Function(Function { parameters, body }))
+        Some(Expression::Function(FunctionDefinition {
+            parameters,
+            body,
+        }))
     }
 
     /// The parameters of a function up to the closing bracket.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::builder::{Builder, Meaning};
-use super::syntax::{Argument, Expression, Function, Statement};
+use super::syntax::{Argument, Expression, FunctionDefinition, Statement};
 
 /// The plan that `statements` declare; `None` if they declare none.
 pub(super) fn plan(statements: &[Statement]) -> Option<Value> {
@@ -43,8 +43,8 @@ fn is_border(name: &str) -> bool {
 
 /// The plan in a graph of LangGraph: `graph.add_node(name, function)`, `graph.add_edge(from, to)`.
 fn state_graph(statements: &[Statement]) -> Option<Value> {
-    let mut functions: HashMap<&str, &Function> = HashMap::new();
-    let mut nodes: Vec<(String, Function)> = Vec::new();
+    let mut functions: HashMap<&str, &FunctionDefinition> = HashMap::new();
+    let mut nodes: Vec<(String, FunctionDefinition)> = Vec::new();
     let mut edges: Vec<(String, String)> = Vec::new();
     for statement in statements {
         match statement {
@@ -110,7 +110,7 @@ fn state_graph(statements: &[Statement]) -> Option<Value> {
 }
 
 /// Adds the steps of a node, whose function gets the state and returns fields of it.
-fn node(builder: &mut Builder, name: &str, function: &Function) -> Option<()> {
+fn node(builder: &mut Builder, name: &str, function: &FunctionDefinition) -> Option<()> {
     let state = &function.parameters.first()?.name;
     let outer = builder.names.clone();
     let (last, body) = function.body.split_last()?;

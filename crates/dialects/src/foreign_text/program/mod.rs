@@ -18,7 +18,7 @@ use planwright_core::Value;
 
 pub(super) use self::builder::only_reads;
 use self::builder::{Builder, Meaning};
-use self::syntax::Function;
+use self::syntax::FunctionDefinition;
 pub(super) use self::syntax::{Argument, Expression, Statement};
 use self::values::reference;
 
@@ -189,7 +189,7 @@ fn is_call_of(value: &Expression, name: &str) -> bool {
 }
 
 /// Makes the parameters of `function` inputs; those that are called are tools.
-fn parameters(function: &Function, builder: &mut Builder) -> Option<()> {
+fn parameters(function: &FunctionDefinition, builder: &mut Builder) -> Option<()> {
     let mut called = HashSet::new();
     called_names(&function.body, &mut called);
     for parameter in &function.parameters {

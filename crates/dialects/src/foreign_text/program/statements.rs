@@ -1,7 +1,7 @@
 //! The parser of statements: blocks by indentation, in braces, or up to an `end`.
 
 use super::expressions::{MAX_DEPTH, Parser};
-use super::syntax::{Expression, Function, Statement};
+use super::syntax::{Expression, FunctionDefinition, Statement};
 use super::tokens::TokenKind;
 
 /// Words that declare a name.
@@ -332,7 +332,10 @@ impl Parser<'_> {
             self.at += 1;
         }
         let body = self.block(indentation)?;
-        Some(Statement::Define(name, Function { parameters, body }))
+        Some(Statement::Define(
+            name,
+            FunctionDefinition { parameters, body },
+        ))
     }
 
     /// Returns true if the next token is the last one of its line.

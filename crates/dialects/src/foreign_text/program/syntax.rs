@@ -20,7 +20,7 @@ pub(in crate::foreign_text) enum Expression {
     /// The condition, the value if it is true, the other value.
     Choice(Box<Expression>, Box<Expression>, Box<Expression>),
     Comprehension(Box<Comprehension>),
-    Function(Function),
+    Function(FunctionDefinition),
 }
 
 /// An argument of a call, with its name if it has one.
@@ -41,7 +41,7 @@ pub(in crate::foreign_text) struct Comprehension {
 
 /// A function with its parameters.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::foreign_text) struct Function {
+pub(in crate::foreign_text) struct FunctionDefinition {
     pub(in crate::foreign_text) parameters: Vec<Parameter>,
     pub(in crate::foreign_text) body: Vec<Statement>,
 }
@@ -63,7 +63,7 @@ pub(in crate::foreign_text) enum Statement {
     /// The statements, and those that run if one of them fails.
     Try(Vec<Statement>, Vec<Statement>),
     Return(Option<Expression>),
-    Define(String, Function),
+    Define(String, FunctionDefinition),
     Parallel(Vec<Statement>),
 }
 

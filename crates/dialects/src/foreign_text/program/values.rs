@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_core::Value;
 
 use super::builder::{Builder, Meaning};
-use super::syntax::{Argument, Comprehension, Expression, Function, Statement};
+use super::syntax::{Argument, Comprehension, Expression, FunctionDefinition, Statement};
 use crate::foreign_plans::escaped;
 
 /// Fields of answers that are texts.
@@ -325,7 +325,9 @@ impl Builder {
         self.together(|builder| {
             let outputs = values.iter().map(|value| match value {
                 // Functions of a library for parallel calls.
-                Expression::Function(Function { parameters, body }) if parameters.is_empty() => {
+                Expression::Function(FunctionDefinition { parameters, body })
+                    if parameters.is_empty() =>
+                {
                     match &body[..] {
                         [Statement::Return(Some(value))] => builder.expression(value),
                         _ => None,
@@ -340,7 +342,7 @@ impl Builder {
     /// A method of the value `of`.
     fn method(&mut self, of: &Expression, name: &str, arguments: &[Argument]) -> Option<String> {
         let values: Vec<&Expression> = arguments.iter().map(|argument| &argument.value).collect();
-        if let [Expression::Function(Function { parameters, body })] = &values[..] {
+        if let [Expression::Function(FunctionDefinition { parameters, body })] = &values[..] {
             let [parameter] = &parameters[..] else {
                 return None;
             };

@@ -48,6 +48,7 @@ impl<'a> CostModel<'a> {
     /// The duration of a step's action: of one item, or one round.
     pub(crate) fn action(&mut self, step: &Step, checked: &CheckedStep) -> u64 {
         match (&step.action, &checked.tool, &checked.plan) {
+            // The run computes it itself, in no time compared with a call.
             (Action::Value(_), ..) => 0,
             (_, Some(tool), _) => self.call(tool),
             (_, _, Some(plan)) => self.plan(plan),
@@ -61,6 +62,7 @@ impl<'a> CostModel<'a> {
         let Some(for_each) = &step.for_each else {
             return once;
         };
+        // The length of a list that a step makes is unknown before the run: it counts as one item.
         let items = for_each.over.as_literal().and_then(Value::as_list);
         let parallelism = self.parallelism(step, checked);
         once.saturating_mul(waves(items.map_or(1, <[Value]>::len), parallelism))
@@ -90,6 +92,7 @@ impl<'a> CostModel<'a> {
 
     /// The duration of a whole plan: its longest path.
     pub(crate) fn plan(&mut self, plan: &CheckedPlan) -> u64 {
+        // Steps may run the same plan at each level, which would make the cost exponential in the depth.
         if let Some(known) = self.plans.get(plan.digest()) {
             return *known;
         }

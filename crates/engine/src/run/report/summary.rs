@@ -438,12 +438,14 @@ fn first_failure(steps: &[StepSummary]) -> Option<(Arc<Address>, ToolError)> {
     let failed = steps
         .iter()
         .find(|step| step.status == StepStatus::Failed && step.error.is_some())?;
+    // The error of a loop or of an inner plan only names the part that failed; that part has the cause.
     first_failure(&failed.parts).or_else(|| Some((Arc::clone(&failed.at), failed.error.clone()?)))
 }
 
 fn with_status(steps: &[StepSummary], status: StepStatus) -> Vec<Arc<Address>> {
     let mut found = Vec::new();
     for step in steps {
+        // A loop has the status of its parts, and only these have a call that can be decided.
         if step.parts.is_empty() && step.status == status {
             found.push(Arc::clone(&step.at));
         }

@@ -7,9 +7,9 @@ use planwright_core::{Hashing, ServerName};
 
 use super::tasks::TaskFlag;
 use super::tasks::{Task, Tasks};
-use crate::schedule::ready::{ConcurrencyLimits, LaneId, ReadySet};
+use crate::schedule::ready::{ConcurrencyLimits, ReadySet};
 use crate::schedule::task::{
-    CallTerms, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId, TaskState, Timer,
+    CallTerms, Event, LaneId, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
 };
 
 /// A pure scheduler: no clock, no randomness, no waiting. See the [module](crate::schedule).

@@ -174,6 +174,7 @@ impl Tasks {
 
     /// The state of a task; an unknown one counts as settled.
     pub(super) fn state(&self, id: TaskId) -> TaskState {
+        // A task that does not exist must delay no other.
         self.get(id).map_or(TaskState::Settled, Task::state)
     }
 

@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::sessions::{SessionRequest, Sessions};
+use super::sessions::{GatewaySessions, SessionRequest};
 use super::stream::{self, Incoming, Unreadable};
 use crate::gateway::client::{ClientId, SESSION_HEADER};
 use crate::gateway::handler::service::GatewayHandler;
@@ -32,8 +32,8 @@ use crate::gateway::state::Gateway;
 /// extensions. A session is only available to the client that has opened it.
 #[derive(Clone)]
 pub struct HttpService {
-    service: StreamableHttpService<GatewayHandler, Sessions>,
-    sessions: Arc<Sessions>,
+    service: StreamableHttpService<GatewayHandler, GatewaySessions>,
+    sessions: Arc<GatewaySessions>,
     gateway: Gateway,
     max_bytes: usize,
 }
@@ -46,7 +46,7 @@ impl HttpService {
             .disable_allowed_hosts()
             .with_max_request_body_bytes(max_bytes)
             .with_cancellation_token(stop);
-        let sessions = Arc::new(Sessions::default());
+        let sessions = Arc::new(GatewaySessions::default());
         let served = gateway.clone();
         let handler = move || Ok(GatewayHandler::new(&served));
         Self {

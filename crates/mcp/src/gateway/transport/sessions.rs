@@ -29,7 +29,7 @@ use crate::gateway::client::ClientId;
 use crate::gateway::results::{ResultSlot, slot};
 
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct GatewaySessions {
     local: LocalSessionManager,
     log: EventLog,
     owners: Mutex<HashMap<SessionId, ClientId>>,
@@ -38,7 +38,7 @@ pub(super) struct Sessions {
     usage: SessionUsage,
 }
 
-impl Sessions {
+impl GatewaySessions {
     /// Returns true unless another client has opened this session.
     pub(super) fn is_accessible_to(&self, session: &str, client: &ClientId) -> bool {
         let owners = self.owners();
@@ -109,7 +109,7 @@ impl Sessions {
     }
 }
 
-impl SessionManager for Sessions {
+impl SessionManager for GatewaySessions {
     type Error = LocalSessionManagerError;
     type Transport = RawSessionTransport;
 

@@ -31,6 +31,7 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("zł", "PLN"),
     ("Kč", "CZK"),
     ("Ft", "HUF"),
+    // Before `kr`, since the first sign that a text begins with counts.
     ("kr.", "kr"),
     ("kr", "kr"),
     ("Fr.", "CHF"),

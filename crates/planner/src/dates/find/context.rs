@@ -2,7 +2,7 @@
 
 use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token::contains_word;
-use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::token::{DateToken, DateTokenKind};
 use crate::dates::{grammar, token};
 
 /// Words before a four-digit number that make it a year.
@@ -75,7 +75,7 @@ impl PhraseContext<'_> {
         let ends_with_number = matches!(
             self.matched.last(),
             Some(DateToken {
-                kind: TokenKind::Number(..),
+                kind: DateTokenKind::Number(..),
                 ..
             })
         );
@@ -104,7 +104,7 @@ impl PhraseContext<'_> {
                 !matches!(
                     self.before.last(),
                     Some(DateToken {
-                        kind: TokenKind::Number(..),
+                        kind: DateTokenKind::Number(..),
                         ..
                     })
                 ) && !self.is_led("a per")
@@ -130,7 +130,7 @@ impl PhraseContext<'_> {
         matches!(
             self.matched.first(),
             Some(DateToken {
-                kind: TokenKind::Number(..),
+                kind: DateTokenKind::Number(..),
                 ..
             })
         )
@@ -146,13 +146,13 @@ impl PhraseContext<'_> {
     /// Returns true if the next word is counted by the number before it: `2024 items`.
     pub(super) fn counts_items(&self) -> bool {
         match self.after.first().map(|token| &token.kind) {
-            Some(TokenKind::Word(word)) => {
+            Some(DateTokenKind::Word(word)) => {
                 // A cheap test for English plurals; [`NON_PLURALS`] has the exceptions.
                 let is_plural =
                     word.ends_with('s') && 3 < word.len() && !contains_word(NON_PLURALS, word);
                 is_plural || contains_word(COUNTED_NOUNS, word)
             }
-            Some(TokenKind::Sign(sign)) => "%€$£°".contains(*sign),
+            Some(DateTokenKind::Sign(sign)) => "%€$£°".contains(*sign),
             _ => false,
         }
     }
@@ -217,8 +217,8 @@ impl PhraseContext<'_> {
         };
         let counts = ["a", "an", "the", "few", "several", "couple", "of"];
         let is_count = match &count.kind {
-            TokenKind::Number(..) => true,
-            TokenKind::Word(word) => {
+            DateTokenKind::Number(..) => true,
+            DateTokenKind::Word(word) => {
                 counts.contains(&word.as_str()) || token::number(word).is_some()
             }
             _ => false,
@@ -250,11 +250,11 @@ impl PhraseContext<'_> {
         let is_ordinal = |back: usize| {
             let at = self.before.len().checked_sub(back);
             at.is_some_and(|at| match &self.before[at].kind {
-                TokenKind::Word(word) => {
+                DateTokenKind::Word(word) => {
                     contains_word(ORDINALS, word) || token::number(word).is_some()
                 }
-                TokenKind::Number(..) | TokenKind::Ordinal(_) => true,
-                TokenKind::Sign(_) => false,
+                DateTokenKind::Number(..) | DateTokenKind::Ordinal(_) => true,
+                DateTokenKind::Sign(_) => false,
             })
         };
         let token = |back: usize| {
@@ -262,8 +262,8 @@ impl PhraseContext<'_> {
             Some(&self.before[at].kind)
         };
         // `the 5th of last month`, `week 2 of May`
-        let is_numbered = matches!(token(of + 1), Some(TokenKind::Ordinal(_)))
-            || matches!(token(of + 1), Some(TokenKind::Number(..)))
+        let is_numbered = matches!(token(of + 1), Some(DateTokenKind::Ordinal(_)))
+            || matches!(token(of + 1), Some(DateTokenKind::Number(..)))
                 && word(of + 2).and_then(token::unit).is_some();
         if is_numbered {
             return true;
@@ -322,7 +322,7 @@ impl PhraseContext<'_> {
             matches!(
                 self.after.get(at),
                 Some(DateToken {
-                    kind: TokenKind::Ordinal(_) | TokenKind::Number(_, 1..=2),
+                    kind: DateTokenKind::Ordinal(_) | DateTokenKind::Number(_, 1..=2),
                     ..
                 })
             )
@@ -335,7 +335,7 @@ impl PhraseContext<'_> {
             || matches!(
                 self.before.last(),
                 Some(DateToken {
-                    kind: TokenKind::Ordinal(_),
+                    kind: DateTokenKind::Ordinal(_),
                     ..
                 })
             );
@@ -351,7 +351,7 @@ impl PhraseContext<'_> {
         };
         let first = self.matched.first().and_then(DateToken::word);
         if let [.., number, conjunction] = self.before {
-            let is_number = matches!(number.kind, TokenKind::Number(..))
+            let is_number = matches!(number.kind, DateTokenKind::Number(..))
                 || number.word().and_then(token::number).is_some();
             let is_conjunction = conjunction.is_sign('-')
                 || conjunction

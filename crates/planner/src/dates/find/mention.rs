@@ -7,7 +7,7 @@ use super::context::PhraseContext;
 use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::fiscal::FiscalPart;
 use crate::dates::resolve::evaluate_phrase;
-use crate::dates::token::{DateToken, TokenKind, tokens};
+use crate::dates::token::{DateToken, DateTokenKind, tokens};
 use crate::dates::{DateError, DateRange, Now, grammar};
 
 /// Words and signs that join phrases.
@@ -73,18 +73,19 @@ fn conjunction(between: &[DateToken]) -> Option<Conjunction> {
     let mut conjunction = None;
     for token in between {
         match &token.kind {
-            TokenKind::Word(word) if word == "vs" || word == "versus" => {
+            DateTokenKind::Word(word) if word == "vs" || word == "versus" => {
                 conjunction = Some(Conjunction::Versus);
             }
-            TokenKind::Word(word) if CONJUNCTIONS.contains(&word.as_str()) => {
+            DateTokenKind::Word(word) if CONJUNCTIONS.contains(&word.as_str()) => {
                 conjunction = conjunction.or(Some(Conjunction::List));
             }
-            TokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => {
+            DateTokenKind::Sign(sign) if LIST_SIGNS.contains(sign) => {
                 conjunction = conjunction.or(Some(Conjunction::List));
             }
             // `vs.` is an abbreviation.
-            TokenKind::Sign('.') if conjunction == Some(Conjunction::Versus) => {}
-            TokenKind::Word(word) if conjunction.is_some() && FILLERS.contains(&word.as_str()) => {}
+            DateTokenKind::Sign('.') if conjunction == Some(Conjunction::Versus) => {}
+            DateTokenKind::Word(word)
+                if conjunction.is_some() && FILLERS.contains(&word.as_str()) => {}
             _ => return None,
         }
     }
@@ -256,7 +257,7 @@ fn has_conflicting_year(
     };
     // A dot directly after a word may end an abbreviation, so that it does not count as the end of a sentence.
     let is_end = |token: &DateToken| {
-        matches!(token.kind, TokenKind::Sign('?' | '!' | ';'))
+        matches!(token.kind, DateTokenKind::Sign('?' | '!' | ';'))
             || token.is_sign('.') && !token.is_adjacent
     };
     let is_same_sentence = |other: usize| {
@@ -388,18 +389,18 @@ fn stands_alone(context: &PhraseContext<'_>) -> bool {
         after,
         ..
     } = *context;
-    let is_glue = |token: &DateToken| matches!(token.kind, TokenKind::Sign(sign) if "-_/.@#:=&\\$%+*~^".contains(sign));
+    let is_glue = |token: &DateToken| matches!(token.kind, DateTokenKind::Sign(sign) if "-_/.@#:=&\\$%+*~^".contains(sign));
     let is_free = !matched.first().is_some_and(|first| first.is_adjacent)
         || before
             .last()
-            .is_some_and(|last| !is_glue(last) && matches!(last.kind, TokenKind::Sign(_)));
+            .is_some_and(|last| !is_glue(last) && matches!(last.kind, DateTokenKind::Sign(_)));
     // `today-report` and `2025-10-05T09` are not phrases.
     let continues = match after {
         [sign, word, ..] => {
             sign.is_adjacent
                 && is_glue(sign)
                 && word.is_adjacent
-                && !matches!(word.kind, TokenKind::Sign(_))
+                && !matches!(word.kind, DateTokenKind::Sign(_))
         }
         _ => false,
     };

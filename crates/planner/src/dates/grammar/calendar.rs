@@ -3,7 +3,7 @@
 use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
 use crate::dates::evaluate::{Occurrence, Period, YearReference};
 use crate::dates::token;
-use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::token::{DateToken, DateTokenKind};
 
 /// `October 1st`, `Oct 1, 2025`, `1st of October`, `October 1-10`, `1 to 10 October`, `Monday, October 6th`
 pub(super) fn dates(tokens: &[DateToken]) -> Parsed<Period> {
@@ -238,7 +238,7 @@ fn sign_between(tokens: &[DateToken]) -> Option<char> {
     match tokens {
         [
             DateToken {
-                kind: TokenKind::Sign(sign @ ('-' | '/' | '.')),
+                kind: DateTokenKind::Sign(sign @ ('-' | '/' | '.')),
                 is_adjacent: true,
                 ..
             },
@@ -254,7 +254,7 @@ fn sign_between(tokens: &[DateToken]) -> Option<char> {
 /// Parses a number of one or two digits, and returns the number of digits.
 fn part(token: &DateToken) -> Option<(i8, usize)> {
     match token.kind {
-        TokenKind::Number(value, digits @ 1..=2) => Some((i8::try_from(value).ok()?, digits)),
+        DateTokenKind::Number(value, digits @ 1..=2) => Some((i8::try_from(value).ok()?, digits)),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use super::phrase::{Parsed, lookup, one_of, sign, year_number};
 use crate::dates::evaluate::Period;
 use crate::dates::fiscal::{FiscalPart, FiscalYear};
 use crate::dates::token;
-use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::token::{DateToken, DateTokenKind};
 
 /// `FY2024`, `FY24 Q1`, `Q1 of fiscal year 2024`, `fiscal Q1 2024`, `this fiscal year`, `last fiscal quarter`
 pub(super) fn fiscal(tokens: &[DateToken]) -> Parsed<Period> {
@@ -102,7 +102,7 @@ fn part(tokens: &[DateToken]) -> Parsed<FiscalPart> {
 /// Parses a year of two or four digits.
 fn short_year(tokens: &[DateToken]) -> Parsed<i16> {
     match tokens.first()?.kind {
-        TokenKind::Number(value, 2) => Some((2000 + i16::try_from(value).ok()?, 1)),
+        DateTokenKind::Number(value, 2) => Some((2000 + i16::try_from(value).ok()?, 1)),
         _ => year_number(tokens),
     }
 }

@@ -3,7 +3,7 @@
 use super::{calendar, fiscal, relative};
 use crate::dates::evaluate::{DatePhrase, Period};
 use crate::dates::token;
-use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::token::{DateToken, DateTokenKind};
 
 /// The result of a parser, with the number of tokens used.
 pub(super) type Parsed<T> = Option<(T, usize)>;
@@ -36,15 +36,15 @@ pub(super) fn sign(tokens: &[DateToken], wanted: char) -> Option<usize> {
 /// Parses a number in digits or as a word; `a couple of` is two.
 pub(super) fn count(tokens: &[DateToken]) -> Parsed<i32> {
     match &tokens.first()?.kind {
-        TokenKind::Number(value, _) => Some((i32::try_from(*value).ok()?, 1)),
-        TokenKind::Word(word) if word == "couple" => {
+        DateTokenKind::Number(value, _) => Some((i32::try_from(*value).ok()?, 1)),
+        DateTokenKind::Word(word) if word == "couple" => {
             Some((2, 1 + one_of(tokens.get(1..)?, &["of"]).unwrap_or(0)))
         }
-        TokenKind::Word(word) if word == "a" && tokens.get(1)?.word() == Some("couple") => {
+        DateTokenKind::Word(word) if word == "a" && tokens.get(1)?.word() == Some("couple") => {
             let (two, used) = count(tokens.get(1..)?)?;
             Some((two, used + 1))
         }
-        TokenKind::Word(word) => Some((token::number(word)?, 1)),
+        DateTokenKind::Word(word) => Some((token::number(word)?, 1)),
         _ => None,
     }
 }
@@ -62,7 +62,7 @@ pub(super) fn lookup<T>(tokens: &[DateToken], table: fn(&str) -> Option<T>) -> P
 /// Parses the number of a day in its month.
 pub(super) fn day_number(tokens: &[DateToken]) -> Parsed<i8> {
     let value = match &tokens.first()?.kind {
-        TokenKind::Number(value, 1..=2) | TokenKind::Ordinal(value) => *value,
+        DateTokenKind::Number(value, 1..=2) | DateTokenKind::Ordinal(value) => *value,
         _ => return None,
     };
     let day = i8::try_from(value)
@@ -74,7 +74,7 @@ pub(super) fn day_number(tokens: &[DateToken]) -> Parsed<i8> {
 /// Parses a year of four digits.
 pub(super) fn year_number(tokens: &[DateToken]) -> Parsed<i16> {
     match tokens.first()?.kind {
-        TokenKind::Number(value, 4) if 0 < value => Some((i16::try_from(value).ok()?, 1)),
+        DateTokenKind::Number(value, 4) if 0 < value => Some((i16::try_from(value).ok()?, 1)),
         _ => None,
     }
 }
@@ -106,7 +106,8 @@ const LEAD_WORDS: &str = "across at during for from in of on over throughout wit
 /// Parses a text that is exactly one phrase.
 pub(in crate::dates) fn parse_whole(tokens: &[DateToken]) -> Option<DatePhrase> {
     // Quotes and punctuation around the phrase do not matter, but a hyphen belongs to a date.
-    let is_edge = |token: &DateToken| matches!(token.kind, TokenKind::Sign(sign) if sign != '-');
+    let is_edge =
+        |token: &DateToken| matches!(token.kind, DateTokenKind::Sign(sign) if sign != '-');
     let first = tokens.iter().position(|token| !is_edge(token))?;
     let end = tokens.iter().rposition(|token| !is_edge(token))? + 1;
     let tokens = tokens.get(first..end)?;

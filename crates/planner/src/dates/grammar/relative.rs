@@ -6,7 +6,7 @@ use super::phrase::{
 };
 use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token;
-use crate::dates::token::{DateToken, TokenKind};
+use crate::dates::token::{DateToken, DateTokenKind};
 
 /// Words before the number of a week.
 const WEEKS: &[&str] = &["cw", "kw", "week", "wk"];
@@ -51,14 +51,14 @@ pub(super) fn half(tokens: &[DateToken]) -> Parsed<Period> {
         return Some(found);
     }
     let number = match &tokens.first()?.kind {
-        TokenKind::Word(word) => match word.as_str() {
+        DateTokenKind::Word(word) => match word.as_str() {
             "h1" | "1h" => Some((1, 1)),
             "h2" | "2h" => Some((2, 1)),
             "first" => Some((1, 1 + one_of(tokens.get(1..)?, &["half"])?)),
             "second" => Some((2, 1 + one_of(tokens.get(1..)?, &["half"])?)),
             _ => None,
         },
-        TokenKind::Ordinal(number @ 1..=2) => {
+        DateTokenKind::Ordinal(number @ 1..=2) => {
             let half = one_of(tokens.get(1..)?, &["half"])?;
             Some((i8::try_from(*number).ok()?, 1 + half))
         }
@@ -93,7 +93,7 @@ pub(super) fn week(tokens: &[DateToken]) -> Parsed<Period> {
         let dot = sign(rest.get(1 + named..)?, '.')
             .filter(|_| named == 1)
             .unwrap_or(0);
-        let TokenKind::Number(number, 1..=2) = rest.get(1 + named + dot)?.kind else {
+        let DateTokenKind::Number(number, 1..=2) = rest.get(1 + named + dot)?.kind else {
             return None;
         };
         (i8::try_from(number).ok()?, 2 + named + dot)

@@ -102,10 +102,12 @@ pub(super) fn expand<'v, T>(
         let mut found = known_words(word, vocabulary);
         if found.is_empty() && compared < MAX_MISSPELT {
             compared += 1;
+            // Only for words that nothing else explains: a correct word resembles others by chance.
             found = corrections(word, vocabulary);
         }
         for (known, weight) in found {
             let best = expanded.entry(known).or_default();
+            // Two spellings of one question word must not count twice.
             *best = best.max(weight);
         }
     }
@@ -139,6 +141,7 @@ fn corrections<'v, T>(word: &str, vocabulary: &'v BTreeMap<String, T>) -> Vec<(&
         return Vec::new();
     }
     let max_errors = if length < MIN_TWO_ERRORS_LENGTH { 1 } else { 2 };
+    // The first letter is seldom wrong, and the vocabulary is sorted by it: few words need to be compared.
     let first: String = word.chars().take(1).collect();
     let similar = beginning_with(&first, vocabulary)
         .filter(|known| {
@@ -148,6 +151,7 @@ fn corrections<'v, T>(word: &str, vocabulary: &'v BTreeMap<String, T>) -> Vec<(&
         .map(|known| (osa_distance(word, known), known))
         .filter(|(errors, _)| *errors <= max_errors);
     let similar: Vec<(usize, &str)> = similar.collect();
+    // A word one letter away makes those two letters away unlikely.
     let fewest = similar.iter().map(|(errors, _)| *errors).min();
     similar
         .into_iter()

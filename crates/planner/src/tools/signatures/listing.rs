@@ -118,6 +118,7 @@ fn with_names(tools: &[&Tool], short: &[String], budget: usize) -> String {
     for index in by_importance(tools) {
         let cost = short.get(index).map_or(0, |text| cost(text));
         listed.insert(index);
+        // A tool that is listed leaves the names of its server, so their text is measured anew.
         if spent + cost + estimate_tokens(&named(&listed, max_names)) <= budget {
             spent += cost;
         } else {
@@ -138,6 +139,7 @@ fn by_importance(tools: &[&Tool]) -> Vec<usize> {
         ranks.push((*rank, index));
         *rank += 1;
     }
+    // By position within the server first, so that a server with many tools does not crowd out the others.
     ranks.sort_unstable();
     ranks.into_iter().map(|(_, index)| index).collect()
 }

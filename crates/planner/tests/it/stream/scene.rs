@@ -217,7 +217,7 @@ impl<'a> Scene<'a> {
         };
         let streamed = stream(StreamRequest {
             creation,
-            engine: &engine,
+            launcher: &engine,
             run: "run".parse().unwrap(),
             keeper: self.keeper,
             listener: &mut listener,

@@ -193,7 +193,7 @@ async fn a_run_that_cannot_be_stored_has_no_effects() {
         let played = play(&store, answers).await;
         assert!(played.streamed.summary.is_none());
         assert!(!played.called().contains(&"tell"));
-        let error = played.streamed.journal_error.as_ref().unwrap();
+        let error = played.streamed.error.as_ref().unwrap();
         assert_eq!(error.to_string(), "there is no room");
     }
 }

@@ -52,7 +52,8 @@ pub struct StepView {
     pub error: Option<String>,
 }
 
-/// The phase of a step.
+/// The phase of a step at any moment of its run. A [`StepStatus`](planwright_engine::run::StepStatus) is how a step has ended: it has no name for a
+/// step in progress, and reports store its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepPhase {
     /// Not started.

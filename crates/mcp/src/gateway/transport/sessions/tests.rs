@@ -10,13 +10,13 @@ use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager
 use serde_json::{Value, json};
 
 use super::{
-    MAX_SESSIONS, MAX_SESSIONS_PER_CLIENT, RawSessionTransport, SessionRequest, SessionUsage,
-    Sessions,
+    GatewaySessions, MAX_SESSIONS, MAX_SESSIONS_PER_CLIENT, RawSessionTransport, SessionRequest,
+    SessionUsage,
 };
 use crate::gateway::client::ClientId;
 
-async fn session() -> (Sessions, SessionId, RawSessionTransport) {
-    let sessions = Sessions::default();
+async fn session() -> (GatewaySessions, SessionId, RawSessionTransport) {
+    let sessions = GatewaySessions::default();
     let (id, mut transport) = sessions.create_session().await.unwrap();
     let opening = client_message(json!({"id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25",
