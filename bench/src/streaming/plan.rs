@@ -40,7 +40,7 @@ pub async fn streamed(scene: &Scene, dialect: PlanDialect) -> StreamedOutcome {
         creation: creation(&model, &catalog, &settings),
         launcher: &engine,
         run: "run".parse().expect("an id"),
-        keeper: None,
+        storage: None,
         listener: &mut |_| {},
     })
     .await;

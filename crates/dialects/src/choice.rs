@@ -32,6 +32,19 @@ pub(crate) struct ChosenDialect {
 ///
 /// The diagnostics, if no dialect or several dialects have its form.
 pub(crate) fn choose(document: Document, is_advised: bool) -> Result<ChosenDialect, Diagnostics> {
+    let is_advised = is_advised && document.syntax == Syntax::Json;
+    if is_advised && let Some(plan) = plan_in_text(&document.root) {
+        let message = "the plan is a text inside of another value";
+        // What is around it may say something as well.
+        let extent = Extent::Part;
+        let found = reading(&plan, extent).unwrap_or_else(|| Reading::new(plan, extent));
+        return Err(advice_of(
+            Code::UnknownDialect,
+            message,
+            &found,
+            document.source.text(),
+        ));
+    }
     let document = match recognised(document) {
         Ok(found) => return found,
         Err(document) => *document,

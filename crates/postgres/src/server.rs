@@ -25,7 +25,7 @@ use crate::values::query_error;
 /// The channel on which each commit is announced.
 pub(crate) const CHANNEL: &str = "planwright_commits";
 
-/// The number of times that the server may be away for [`PostgresServer::silence`] within the time of a lease, without an end of the lease.
+/// The number of times that [`PostgresServer::silence`] fits into the time of a lease, so that a lease survives failed renewals.
 const SILENCES_PER_LEASE: u32 = 4;
 
 /// The pause between two attempts to listen.

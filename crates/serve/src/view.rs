@@ -169,7 +169,8 @@ impl PlanHost {
         }
     }
 
-    /// Handles `read_run_view`.
+    /// Handles `read_run_view`, a tool of its own: if the view polled `get_run`, whose results a client may show to its model, what a person
+    /// looks at would count as read by the model, and the tokens to decide would be in results of a tool that a model calls.
     pub(crate) async fn read_view(&self, call: &HostCall) -> Result<Value, BadRequest> {
         let page = self.page_for(&call.client).ok_or_else(only_for_views)?;
         let text = |name: &str| call.arguments.get(name).and_then(Value::as_text);

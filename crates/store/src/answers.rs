@@ -87,7 +87,7 @@ impl Store {
     }
 }
 
-fn stored(session: &dyn SqlSession, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
+fn read_answers(session: &dyn SqlSession, digest: &str) -> Result<Option<SeenAnswers>, QueryError> {
     let json: Option<String> = session.row(
         "SELECT json FROM seen_answers WHERE digest = ?1",
         params![digest],

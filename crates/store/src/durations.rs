@@ -82,7 +82,7 @@ fn merge(
     }
 }
 
-fn durations(session: &dyn SqlSession) -> Result<Durations, QueryError> {
+fn read_durations(session: &dyn SqlSession) -> Result<Durations, QueryError> {
     let mut durations = Durations::new();
     let sql = "SELECT server, tool, mean_ns, spread_ns, calls FROM durations";
     session.query(sql, &[], &mut |row| {

@@ -326,7 +326,7 @@ fn read_header(
     })
 }
 
-fn values(session: &dyn SqlSession, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
+fn read_values(session: &dyn SqlSession, run: i64) -> Result<Vec<(Digest, String)>, QueryError> {
     session.rows(
         "SELECT digest, json FROM uses JOIN blobs USING (digest) WHERE run = ?1 ORDER BY digest",
         params![run],

@@ -168,7 +168,7 @@ impl Store {
     }
 }
 
-fn newest(session: &dyn SqlSession, name: &str) -> Result<Option<StoredPlan>, QueryError> {
+fn read_newest(session: &dyn SqlSession, name: &str) -> Result<Option<StoredPlan>, QueryError> {
     let found = select(
         session,
         "name = ?1 ORDER BY version DESC LIMIT 1",

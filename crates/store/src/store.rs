@@ -48,8 +48,8 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Readers {
     idle: Vec<Box<dyn StoreConnection>>,
-    /// The number of those in use.
-    lent: usize,
+    /// The number of read connections in use.
+    in_use: usize,
 }
 
 impl Store {
@@ -188,7 +188,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
 /// The right to use one of the read connections, which ends when this is dropped.
 struct ReaderPlace<'a> {
     store: &'a Inner,
-    /// A connection that none needs.
+    /// An idle connection; `None` if there is none to reuse.
     idle: Option<Box<dyn StoreConnection>>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn waiting(
     printer: Printer,
 ) -> Result<Exit, CommandError> {
     let mut calls = Vec::new();
-    if let Some(store) = store::open_if_there(&arguments.store)? {
+    if let Some(store) = store::open_existing(&arguments.store)? {
         for mut run in unfinished(&store)? {
             // A header that cannot be read is reported with the calls.
             if let Ok(name) = plan_name(&store, &run.id, run.plan.as_deref()) {

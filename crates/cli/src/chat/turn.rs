@@ -402,7 +402,7 @@ impl CallHandler<'_> {
         if let Some(store) = &context.store {
             launcher = launcher.stored_in(store)?;
         }
-        let keeper = EarlyRunStore {
+        let run_store = EarlyRunStore {
             id: &run,
             source: "plan",
             store: context.store.as_ref(),
@@ -416,7 +416,7 @@ impl CallHandler<'_> {
             calling: self,
             goal,
             run: &run,
-            lines: EndedStepLines::of_nothing(context.printer),
+            lines: EndedStepLines::without_plan(context.printer),
             waiting: Some(Waiting::new(&format!(
                 "{} writes a plan",
                 context.model.name()
@@ -431,7 +431,7 @@ impl CallHandler<'_> {
         let ahead = RunAhead {
             launcher: &launcher,
             run: &run,
-            keeper: &run_store,
+            storage: &run_store,
             listener: &mut listener,
         };
         let streamed = self
@@ -453,7 +453,7 @@ impl CallHandler<'_> {
             None => progress::report_response(&created, context.model.name(), context.printer),
         }
         if let Some(error) = error {
-            return Err(keeper.problem(&error));
+            return Err(run_store.problem(&error));
         }
         Ok(match (id, summary, &created.plan) {
             (Some(id), Some(summary), Some(plan)) => {
@@ -527,7 +527,7 @@ impl ChatStreamListener<'_> {
                 self.print(|| self.lines.event(event));
             }
             StreamEvent::Abandoned(summary) => {
-                self.lines.begin_again();
+                self.lines.restart();
                 if let Some(line) = in_vain(summary) {
                     self.print(|| context.shown.line(&format!("  {line}")));
                 }

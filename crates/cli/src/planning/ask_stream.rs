@@ -40,7 +40,7 @@ impl AskSession<'_> {
         let launcher = self
             .launcher(&id, store.as_ref(), &live, &telemetry)
             .inspect_err(|_| live.finish())?;
-        let keeper = EarlyRunStore {
+        let run_store = EarlyRunStore {
             id: &id,
             source: SOURCE,
             store: store.as_ref(),
@@ -51,7 +51,7 @@ impl AskSession<'_> {
             state: Mutex::default(),
         };
         let streamed = self
-            .follow(requirements, &launcher, &keeper, &live, signals)
+            .follow(requirements, &launcher, &run_store, &live, signals)
             .await
             .inspect_err(|_| live.finish())?;
         let Some(streamed) = streamed else {
@@ -143,7 +143,7 @@ impl AskSession<'_> {
         &self,
         requirements: &PlanRequirements<'_>,
         launcher: &StreamedRunLauncher,
-        keeper: &EarlyRunStore<'_>,
+        run_store: &EarlyRunStore<'_>,
         live: &Arc<Live>,
         signals: &mut Signals,
     ) -> Result<Option<StreamOutcome>, CommandError> {
@@ -165,8 +165,8 @@ impl AskSession<'_> {
             &self.arguments.planning,
             RunAhead {
                 launcher,
-                run: keeper.id,
-                keeper,
+                run: run_store.id,
+                storage: run_store,
                 listener: &mut listener,
             },
         );
@@ -189,7 +189,7 @@ impl AskSession<'_> {
                         }
                         Some((_, Reaction::Leave)) | None => {
                             live.finish();
-                            keeper.left(state.has_called, self.printer);
+                            run_store.left(state.has_called, self.printer);
                             return Ok(None);
                         }
                     }

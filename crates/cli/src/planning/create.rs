@@ -195,7 +195,7 @@ pub(crate) struct RunAhead<'a> {
     pub(crate) launcher: &'a dyn RunLauncher,
     /// The run's id.
     pub(crate) run: &'a RunId,
-    pub(crate) keeper: &'a dyn EarlyRunStorage,
+    pub(crate) storage: &'a dyn EarlyRunStorage,
     pub(crate) listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
 
@@ -286,7 +286,7 @@ impl<'a> PlanRequirements<'a> {
             creation: self.creation(model, &settings, &estimate),
             launcher: ahead.launcher,
             run: ahead.run.clone(),
-            keeper: Some(ahead.keeper),
+            storage: Some(ahead.storage),
             listener: ahead.listener,
         };
         stream(streaming).await

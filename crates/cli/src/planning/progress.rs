@@ -111,7 +111,7 @@ pub(crate) fn print_usage(usage: Usage, printer: Printer) {
     }
 }
 
-fn diagnostics(attempt: &PlanAttempt, printer: Printer) {
+fn print_diagnostics(attempt: &PlanAttempt, printer: Printer) {
     // The notes are about the form of the text, which a model writes anew each time.
     for diagnostic in attempt.diagnostics.iter().filter(|found| !found.is_note()) {
         printer.quote(&format!("  {diagnostic}"));

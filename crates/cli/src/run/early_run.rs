@@ -166,7 +166,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
     ) -> Result<RunJournal, JournalError> {
         self.check_external_values(plan)?;
         let run_journal = match self.store {
-            Some(store) => self.in_store(store, |keeper| keeper.begin(plan, beginning))?,
+            Some(store) => self.in_store(store, |storage| storage.begin(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {
                 beginning,
                 ..self.process(plan)
@@ -177,7 +177,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
 
     fn abandon(&self, plan: &CreatedPlan, beginning: usize) -> Result<RunJournal, JournalError> {
         let run_journal = match self.store {
-            Some(store) => self.in_store(store, |keeper| keeper.abandon(plan, beginning))?,
+            Some(store) => self.in_store(store, |storage| storage.abandon(plan, beginning))?,
             None => self.in_memory(&ProcessV1 {
                 beginning: Some(beginning),
                 ..self.process(plan)
@@ -189,7 +189,7 @@ impl EarlyRunStorage for EarlyRunStore<'_> {
     fn go_on(&self, plan: &CreatedPlan, forgotten: &[StepId]) -> Result<Value, JournalError> {
         self.check_external_values(plan)?;
         let header = match self.store {
-            Some(store) => self.in_store(store, |keeper| keeper.go_on(plan, forgotten))?,
+            Some(store) => self.in_store(store, |storage| storage.go_on(plan, forgotten))?,
             None => {
                 let forgotten = forgotten.iter().map(|step| step.as_str().to_owned());
                 let process = ProcessV1 {

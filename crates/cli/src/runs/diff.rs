@@ -9,7 +9,7 @@ use planwright::stored::compare_runs;
 use planwright::terminal_text;
 use planwright_store::Store;
 
-use super::list::{plan_name, span, status_style};
+use super::list::{milliseconds_to_duration, plan_name, status_style};
 use super::plan_diff;
 use super::selector::{NEWEST, find_run};
 use super::store;

@@ -11,7 +11,7 @@ use planwright::stored::{StoredRun, listing};
 use planwright::{call_view, terminal_text};
 use planwright_store::RunInfo;
 
-use super::list::{moment_in_zone, plan_name, span, status_style};
+use super::list::{milliseconds_to_duration, moment_in_zone, plan_name, status_style};
 use super::selector::find_run;
 use super::{follow, store};
 use crate::approval::decide::ambiguous;
@@ -40,7 +40,10 @@ pub(crate) async fn logs(
     let entries = || EntryV1::of(&stored.entries, info.created, step);
     let log = || LogV1::new(listing(&info), info.created, &stored.entries, step);
     match arguments.format {
-        RunFormat::Text => printer.pages(&text(&log(), Printer::data_width())),
+        RunFormat::Text => {
+            let plan = plan_name(&store, &info.id, info.plan.as_deref())?;
+            printer.pages(&text(&log(), plan.as_deref(), Printer::data_width()));
+        }
         RunFormat::Json => output::json(&log(), RunFormat::Json, printer)?,
         RunFormat::Events => {
             for entry in entries() {

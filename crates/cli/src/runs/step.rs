@@ -13,7 +13,7 @@ use crate::error::{CommandError, Exit};
 use crate::view::output;
 use crate::view::printer::Printer;
 
-/// Shows a step of a run, whose plan has the name `plan`: what the plan says about it, and its calls.
+/// Shows a step of a run, whose plan has the name `plan`: its definition in the plan, and its calls.
 pub(super) fn show(
     info: &RunInfo,
     (stored, plan): (&StoredRun, Option<&str>),

@@ -79,7 +79,7 @@ impl Place {
         let store = self.store();
         let holder = LeaseHolder::this_process("here", SystemTime::UNIX_EPOCH);
         let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let keeper = StreamedRunStore {
+        let storage = StreamedRunStore {
             store: &store,
             holder: &holder,
             id: &RUN.parse().unwrap(),
@@ -128,7 +128,7 @@ impl Place {
             },
             launcher: &engine,
             run: RUN.parse().unwrap(),
-            keeper: Some(&keeper),
+            storage: Some(&storage),
             listener: &mut listener,
         });
         let streamed = tokio::select! {

@@ -15,8 +15,8 @@ mod task_order;
 pub use ready::ConcurrencyLimits;
 pub use scheduler::Scheduler;
 pub use task::{
-    AttemptEnd, CallTerms, Event, LaneId, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState,
-    Timer,
+    AttemptEnd, CallTerms, LaneId, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId,
+    TaskState, Timer,
 };
 pub use task_order::{UNIT, ranks};
 

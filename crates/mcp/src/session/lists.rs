@@ -111,7 +111,7 @@ impl Session {
         config: &ServerConfig,
         lists: Option<&ToolLists>,
     ) -> Result<ServerToolList, ServerStartError> {
-        let (entries, is_whole) = match self.pages("tools/list", "tools").await {
+        let (entries, is_whole) = match self.request_pages("tools/list", "tools").await {
             Ok(pages) => pages,
             Err(error) => return Err(self.list_error(error).await),
         };

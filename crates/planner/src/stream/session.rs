@@ -27,7 +27,7 @@ pub struct StreamRequest<'a> {
     /// Id of the run.
     pub run: RunId,
     /// Storage of the run, if it is stored.
-    pub keeper: Option<&'a dyn EarlyRunStorage>,
+    pub storage: Option<&'a dyn EarlyRunStorage>,
     /// Receiver of events.
     pub listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
 }
@@ -144,14 +144,14 @@ pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
         creation,
         launcher,
         run,
-        keeper,
+        storage,
         listener,
     } = streaming;
     let mut session = StreamSession {
         creation: &creation,
         launcher,
         run,
-        keeper,
+        storage,
         listener,
         early_calls: EarlyCallLog::default(),
         written: 0,
@@ -189,7 +189,7 @@ struct StreamSession<'a> {
     creation: &'a PlanRequest<'a>,
     launcher: &'a dyn RunLauncher,
     run: RunId,
-    keeper: Option<&'a dyn EarlyRunStorage>,
+    storage: Option<&'a dyn EarlyRunStorage>,
     listener: &'a mut (dyn FnMut(StreamEvent<'_>) + Send),
     early_calls: EarlyCallLog,
     /// Number of bytes written by the model.
@@ -282,13 +282,13 @@ impl StreamSession<'_> {
         let buffered = self.abandon(early_run).await;
         let entries = buffered.entries();
         // The abandoned run is stored before the model is asked again, which may take long or fail.
-        let journal = match self.keeper {
-            Some(keeper) => {
-                let stored = keeper.abandon(&before, first_steps)?;
+        let journal = match self.storage {
+            Some(storage) => {
+                let stored = storage.abandon(&before, first_steps)?;
                 buffered
                     .forward_to(Arc::clone(&stored.journal), stored.header)
                     .await?;
-                Some((keeper, stored.journal))
+                Some((storage, stored.journal))
             }
             None => None,
         };
@@ -303,7 +303,7 @@ impl StreamSession<'_> {
             history.forget(step);
         }
         let journal = match journal {
-            Some((keeper, journal)) => Some((journal, keeper.go_on(&plan, &discarded)?)),
+            Some((storage, journal)) => Some((journal, storage.go_on(&plan, &discarded)?)),
             None => None,
         };
         self.run_to_end(&plan, journal, Some(history))
@@ -334,9 +334,9 @@ impl StreamSession<'_> {
 
     /// Runs a complete plan without an early run before it.
     async fn run_complete(&mut self, plan: &CreatedPlan) -> Result<RunSummary, StreamedRunError> {
-        let journal = match self.keeper {
-            Some(keeper) => {
-                let RunJournal { journal, header } = keeper.begin(plan, None)?;
+        let journal = match self.storage {
+            Some(storage) => {
+                let RunJournal { journal, header } = storage.begin(plan, None)?;
                 Some((journal, header))
             }
             None => None,
@@ -350,9 +350,9 @@ impl StreamSession<'_> {
         plan: CreatedPlan,
         mut early_run: EarlyRun,
     ) -> Result<RunSummary, StreamedRunError> {
-        if let Some(keeper) = self.keeper {
+        if let Some(storage) = self.storage {
             // The entries must reach the store before `close` below lets calls with effects start.
-            let stored = match keeper.begin(&plan, Some(early_run.first_steps)) {
+            let stored = match storage.begin(&plan, Some(early_run.first_steps)) {
                 Ok(stored) => {
                     early_run
                         .journal
@@ -380,7 +380,7 @@ impl StreamSession<'_> {
 
     /// Cancels the early run and waits until it has ended.
     async fn abandon(&mut self, early_run: EarlyRun) -> BufferedJournal {
-        // The run may begin again under the same id, so it is waited for until nothing of it happens any more.
+        // The run may begin again under the same id, so this waits until the old one has stopped completely.
         early_run.run.canceller().cancel();
         let summary = self.observe_to_end(early_run.run).await;
         (self.listener)(StreamEvent::Abandoned(&summary));

@@ -109,7 +109,7 @@ impl Resume {
         self
     }
 
-    /// All options at once, in place of those that the run had last, save its moment and its durations. Secrets stay secret that were so before.
+    /// Sets all options but the time of the run and its durations, in place of those that the run had last. Earlier secrets stay secret.
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = Some(options);
         self

@@ -71,7 +71,7 @@ impl Learning {
         let Some(store) = spec.storage.store().cloned() else {
             return Ok(None);
         };
-        // The header of a resumed process has its durations already, and replay decides by them.
+        // The header of a resumed process already has its durations, and a replay uses them.
         let is_new = matches!(spec.storage, RunStorage::New { .. });
         let options = &mut spec.options;
         complete_options(options, &store, is_new)?;

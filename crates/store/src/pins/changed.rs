@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-fn server(
+fn read_changed_server(
     session: &dyn SqlSession,
     key: i64,
     identity: ServerIdentity,
@@ -184,8 +184,9 @@ fn accepted_origins(session: &dyn SqlSession, server: &str) -> Result<Vec<String
     )
 }
 
-/// Returns the pinned definition of a tool of the latest accepted server of the same name.
-fn earlier(
+/// Returns the pinned definition of `tool` from the latest accepted server with the name of `identity`; `None` if it has no such
+/// tool.
+fn find_accepted_definition(
     session: &dyn SqlSession,
     identity: &ServerIdentity,
     tool: &str,
@@ -197,7 +198,7 @@ fn earlier(
         .transpose()
 }
 
-fn definition(
+fn read_definition(
     session: &dyn SqlSession,
     digest: String,
     since: i64,

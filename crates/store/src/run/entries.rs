@@ -397,7 +397,7 @@ fn decode(
 }
 
 /// Reads at most `limit` rows of a run, beginning with the number `from`, and verifies their checksums.
-pub(crate) fn rows(
+pub(crate) fn read_rows(
     session: &dyn SqlSession,
     run: i64,
     id: &RunId,
@@ -429,8 +429,8 @@ pub(crate) fn rows(
     Ok(rows)
 }
 
-/// Returns a large value; `failure` is set if the database is the reason why it cannot be read.
-fn find(
+/// Returns a large value. If the database cannot be read, its error is stored in `failure` as well.
+fn find_value(
     session: &dyn SqlSession,
     values: &mut HashMap<BlobRef, Value>,
     reference: BlobRef,
@@ -444,7 +444,7 @@ fn find(
     })
 }
 
-fn read(
+fn read_value(
     session: &dyn SqlSession,
     digest: &Digest,
     failure: &mut Option<QueryError>,

@@ -228,7 +228,7 @@ pub(crate) fn find(session: &dyn SqlSession, selector: &str) -> Result<(i64, Run
 
 /// Inserts a run, and returns its key.
 pub(crate) fn insert(session: &dyn SqlSession, new: &NewRun) -> Result<i64, QueryError> {
-    values::check("id of a run", new.id.as_str())?;
+    values::check_name("id of a run", new.id.as_str())?;
     let header = value_json(&new.header).map_err(|reason| unreadable(&new.id, &reason))?;
     let key = session.row(
         "INSERT INTO runs (id, format, plan, digest, dialect, created_ns, steps, header)
@@ -367,7 +367,10 @@ pub(super) struct JournalCounts {
 }
 
 /// Computes the totals of a run.
-pub(super) fn count(session: &dyn SqlSession, key: i64) -> Result<JournalCounts, QueryError> {
+pub(super) fn count_entries(
+    session: &dyn SqlSession,
+    key: i64,
+) -> Result<JournalCounts, QueryError> {
     // A step of the plan counts, but not the items and rounds of its loop or the steps of an inner plan.
     let sql = format!(
         "SELECT count(*), count(*) FILTER (WHERE kind = 'sent'),

@@ -237,7 +237,7 @@ pub(super) fn cancel_request(
 }
 
 impl CancelRequest {
-    /// Deletes just this request.
+    /// Deletes this request, but no later one.
     pub(super) fn delete(self, session: &dyn SqlSession, run: i64) -> Result<(), QueryError> {
         session.execute(
             // A request that was made since must stay.

@@ -47,7 +47,7 @@ fn fix_file(
         text: fixed,
         count,
         is_rewritten,
-    } = fixed(&before, plan);
+    } = apply_fixes(&before, plan);
     if fixed == before {
         return Ok(());
     }
@@ -113,7 +113,7 @@ struct FixedText {
     is_rewritten: bool,
 }
 
-fn fixed(text: &str, plan: &TextArguments) -> FixedText {
+fn apply_fixes(text: &str, plan: &TextArguments) -> FixedText {
     let read =
         |text: &str| plan_file::parse_text(plan, String::new(), text.as_bytes(), None).result;
     let mut text = text.to_owned();

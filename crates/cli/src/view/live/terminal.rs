@@ -429,7 +429,7 @@ impl EndedStepLines {
     }
 
     /// The lines of a run whose plan is still being written.
-    pub(crate) fn of_nothing(printer: Printer) -> Self {
+    pub(crate) fn without_plan(printer: Printer) -> Self {
         let mut board = StepLines::default();
         if Printer::is_watched() {
             board.limit_columns(|| Printer::status_width().saturating_sub(2));

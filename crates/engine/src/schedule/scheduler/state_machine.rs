@@ -9,7 +9,8 @@ use super::tasks::TaskFlag;
 use super::tasks::{Task, Tasks};
 use crate::schedule::ready::{ConcurrencyLimits, ReadySet};
 use crate::schedule::task::{
-    CallTerms, Event, LaneId, Prepared, SchedulerCommand, SettledBy, TaskId, TaskState, Timer,
+    CallTerms, LaneId, Prepared, SchedulerCommand, SchedulerEvent, SettledBy, TaskId, TaskState,
+    Timer,
 };
 
 /// A pure scheduler: no clock, no randomness, no waiting. See the [module](crate::schedule).

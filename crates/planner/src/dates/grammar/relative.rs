@@ -115,7 +115,7 @@ pub(super) fn weeks(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let words = tokens.get(kind..)?;
     let kind = kind + one_of(words, WEEKS).or_else(|| one_of(words, &["weeks"]))?;
     let number = |at: usize| match tokens.get(at)?.kind {
-        TokenKind::Number(number @ 1..=53, 1..=2) => i8::try_from(number).ok(),
+        DateTokenKind::Number(number @ 1..=53, 1..=2) => i8::try_from(number).ok(),
         _ => None,
     };
     let first = number(kind)?;

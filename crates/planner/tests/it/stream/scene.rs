@@ -151,7 +151,7 @@ pub(super) struct Scene<'a> {
     pub(super) breaks: Option<(usize, bool)>,
     /// Tokens per second; `None` for a reply that arrives at once.
     pub(super) pace: Option<u32>,
-    pub(super) keeper: Option<&'a dyn EarlyRunStorage>,
+    pub(super) storage: Option<&'a dyn EarlyRunStorage>,
 }
 
 impl<'a> Scene<'a> {
@@ -161,7 +161,7 @@ impl<'a> Scene<'a> {
             answers,
             breaks: None,
             pace: Some(60),
-            keeper: None,
+            storage: None,
         }
     }
 
@@ -219,7 +219,7 @@ impl<'a> Scene<'a> {
             creation,
             launcher: &engine,
             run: "run".parse().unwrap(),
-            keeper: self.keeper,
+            storage: self.storage,
             listener: &mut listener,
         })
         .await;

@@ -121,7 +121,7 @@ fn as_far_as(plan: &CheckedPlan, steps: usize, digest: &str) -> CheckedPlan {
 
 async fn play(store: &MemoryStore, answers: &[&str]) -> SceneOutcome {
     let scene = Scene {
-        keeper: Some(store),
+        storage: Some(store),
         ..Scene::new(answers)
     };
     scene.play().await
@@ -144,7 +144,7 @@ async fn early_calls_are_stored_with_the_rest() {
 async fn a_plan_that_arrives_at_once_is_stored() {
     let store = MemoryStore::default();
     let scene = Scene {
-        keeper: Some(&store),
+        storage: Some(&store),
         pace: None,
         ..Scene::new(&[TWO_LEVELS])
     };

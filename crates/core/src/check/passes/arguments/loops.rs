@@ -9,6 +9,7 @@ use crate::check::reporter::Reporter;
 use crate::expression::print_form;
 use crate::plan::{Node, NodeKind};
 use crate::schema::{Compatibility, Type};
+use crate::value::Value;
 
 impl ArgumentPass<'_> {
     /// Checks that a `for_each` iterates over a list.
@@ -47,6 +48,13 @@ fn list_advice(over: &Node, found: &Type) -> Option<String> {
         return Some(format!(
             "write `${{{form}.split('\\n')}}` for its lines, or `${{json({whole})}}` if it is the JSON of a list"
         ));
+    }
+    if let Type::Literal(Value::Text(text)) = found {
+        let separator = [", ", ",", ";", "\n"]
+            .into_iter()
+            .find(|separator| text.contains(separator))?;
+        let separator = separator.replace('\n', "\\n");
+        return Some(format!("write `${{{form}.split('{separator}')}}`"));
     }
     let fields = properties(found);
     let is_list = |name: &&Arc<str>| {
