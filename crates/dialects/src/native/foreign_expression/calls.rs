@@ -98,10 +98,11 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
     let values = values(arguments)?;
     match (name, values.as_slice()) {
         ("len" | "length" | "count" | "size", [value]) => call("size", &[value], Kind::Number),
-        ("str" | "String" | "toString" | "to_string" | "text" | "repr", [value]) => {
-            call("string", &[value], Kind::Text)
-        }
-        ("string", [value]) => call("string", &[value], Kind::Text),
+        (
+            "str" | "string" | "String" | "toString" | "to_string" | "text" | "repr" | "tojson"
+            | "toJson" | "toJSON" | "to_json" | "stringify",
+            [value],
+        ) => call("string", &[value], Kind::Text),
         ("int" | "parseInt" | "Integer" | "toInt" | "to_int", [value, ..]) => {
             call("int", &[value], Kind::Number)
         }
@@ -146,9 +147,6 @@ pub(super) fn function(name: &str, arguments: &[Argument]) -> Option<Form> {
         )),
         ("fromjson" | "fromJson" | "fromJSON" | "parse_json" | "parseJson", [value]) => {
             call("json", &[value], Kind::Other)
-        }
-        ("tojson" | "toJson" | "toJSON" | "to_json" | "stringify", [value]) => {
-            call("string", &[value], Kind::Text)
         }
         ("today" | "utcnow" | "timestamp" | "NOW", []) => Some(Form::value("now()", Kind::Text)),
         ("keys" | "values", [value]) => call(name, &[value], Kind::List),

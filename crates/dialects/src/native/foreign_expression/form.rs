@@ -1,6 +1,6 @@
 //! Expressions as they are written in this dialect, with what is known of them.
 
-/// What is known of the value of an expression.
+/// Knowledge about the value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Path,
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// How tightly the outermost operator of an expression binds.
+/// Binding strength of the outermost operator of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Binding {
     Choice,

@@ -100,8 +100,8 @@ pub(super) fn method(receiver: &Form, name: &str, arguments: &[Argument]) -> Opt
             let list = list.within(Binding::Value);
             Some(Form::value(format!("{list}.join({within})"), Kind::Text))
         }
-        ("get", [key]) => entry(receiver, key),
-        ("get", [key, default]) => with_default(&entry(receiver, key)?, default),
+        ("get", [key]) => Some(entry(receiver, key)),
+        ("get", [key, default]) => with_default(&entry(receiver, key), default),
         ("items" | "entries", []) => Some(Form::value(
             format!("{within}.keys().map(k, [k, {within}[k]])"),
             Kind::List,
@@ -164,7 +164,7 @@ fn loop_over(receiver: &Form, name: &str, arguments: &[&str]) -> Option<Form> {
 }
 
 /// The value of `key` in the object `receiver`.
-fn entry(receiver: &Form, key: &Form) -> Option<Form> {
+fn entry(receiver: &Form, key: &Form) -> Form {
     let within = receiver.within(Binding::Value);
     let name = key.text.trim_matches('\'');
     let is_name = key.kind == Kind::Text
@@ -175,7 +175,7 @@ fn entry(receiver: &Form, key: &Form) -> Option<Form> {
     } else {
         format!("{within}[{}]", key.text)
     };
-    Some(Form::value(text, Kind::Path))
+    Form::value(text, Kind::Path)
 }
 
 /// The call of a method with a function: `list.map(x => x.a)`.

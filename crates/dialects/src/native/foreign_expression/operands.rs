@@ -6,7 +6,7 @@ use super::methods;
 use super::parser::Parser;
 use super::tokens::{Token, tokens};
 
-impl<'t> Parser<'t> {
+impl Parser<'_> {
     pub(super) fn postfix(&mut self) -> Option<Form> {
         let mut form = self.primary()?;
         loop {

@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
         let mut text = String::new();
         for (at, (sign, term)) in terms.iter().enumerate() {
             if at > 0 {
-                text.push_str(&format!(" {sign} "));
+                text.extend([" ", sign, " "]);
             }
             text.push_str(&if is_text {
                 term.as_text()

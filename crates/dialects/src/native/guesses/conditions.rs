@@ -360,7 +360,7 @@ fn joined(mut parts: Vec<String>, sign: &str) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join(sign))
 }
 
-/// What `word` says about `subject` without another value.
+/// Condition that `word` states about `subject` without another value.
 fn state(subject: &str, word: &str) -> Option<String> {
     Some(match &*plain(word) {
         "exists" | "not_null" | "is_not_null" | "defined" => format!("{subject} != null"),

@@ -432,7 +432,7 @@ fn attempts(text: &str) -> Option<Form> {
     Form::of("retry", ItemKind::Number(number), digits.to_owned())
 }
 
-/// What `on_error` with the fields of other systems stands for.
+/// Form that `on_error` with the fields of other systems stands for.
 fn handler(fields: &[ItemEntry]) -> Option<Form> {
     if get(fields, "output").is_some() {
         return None;
