@@ -493,7 +493,7 @@ pub(crate) struct RunOutputArguments {
 pub(crate) enum RunFormat {
     /// Human-readable text.
     Text,
-    /// One JSON object.
+    /// A JSON object.
     Json,
     /// A JSON object per line: an event as it happens, or an entry of the journal.
     Events,

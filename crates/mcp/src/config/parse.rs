@@ -8,7 +8,7 @@ use planwright_core::ServerName;
 use planwright_core::text::{is_visible, visible};
 use serde_json::Value;
 
-use super::server_reader::{ServerReader, VariableLookup, escape};
+use super::server_reader::{EnvironmentLookup, ServerReader, escape};
 use super::{ServersConfig, jsonc};
 
 /// The names of the field with the servers: that of most clients, and that of VS Code.
@@ -46,7 +46,7 @@ impl ServersConfig {
     fn parse_with(
         text: &str,
         file_name: &str,
-        lookup: Option<VariableLookup<'_>>,
+        lookup: Option<EnvironmentLookup<'_>>,
     ) -> Result<(Self, Vec<ConfigProblem>), ConfigError> {
         let mut reader = ConfigReader {
             // Some editors write a byte order mark, which JSON does not allow.
@@ -65,7 +65,7 @@ struct ConfigReader<'a> {
     text: &'a str,
     file: Arc<str>,
     /// The values of environment variables; `None` leaves variables as they are written.
-    lookup: Option<VariableLookup<'a>>,
+    lookup: Option<EnvironmentLookup<'a>>,
     config: ServersConfig,
     warnings: Vec<ConfigProblem>,
 }

@@ -17,7 +17,7 @@ pub(super) const URL_FIELDS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 const MIN_SECRET_LENGTH: usize = 6;
 
 /// Returns the value of an environment variable.
-pub(super) type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub(super) type EnvironmentLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A parser of one server. It collects all problems instead of stopping at the first.
 pub(super) struct ServerReader<'a> {
@@ -26,14 +26,14 @@ pub(super) struct ServerReader<'a> {
     /// Pointer, message and help of each problem.
     pub(super) problems: Vec<(String, String, String)>,
     pub(super) unknown: Vec<String>,
-    lookup: Option<VariableLookup<'a>>,
+    lookup: Option<EnvironmentLookup<'a>>,
 }
 
 impl<'a> ServerReader<'a> {
     pub(super) fn new(
         name: ServerName,
         pointer: String,
-        lookup: Option<VariableLookup<'a>>,
+        lookup: Option<EnvironmentLookup<'a>>,
     ) -> Self {
         Self {
             pointer,

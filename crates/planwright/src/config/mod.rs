@@ -9,6 +9,7 @@ mod flow;
 mod model;
 #[cfg(test)]
 mod reference;
+mod run_overrides;
 mod serve;
 mod source;
 mod telemetry;
@@ -19,6 +20,7 @@ pub use self::external_values::ConfigPlace;
 pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::Config;
 pub use model::{ModelPrices, ModelSettings};
+pub use run_overrides::RunOverrides;
 pub use serve::{Retention, Serve, Stage};
 pub use source::{ConfigIssue, ConfigSource, Origin};
 pub use telemetry::TelemetrySettings;

@@ -5,8 +5,6 @@ mod answers;
 mod builder;
 mod error;
 mod launch;
-#[cfg(feature = "config")]
-mod options;
 mod planwright;
 #[cfg(feature = "store")]
 mod requests;
@@ -22,14 +20,15 @@ mod stored_runs;
 mod streamed;
 mod view;
 
+#[cfg(feature = "config")]
+pub use crate::config::RunOverrides;
+
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
 #[cfg(feature = "store")]
 pub use answers::with_seen_answers;
 pub use builder::Builder;
 pub use error::Error;
 pub use launch::run_time;
-#[cfg(feature = "config")]
-pub use options::RunOverrides;
 pub use planwright::{Planwright, Tools, parse};
 #[cfg(feature = "store")]
 pub use resume::Resume;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use planwright_engine::{Bound, Guards, RunOptions};
 
-use crate::config::Config;
+use super::Config;
 
 /// The name of the flag that bounds calls. Errors report it, and a resumed run recognises the bound by it.
 const MAX_CALLS: &str = "--max-calls";
@@ -24,7 +24,7 @@ pub struct RunOverrides {
 }
 
 impl RunOverrides {
-    /// The options of a new run. The service adds what a store knows when the run is [launched](super::Planwright::launch).
+    /// The options of a new run. The service adds what a store knows when the run is [launched](crate::Planwright::launch).
     pub fn options(&self, config: &Config) -> RunOptions {
         RunOptions {
             guards: self.guards(config),
