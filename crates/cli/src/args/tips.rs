@@ -133,7 +133,7 @@ fn meant(word: &str, command: &Command) -> Option<String> {
 fn meant_option(option: &str, command: &Command) -> Option<String> {
     let names = command.get_arguments().filter(|known| !known.is_hide_set());
     let names: Vec<&str> = names
-        .filter_map(|known| known.get_long_and_visible_aliases())
+        .filter_map(clap::Arg::get_long_and_visible_aliases)
         .flatten()
         .collect();
     let has = |meant: &str| {

@@ -448,7 +448,7 @@ impl CallHandler<'_> {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += created.usage;
         match &id {
             Some(_) => {
-                progress::report_missing_plan(&created, context.model.name(), context.printer)
+                progress::report_missing_plan(&created, context.model.name(), context.printer);
             }
             None => progress::report_response(&created, context.model.name(), context.printer),
         }

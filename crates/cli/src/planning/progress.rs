@@ -55,7 +55,7 @@ pub(crate) fn report_attempts(attempts: &[PlanAttempt], printer: Printer) {
                 quote_reply(attempt.words(), printer);
             }
         } else if is_last {
-            if number > 1 && !(attempt.repairs.is_empty() && !attempt.diagnostics.has_problems()) {
+            if number > 1 && (!attempt.repairs.is_empty() || attempt.diagnostics.has_problems()) {
                 printer.status(&format!("reply {number} of {last} has no errors:"));
             }
             print_diagnostics(attempt, printer);

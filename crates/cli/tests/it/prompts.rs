@@ -194,7 +194,7 @@ fn run(more: &str, exchange: &[(&str, &str)]) -> String {
     without_first(&screen(folder.path(), &line, exchange))
 }
 
-/// `shown`, of which nothing has scrolled away, without the line of the first step: it is written beside the question, before or after it.
+/// The screen `shown` without the line of the first step, which is written before or after the question. No line has scrolled away.
 fn without_first(shown: &str) -> String {
     let lines: Vec<&str> = shown
         .lines()

@@ -41,7 +41,7 @@ pub enum EventKindV1 {
     OutcomeUnknown,
     /// A step ended.
     StepEnded,
-    /// Nothing new starts from here on.
+    /// The run drains: nothing new starts from here on.
     RunDraining,
     /// The run ended.
     RunEnded,

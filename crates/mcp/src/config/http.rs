@@ -135,7 +135,7 @@ impl ServerReader<'_> {
                     oauth.client_secret = Some(secret);
                 }
                 "clientMetadataUrl" => {
-                    oauth.client_metadata_url = Some(self.read_text(&field, &value))
+                    oauth.client_metadata_url = Some(self.read_text(&field, &value));
                 }
                 "scopes" => oauth.scopes = self.read_scopes(&field, &value),
                 "callbackPort" => {
