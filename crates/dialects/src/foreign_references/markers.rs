@@ -1,5 +1,7 @@
 //! The markers of other systems in texts, and the names of a plan that tell them from other text.
 
+mod dollar;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -573,40 +575,6 @@ impl<'a> ReferenceNames<'a> {
             }
             if is_path && !text[..range.start].ends_with('$') && (is_whole || path.contains('.')) {
                 return Some(Marker::new(range, path.to_owned(), false));
-            }
-        }
-        None
-    }
-
-    /// The first marker in `text` that is a dollar and a path.
-    fn dollar_marker(&self, text: &str, is_apart: impl Fn(usize) -> bool) -> Option<Marker> {
-        for (start, _) in text.match_indices('$') {
-            if !is_apart(start) {
-                continue;
-            }
-            let rest = &text[start + 1..];
-            // `$.x` may be a JSONPath for the tool.
-            let is_json_path = rest.starts_with('.');
-            let skipped = ["ref:", "."].iter().find(|word| rest.starts_with(**word));
-            let inside = start + 1 + skipped.map_or(0, |word| word.len());
-            let is_of_path = |c: char| c.is_alphanumeric() || "_-.[]*'\"".contains(c);
-            let rest = &text[inside..];
-            let length = rest.find(|c| !is_of_path(c)).unwrap_or(rest.len());
-            // A full stop or a quote may end a sentence. A word without a path may also be a price or a shell variable.
-            let path = rest[..length].trim_end_matches(['.', '-', '*', '\'', '"']);
-            let is_whole = start == 0 && length == rest.len();
-            // The name of a step is hardly that of a shell variable as well.
-            let is_step = self.is_native
-                && path.len() > 1
-                && path.starts_with(char::is_lowercase)
-                && self.steps.contains_key(path);
-            let is_certain = (is_whole || is_step || path.contains(['.', '['])) && !is_json_path
-                || is_json_path && is_whole && path.contains("[*]");
-            if let Some(meaning) = self.path(path) {
-                let range = start..inside + path.len();
-                if !(self.form.is_own)(&text[range.clone()]) {
-                    return Some(Marker::new(range, meaning, is_certain));
-                }
             }
         }
         None
