@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span};
+use planwright_core::{Code, Diagnostic, Diagnostics, Plan, Span, TextEdit};
 
 use crate::choice::{choose, other_reading, parse_choice, parse_with};
 use crate::dialect::Dialect;
@@ -267,13 +267,15 @@ fn spans(document: &Document) -> HashSet<Span> {
 }
 
 /// The diagnostics about a text of YAML, with the edits that are valid there: those that replace a key or a value by one in JSON,
-/// which is YAML as well. Insertions and removals are made for JSON with its commas.
+/// which is YAML as well. Insertions and removals are made for JSON with its commas, and so is one value in place of another that becomes
+/// several.
 fn with_yaml_edits(diagnostics: Diagnostics, spans: &HashSet<Span>) -> Diagnostics {
+    let is_value = |edit: &TextEdit| {
+        let is_part = spans.contains(&edit.span);
+        is_part && serde_json::from_str::<serde::de::IgnoredAny>(&edit.replacement).is_ok()
+    };
     let fitting = |diagnostic: Diagnostic| {
-        let is_fitting = diagnostic
-            .fixes
-            .iter()
-            .all(|edit| spans.contains(&edit.span));
+        let is_fitting = diagnostic.fixes.iter().all(is_value);
         if is_fitting {
             diagnostic
         } else {

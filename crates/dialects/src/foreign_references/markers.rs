@@ -10,7 +10,7 @@ use planwright_core::expression::print_form;
 use planwright_core::plan::{Action, Alternative, Form, Input, InputKind, SlotPath, Step};
 use planwright_core::{Plan, Value};
 
-use super::operations::Certainty;
+use super::operations::{Certainty, has_operator};
 use super::paths::{
     MAX_MARKER_BYTES, ascii_characters, begins_reference, dotted, end_of_reference, length_to,
     marker_window, may_contain, path_length, references, split_name, strip_prefix_any_case,
@@ -419,7 +419,7 @@ impl<'a> ReferenceNames<'a> {
                 let is_dollar_form = open == "{{" && dollars > 0;
                 let named = if is_dollar_form && content.contains(':') {
                     None
-                } else if is_dollar_form {
+                } else if is_dollar_form && !has_operator(content) {
                     self.path(content)
                         .map(|meaning| (meaning, Certainty::Certain))
                 } else {
@@ -577,7 +577,24 @@ impl<'a> ReferenceNames<'a> {
                 return Some(Marker::new(range, path.to_owned(), false));
             }
         }
-        None
+        // A statement of a template, `{% if x %}`
+        let start = text
+            .find("{%")
+            .filter(|start| self.is_native && is_apart(*start))?;
+        let length = marker_window(text, start).find("%}")?;
+        let is_loop = text[start + 2..]
+            .trim_start_matches(['-', ' '])
+            .starts_with("for");
+        let form = if is_loop {
+            "LIST.map(x, x.FIELD)"
+        } else {
+            "CONDITION ? A : B"
+        };
+        Some(Marker::new(
+            start..start + length + 2,
+            form.to_owned(),
+            false,
+        ))
     }
 
     /// The path in this dialect of a path in another system, if it names a step or an input.

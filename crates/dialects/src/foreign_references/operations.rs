@@ -1,7 +1,7 @@
 //! Expressions of other systems in markers: operators, and the filters of templates.
 
 use super::markers::{OUTPUT_CALLS, ReferenceNames};
-use super::paths::split_name;
+use super::paths::{path_length, split_name};
 use crate::native::{Language, expression_in};
 
 /// The certainty of the meaning of a marker.
@@ -23,6 +23,16 @@ impl ReferenceNames<'_> {
             .iter()
             .find_map(|call| written.trim().strip_prefix(call)?.split_once("')"));
         let called = called.map(|(name, rest)| format!("{name}{}", rest.replace('?', "")));
+        // The output of a node of n8n: `$('a').item.json.x`, `$('a').first().json.x`
+        let node = written.trim().strip_prefix("$('");
+        let node = node
+            .and_then(|node| node.split_once("')"))
+            .and_then(|(name, rest)| {
+                let items = [".item.json", ".first().json", ".last().json"];
+                let fields = items.iter().find_map(|item| rest.strip_prefix(item))?;
+                (path_length(fields) == fields.len()).then(|| format!("{name}{fields}"))
+            });
+        let called = called.or(node);
         if let Some(meaning) = called.and_then(|path| self.path(&path)) {
             return Some((meaning, Certainty::Certain));
         }
@@ -131,7 +141,7 @@ impl ReferenceNames<'_> {
 }
 
 /// Returns true if an expression of another system is more than a path.
-fn has_operator(written: &str) -> bool {
+pub(super) fn has_operator(written: &str) -> bool {
     let mut quote = None;
     let mut before = ' ';
     for sign in written.trim().chars() {

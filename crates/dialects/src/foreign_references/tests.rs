@@ -71,6 +71,23 @@ fn markers_of_other_systems() {
         ),
         ("{{ steps[1].id }}", "{{ steps[1].id }} is rows.id"),
         ("{{ $('o').item }}", "{{ $('o').item }} may be o"),
+        (
+            "{{ $('o').item.json.temp.max }}",
+            "{{ $('o').item.json.temp.max }} is o.temp.max",
+        ),
+        (
+            "${{ steps.o.temp == 'x' && o.y }}",
+            "${{ steps.o.temp == 'x' && o.y }} is o.temp == 'x' && o.y",
+        ),
+        (
+            "a {% if o %}b{% endif %}",
+            "{% if o %} may be CONDITION ? A : B",
+        ),
+        (
+            "$.rows[?(@.id == 'x')].id",
+            "$.rows[?(@.id == 'x')].id is rows.filter(x, x.id == 'x').map(x, x.id)",
+        ),
+        ("$.o..id", "$.o may be o"),
         ("{{ not o }}", "{{ not o }} may be o"),
         ("<%= o.temp %>", "<%= o.temp %> is o.temp"),
         ("@{body('o')?['temp']}", "@{body('o')?['temp']} is o.temp"),

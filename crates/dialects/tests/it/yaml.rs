@@ -159,3 +159,19 @@ fn malformed_yaml_is_located() {
     );
     assert_eq!(part, "      message: It is: ${a}");
 }
+
+#[test]
+fn a_fix_leaves_the_text_readable() {
+    let text = "steps:\n  - parallel:\n      - {id: a, tool: t}\n      - {id: b, tool: t}\n  - id: c\n    tool: t\n    colour: {deep: red}\n    depends_on: [a]\n";
+    let found = read(text);
+    assert!(found.diagnostics.has_errors());
+    // Several steps in place of a group are no value of YAML.
+    let fixed = found.diagnostics.apply_fixes(text).unwrap();
+    assert!(
+        !read(&fixed)
+            .diagnostics
+            .iter()
+            .any(|found| found.code == Code::NotJson),
+        "{fixed}"
+    );
+}

@@ -98,6 +98,42 @@ impl Guesses<'_> {
         }
     }
 
+    /// Reads `"outputs": {"a": {"type": "text", "value": "${b}"}}` as the values: outputs have no types in a plan.
+    fn typed_outputs(&mut self, entry: &mut ItemEntry) {
+        let ItemKind::Object(parts) = &entry.item.kind else {
+            return;
+        };
+        let is_typed = |part: &ItemEntry| {
+            let fields = part.item.as_object();
+            fields.is_some_and(|fields| {
+                let words = ["value", "type", "description"];
+                has(fields, "value") && fields.iter().all(|field| words.contains(&&*field.key))
+            })
+        };
+        if &*entry.key == "output" || parts.is_empty() || !parts.iter().all(is_typed) {
+            return;
+        }
+        let values = parts.iter().filter_map(|part| {
+            let value = part.item.get("value")?;
+            Some(field(&part.key, value.kind.clone(), value.place))
+        });
+        let values: Vec<ItemEntry> = values.collect();
+        let shown = values
+            .iter()
+            .map(|part| (Arc::clone(&part.key), part.item.to_value()));
+        let json = Value::object(shown.collect::<Vec<_>>()).to_json();
+        let help = if json.len() <= MAX_SHOWN && !json.contains('`') {
+            format!("write `\"output\": {json}`")
+        } else {
+            "write one object with the values as `output`".to_owned()
+        };
+        let message = format!("the plan has an unknown field `{}`", entry.key);
+        let diagnostic = Diagnostic::error(Code::UnknownField, message);
+        self.sink.push_at_key(entry, diagnostic.help(help));
+        entry.key = "output".into();
+        entry.item.kind = ItemKind::Object(values);
+    }
+
     /// Reads several outputs beside each other as one object.
     pub(super) fn outputs(&mut self, entries: &mut Vec<ItemEntry>) {
         let words = PLAN.iter().find(|group| group.field == "output");
@@ -105,6 +141,9 @@ impl Guesses<'_> {
         let is_output = |entry: &ItemEntry| {
             &*entry.key == "output" || (!is_plan_field(&entry.key) && words.contains(&&*entry.key))
         };
+        if let Some(entry) = entries.iter_mut().find(|entry| is_output(entry)) {
+            self.typed_outputs(entry);
+        }
         if entries.iter().filter(|entry| is_output(entry)).count() < 2 {
             return;
         }

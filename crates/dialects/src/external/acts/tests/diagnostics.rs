@@ -47,17 +47,17 @@ fn references() {
         ),
         (
             "†state.x!",
-            "`!` cannot stand in a reference FORM",
+            "a reference cannot contain `!` FORM",
             "†state.x!",
         ),
         (
             "†state.x[0].y",
-            "`[` cannot stand in a reference (write `†state.x.0.y`)",
+            "a reference cannot contain `[` (write `†state.x.0.y`)",
             "†state.x[0].y",
         ),
         (
             r#"†state.x[\"a\"]b"#,
-            "`b` cannot stand in a reference FORM",
+            "a reference cannot contain `b` FORM",
             r#"†state.x[\"a\"]b"#,
         ),
         (
@@ -72,7 +72,7 @@ fn references() {
         ),
         (
             "†state.x[*]",
-            "`[` cannot stand in a reference FORM",
+            "a reference cannot contain `[` FORM",
             "†state.x[*]",
         ),
         (
@@ -112,8 +112,7 @@ fn references() {
     }
     check(
         r#"[{"_tool": "t", "v": "†state.a || †state.b && †state.c"}]"#,
-        "PW0403 at /0/v: `†state.a || †state.b && †state.c` mixes `||` and `&&` (nothing says which of them comes \
-         first: use one of them, and let another call do the rest) [†state.a || †state.b && †state.c]",
+        "PW0403 at /0/v: `†state.a || †state.b && †state.c` mixes `||` and `&&` (their precedence is not defined: use one of them, and let another call do the rest) [†state.a || †state.b && †state.c]",
     );
     check(
         r#"[{"_tool": "t", "v": "†stat.a || state.b"}]"#,
@@ -156,8 +155,7 @@ fn output_paths() {
         ),
         (
             r#""_outputPath": "†state.a || †state.b && †state.c""#,
-            "PW0403 at /0/_outputPath: `†state.a || †state.b && †state.c` mixes `||` and `&&` (nothing says which of \
-             them comes first: use one of them, and let another call do the rest) [†state.a || †state.b && †state.c]",
+            "PW0403 at /0/_outputPath: `†state.a || †state.b && †state.c` mixes `||` and `&&` (their precedence is not defined: use one of them, and let another call do the rest) [†state.a || †state.b && †state.c]",
         ),
         (
             r#""_outputPath": ["†state.x"]"#,
@@ -217,8 +215,7 @@ fn calls() {
         ),
         (
             r#"[{"_tool": "t", "_scopes": ["state"]}]"#,
-            "warning PW0107 at /0/_scopes: `_scopes` says nothing without a plan in `_delegate` (a tool is given its \
-             parameters and nothing else) [[\"state\"]]",
+            "warning PW0107 at /0/_scopes: `_scopes` says nothing without a plan in `_delegate` (a tool receives only its parameters) [[\"state\"]]",
         ),
         (
             r#"[{"_tool": "t", "_delegate": "p", "_scopes": ["stat", "text", 1]}]"#,
@@ -235,8 +232,7 @@ fn calls() {
         ),
         (
             r#"[{"_tool": "t", "_instance": "1"}]"#,
-            "PW0108 at /0/_instance: no instance is called `1` (`_instance` on `state` and `input` messages makes \
-             instances, and there is none) [\"1\"]",
+            "PW0108 at /0/_instance: no instance is called `1` (there are no instances; `_instance` of `state` and `input` messages creates them) [\"1\"]",
         ),
         (
             r#"{"context": [{"type": "state", "_instance": "north"}, {"type": "state", "_instance": "south"}],
@@ -272,8 +268,7 @@ fn messages() {
         ),
         (
             r#"{"type": "picture"}"#,
-            "warning PW0105 at /context/0/type: messages of the type `picture` are not known (it is preserved, but nothing \
-             reads it; there are `input`, `state`, `data`, `plan`, `tool`, `text`, `system`, `user`, `assistant`, \
+            "warning PW0105 at /context/0/type: messages of the type `picture` are not known (it is preserved, but has no effect; there are `input`, `state`, `data`, `plan`, `tool`, `text`, `system`, `user`, `assistant`, \
              `meta`, `advisor`, `error`, `preset`) [\"picture\"]",
         ),
         (
@@ -285,8 +280,7 @@ fn messages() {
             r#"{"type": "state", "_instanze": "a", "_x": 1}"#,
             "PW0105 at /context/0/_instanze: the message has an unknown field `_instanze` (did you mean `_instance`?) \
              [\"_instanze\"]\n\
-             PW0105 at /context/0/_x: the message has an unknown field `_x` (a name with `_` at its start stands in \
-             the object `state`) [\"_x\"]",
+             PW0105 at /context/0/_x: the message has an unknown field `_x` (write a name that begins with `_` in the object `state`) [\"_x\"]",
         ),
         (
             r#"{"type": "data", "kind": "notes", "data": {"a": 1}}"#,
@@ -295,8 +289,7 @@ fn messages() {
         ),
         (
             r#"{"type": "data", "_instance": "a", "data": {}}"#,
-            "PW0108 at /context/0/_instance: no instance is called `a` (`_instance` on `state` and `input` messages \
-             makes instances, and there is none) [\"a\"]",
+            "PW0108 at /context/0/_instance: no instance is called `a` (there are no instances; `_instance` of `state` and `input` messages creates them) [\"a\"]",
         ),
         (
             r#"{"type": "plan", "plan": [], "mode": "soon"}"#,

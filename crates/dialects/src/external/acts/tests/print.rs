@@ -226,7 +226,7 @@ fn what_cannot_be_said() {
         (one(step("a", "a", text)), "a reference inside of a text"),
         (
             one(step("a", "a", reference(Source::Item, Path::new()))),
-            "what `x` refers to",
+            "the reference `x`",
         ),
         (
             one(step(
@@ -234,7 +234,7 @@ fn what_cannot_be_said() {
                 "a",
                 reference(Source::Slot(SlotKind::Vars), Path::new()),
             )),
-            "what `x` refers to",
+            "the reference `x`",
         ),
         (one(variable), "that a step writes `vars.v.w`"),
         (
