@@ -126,10 +126,6 @@ fn with_json_the_diff_is_no_part_of_the_document() {
 fn a_plan_in_another_format_is_rewritten_without_its_comments() {
     for (name, text) in [
         (
-            "plan.yaml",
-            "# The night shift.\nsteps:\n  - id: a # first\n    tool: say\n",
-        ),
-        (
             "plan.toml",
             "# The night shift.\n[[steps]]\nid = \"a\" # first\ntool = \"say\"\n",
         ),

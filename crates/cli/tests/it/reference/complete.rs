@@ -54,7 +54,7 @@ fn pages_leave_nothing_out() {
     check(
         "docs/formats/mcp-json.md",
         "crates/mcp/src/config/http.rs",
-        ("match field.as_str()", "fn scopes"),
+        ("match field.as_str()", "fn read_scopes"),
         r#""(\w+)" =>"#,
     );
     check(

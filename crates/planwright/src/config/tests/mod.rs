@@ -519,9 +519,9 @@ fn stages_that_cannot_be_so() {
             "mine.toml:1: the stage `start` has no `tools` (write `tools = [\"server.tool\"]`, or `tools = []` for none)",
             "mine.toml:2: there is no stage `py` (did you mean `pay`?)",
             "mine.toml:2: there is no stage `nowhere` (there are: `start`, `pay`, `a b`)",
-            "mine.toml:3: the stage `pay` is unreachable (write `next = [\"pay\"]` in a stage before it, or take it out)",
+            "mine.toml:3: the stage `pay` is unreachable (write `next = [\"pay\"]` in a stage before it, or remove it)",
             "mine.toml:5: `a b` cannot be the name of a stage (write a name without spaces, since models must repeat it)",
-            "mine.toml:5: the stage `a b` is unreachable (write `next = [\"a b\"]` in a stage before it, or take it out)",
+            "mine.toml:5: the stage `a b` is unreachable (write `next = [\"a b\"]` in a stage before it, or remove it)",
         ],
     );
 }
