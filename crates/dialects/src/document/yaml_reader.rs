@@ -1,4 +1,5 @@
-//! A reader of YAML 1.2 that gives every value its place in the text, as the reader of JSON does.
+//! A reader of YAML 1.2 that gives every value its place in the text, as the reader of JSON does. See
+//! [the design](https://github.com/planwright/planwright/blob/main/docs/design/dialects.md#yaml-is-read-as-the-json-that-it-stands-for).
 //!
 //! Only what JSON has as well is read: objects with texts as keys, lists, texts, numbers, booleans and null of the core schema. Tags and
 //! numbers that readers of YAML understand differently are errors, so that a plan has one meaning only.
