@@ -72,16 +72,6 @@ pub struct ResultLabels {
     pub retained: StepLabels,
 }
 
-impl ResultLabels {
-    /// Returns the labels that are stored with a plan, and those of the results that stay in its run.
-    pub(crate) fn of_stored(stored: &PlanTextV1, retained: StepLabels) -> Self {
-        Self {
-            recalled: RecalledLabelsV1::decode(&stored.recalled_labels),
-            retained,
-        }
-    }
-}
-
 impl LoadedPlan {
     /// The result of `parse` for a text that diagnostics call `name`, without inputs.
     pub fn new(name: impl Into<String>, result: ParseResult) -> Self {

@@ -16,7 +16,8 @@ use planwright_store::{Store, StoreError};
 
 use super::{EarlierConsents, PassphraseError, RetainedResults, tools_of};
 use crate::format::{
-    FlowModeV1, FormatError, PlanTextV1, ProcessV1, RevisionV1, RunV1, ToolV1, from_unix_ms,
+    FlowModeV1, FormatError, PlanTextV1, ProcessV1, RecalledLabelsV1, RevisionV1, RunV1, ToolV1,
+    from_unix_ms,
 };
 use crate::loaded_plan::{LoadedPlan, ResultLabels};
 
@@ -227,7 +228,10 @@ impl StoredRun {
 
     /// Returns the labels of the results that the latest plan uses and does not compute.
     pub fn labels(&self) -> ResultLabels {
-        ResultLabels::of_stored(&self.plan, self.retained.labels())
+        ResultLabels {
+            recalled: RecalledLabelsV1::decode(&self.plan.recalled_labels),
+            retained: self.retained.labels(),
+        }
     }
 
     /// Loads the latest plan with the inputs of the latest process, overridden by `more`.
