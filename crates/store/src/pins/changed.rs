@@ -41,7 +41,7 @@ pub struct ChangedServer {
     pub is_accepted: bool,
     /// The accepted origins of the same name, the latest one first; empty if the identity is accepted.
     pub accepted_origins: Vec<String>,
-    /// The [`tools_digest`] of the latest definitions of all tools.
+    /// The [`tools_digest`](super::tools_digest::tools_digest) of the latest definitions of all tools.
     pub tools_digest: String,
     /// The tools that wait for acceptance: all of them if the identity is not accepted.
     pub tools: Vec<ChangedTool>,
