@@ -217,10 +217,7 @@ impl YamlReader<'_> {
                 };
                 self.begin(kind, anchor, span)
             }
-            Event::SequenceEnd | Event::MappingEnd => {
-                self.end(span.end);
-                Ok(())
-            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(span.end),
             Event::Scalar(text, style, anchor, tag) => {
                 if tag.is_some() {
                     return Err(tag_problem(span));
@@ -243,8 +240,8 @@ impl YamlReader<'_> {
         }
     }
 
-    /// Repeats the value at `anchor`, with the places where it was written. Repeated values count, so that a small text cannot stand
-    /// for a huge value.
+    /// Repeats the value at `anchor`, with the places where it was written. Repeated values count, and so does their depth, so that a
+    /// small text cannot stand for a value that is huge or exhausts the stack.
     fn repeat(&mut self, anchor: usize, span: Span) -> Result<(), Box<Diagnostic>> {
         let item = self.anchors.get(&anchor).cloned();
         let Some(item) = item.filter(|_| !self.expects_key()) else {
@@ -254,13 +251,19 @@ impl YamlReader<'_> {
                 "write the value itself",
             ));
         };
-        let mut open = vec![&item];
-        while let Some(item) = open.pop() {
+        let mut open = vec![(&item, self.open.len())];
+        while let Some((item, depth)) = open.pop() {
             self.values += 1;
             self.check_count(span)?;
             match &item.kind {
-                ItemKind::List(items) => open.extend(items),
-                ItemKind::Object(entries) => open.extend(entries.iter().map(|entry| &entry.item)),
+                ItemKind::List(items) => {
+                    self.check_depth(depth, span)?;
+                    open.extend(items.iter().map(|item| (item, depth + 1)));
+                }
+                ItemKind::Object(entries) => {
+                    self.check_depth(depth, span)?;
+                    open.extend(entries.iter().map(|entry| (&entry.item, depth + 1)));
+                }
                 ItemKind::Null | ItemKind::Bool(_) | ItemKind::Number(_) | ItemKind::Text(_) => {}
             }
         }
@@ -278,6 +281,19 @@ impl YamlReader<'_> {
         );
         let diagnostic = Diagnostic::error(Code::TooLarge, message).at_span("", span);
         Err(Box::new(diagnostic.help(super::REDUCE_SIZE)))
+    }
+
+    /// Checks that a list or an object may have `depth` of them around it.
+    fn check_depth(&self, depth: usize, span: Span) -> Result<(), Box<Diagnostic>> {
+        let limit = self.limits.effective_depth();
+        if depth < limit {
+            return Ok(());
+        }
+        let message = format!("the text is nested deeper than the {limit} levels that are allowed");
+        let diagnostic = Diagnostic::error(Code::TooDeep, message).at_span("", span);
+        Err(Box::new(diagnostic.help(
+            "flatten the value, or let it be an input of the run",
+        )))
     }
 
     /// The span of a scalar, without the blanks after a block or a plain text.
@@ -346,15 +362,7 @@ impl YamlReader<'_> {
             let message = "a key is a list or an object";
             return Err(problem(message, span, "put a text with braces in quotes"));
         }
-        if self.open.len() >= self.limits.effective_depth() {
-            let message = format!(
-                "the text is nested deeper than the {} levels that are allowed",
-                self.limits.effective_depth()
-            );
-            let diagnostic = Diagnostic::error(Code::TooDeep, message).at_span("", span);
-            let help = "flatten the value, or let it be an input of the run";
-            return Err(Box::new(diagnostic.help(help)));
-        }
+        self.check_depth(self.open.len(), span)?;
         let place = self.add_place(span)?;
         self.open.push(OpenContainer {
             place,
@@ -365,9 +373,9 @@ impl YamlReader<'_> {
         Ok(())
     }
 
-    fn end(&mut self, end: usize) {
+    fn end(&mut self, end: usize) -> Result<(), Box<Diagnostic>> {
         let Some(open) = self.open.pop() else {
-            return;
+            return Ok(());
         };
         let span = self.trimmed(Span {
             start: open.start,
@@ -376,13 +384,14 @@ impl YamlReader<'_> {
         self.source.set_span(open.place, span);
         let kind = match open.kind {
             OpenKind::List(items) => ItemKind::List(items),
-            OpenKind::Object { entries, keys, .. } => ItemKind::Object(merged(entries, &keys)),
+            OpenKind::Object { entries, keys, .. } => ItemKind::Object(merged(entries, &keys)?),
         };
         let item = Item {
             kind,
             place: open.place,
         };
         self.attach(item, open.anchor);
+        Ok(())
     }
 
     /// Puts `item` into the innermost list or object, and under its anchor.
@@ -407,9 +416,12 @@ impl YamlReader<'_> {
 }
 
 /// The fields of an object, with those of the objects at its [merge key](https://yaml.org/type/merge.html), unless it has them itself.
-fn merged(entries: Vec<ItemEntry>, keys: &HashMap<Arc<str>, Span>) -> Vec<ItemEntry> {
+fn merged(
+    entries: Vec<ItemEntry>,
+    keys: &HashMap<Arc<str>, Span>,
+) -> Result<Vec<ItemEntry>, Box<Diagnostic>> {
     if !keys.contains_key(MERGE_KEY) {
-        return entries;
+        return Ok(entries);
     }
     let (merges, mut fields): (Vec<ItemEntry>, Vec<ItemEntry>) = entries
         .into_iter()
@@ -422,7 +434,9 @@ fn merged(entries: Vec<ItemEntry>, keys: &HashMap<Arc<str>, Span>) -> Vec<ItemEn
         };
         for object in objects {
             let ItemKind::Object(others) = object.kind else {
-                continue;
+                let message = "the key `<<` has a value without fields";
+                let help = "give it an object, such as an alias of one";
+                return Err(problem(message, merge.key_span, help));
             };
             fields.extend(
                 others
@@ -431,7 +445,7 @@ fn merged(entries: Vec<ItemEntry>, keys: &HashMap<Arc<str>, Span>) -> Vec<ItemEn
             );
         }
     }
-    fields
+    Ok(fields)
 }
 
 fn tag_problem(span: Span) -> Box<Diagnostic> {
@@ -484,6 +498,7 @@ mod tests {
             "a: 012",
             "a: yes",
             "a: *b",
+            "a: 1\n<<: 5",
             "a: 1\n   b: 2",
             "a: {b: [}",
             "? [a]\n: b",
@@ -502,5 +517,8 @@ mod tests {
             format!("a{at}: &a{at}{aliases}\n")
         });
         check(&format!("a0: &a0 lol\n{}", bomb.collect::<String>()), None);
+        // Each level is one deeper than the one before.
+        let chain = (1..130).map(|at| format!("a{at}: &a{at}\n  - *a{}\n", at - 1));
+        check(&format!("a0: &a0 lol\n{}", chain.collect::<String>()), None);
     }
 }
