@@ -236,6 +236,7 @@ fn yaml_plan(
     let text = std::str::from_utf8(text).ok()?;
     let part = yaml_part(text).filter(|_| text.len() <= options.limits.bytes)?;
     let start = part.start;
+    let is_whole = part == (0..text.len());
     let spot = (options.name, options.base);
     let document = read_yaml(text, part, spot, &options.limits).ok()?;
     let is_plan = if is_dialect_chosen {
@@ -243,7 +244,11 @@ fn yaml_plan(
     } else {
         choose(document.clone(), true).is_ok()
     };
-    let message = "the text is YAML, and is read as the JSON that it stands for";
+    let message = if is_whole {
+        "the text is YAML, and is read as the JSON that it stands for"
+    } else {
+        "only the block of YAML is read, as the JSON that it stands for"
+    };
     let note = Diagnostic::note(Code::ReadAs, message).at_span("", start..start);
     is_plan.then_some((document, note))
 }
