@@ -40,6 +40,7 @@ function useAction() {
   const alive = useRef(true);
   useEffect(() => () => { alive.current = false; }, []);
   const run = async (action) => {
+    const before = document.activeElement;
     setState({ busy: true, error: null });
     try {
       const result = await action();
@@ -48,6 +49,9 @@ function useAction() {
     } catch (error) {
       if (alive.current) setState({ busy: false, error });
       return undefined;
+    } finally {
+      // A button that was disabled meanwhile has lost the focus.
+      requestAnimationFrame(() => document.activeElement === document.body && before.focus());
     }
   };
   return { ...state, run };
@@ -79,12 +83,15 @@ function useViewport() {
   return [element, size];
 }
 
+/** Moves the focus to the details of what is selected, if they are on the screen. */
+const focusDetails = () => document.querySelector('[data-detail]')?.focus();
+
 /**
  * A list of rows of equal height that draws only the visible ones. `row(index)` returns the content of a row; `selected` is scrolled into
  * view when it changes. The rows are options of one listbox, whose keys are the arrows, Home, End, Page Up and Page Down.
  */
 function VirtualList(props) {
-  const { length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay } = props;
+  const { length, rowHeight, row, rowClass, selected, onSelect, label, header, width, onKey, overlay } = props;
   const [element, view] = useViewport();
   // As many rows wherever the list is: a row that leaves the window lends its nodes to the one that enters it, and none moves in the
   // document, since the browser would lay it out again.
@@ -111,7 +118,7 @@ function VirtualList(props) {
       onSelect(Math.min(length - 1, Math.max(0, (selected < 0 && move > 0 ? -1 : selected) + move)));
     } else if (event.key === 'Enter' && selected >= 0) {
       event.preventDefault();
-      onOpen?.(selected);
+      focusDetails();
     }
   };
 
@@ -121,9 +128,9 @@ function VirtualList(props) {
   const rows = [];
   for (let index = first; index < last; index += 1) {
     rows[index % slots] = made[index] ??= html`<div id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
-      aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
+      aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass}`}
       style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
-      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`;
+      onClick=${() => { onSelect(index); focusDetails(); }}>${row(index)}</div>`;
   }
   return html`<div class="list" ref=${element} role="presentation">
     ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}

@@ -39,13 +39,17 @@ function FlowLegend({ graph }) {
     <svg width="26" height="8" aria-hidden="true"><path class=${`edge flow flow-${flow}`} d="M0 4H26" /></svg>${FLOWS[flow]}${flow === 'violation' ? '' : ' values'}</li>`)}</ul>`;
 }
 
-/** Two panes, the second of them only if it has content. On a narrow screen it covers the first. */
+/** Two panes, the second of them only if it has content. On a narrow screen it covers the first. Without `onClose` it stays. */
 function Split({ children, side, onClose, label }) {
-  return html`<div class=${`split ${side ? 'has-side' : ''}`}>
+  const close = () => {
+    onClose();
+    document.querySelector('[data-list], [data-graph]')?.focus();
+  };
+  return html`<div class=${`split ${side ? 'has-side' : ''}`}
+      onKeyDown=${(event) => event.key === 'Escape' && side && onClose && !event.target.closest('dialog, textarea, [type=search]') && close()}>
     <div class="main-pane">${children}</div>
-    ${side && html`<aside class="side-pane" aria-label=${label} tabindex="-1" data-detail
-      onKeyDown=${(event) => event.key === 'Escape' && !event.target.closest('dialog') && onClose()}>
-      <div class="close"><button class="quiet" aria-label="Close details" onClick=${onClose}>✕</button></div>${side}</aside>`}
+    ${side && html`<aside class="side-pane" aria-label=${label} tabindex="-1" data-detail>
+      ${onClose && html`<div class="close"><button class="quiet" aria-label="Close details" onClick=${close}>✕</button></div>`}${side}</aside>`}
   </div>`;
 }
 
@@ -58,7 +62,7 @@ function GraphTab({ shown, at, select }) {
     loadGraph(open).catch(setError);
   };
   const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => { select(null); document.querySelector('[data-graph]')?.focus(); }}>
+  return html`<${Split} side=${side} label="Details of the step" onClose=${() => select(null)}>
     <${ErrorNote} error=${error} />
     ${shown.graph.nodes.length === 0
       ? html`<${Empty} title="No graph">${shown.no_graph ? html`<${Message} of=${shown.no_graph} />` : 'The plan of this run has no steps.'}<//>`

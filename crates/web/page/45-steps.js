@@ -21,7 +21,7 @@ function StepsTab({ shown, at, select }) {
       <span class="c-number soft">${state?.attempt > 1 ? `×${state.attempt}` : ''}</span>
       <span class="c-number">${took(state)}</span>`;
   };
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => { select(null); document.querySelector('[data-list]')?.focus(); }}>
+  return html`<${Split} side=${side} label="Details of the step" onClose=${() => select(null)}>
     <div class="filters" role="search" aria-label="Filter steps">
       <${Search} value=${text} onInput=${setText} label="Search steps" />
       <div class="chips" role="group" aria-label="Status">${Object.entries(counts).map(([key, number]) => html`<button class="chip" aria-pressed=${status === key ? 'true' : 'false'}
@@ -29,8 +29,8 @@ function StepsTab({ shown, at, select }) {
     </div>
     ${rows.length === 0
       ? html`<${Empty} title="No step matches">Change the search or the status.<//>`
-      : html`<${VirtualList} length=${rows.length} rowHeight=${30} row=${row} rowClass=${() => 'step-row'} selected=${selected} label="Steps of the run"
-        onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />`}
+      : html`<${VirtualList} length=${rows.length} rowHeight=${30} row=${row} rowClass="step-row" selected=${selected} label="Steps of the run"
+        onSelect=${(index) => select(rows[index].at)} />`}
   <//>`;
 }
 
@@ -63,7 +63,7 @@ function countStatuses(rows, shown) {
     const key = statusKey(stateOf(shown, at)?.status);
     counts[key] = (counts[key] ?? 0) + 1;
   }
-  return Object.fromEntries(Object.keys(STATUS_NAMES).filter((key) => counts[key]).map((key) => [key, counts[key]]));
+  return Object.fromEntries(Object.keys(SYMBOLS).filter((key) => counts[key]).map((key) => [key, counts[key]]));
 }
 
 /** The duration of a step, if it ended. */

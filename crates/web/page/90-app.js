@@ -71,7 +71,7 @@ function App() {
     first.current = false;
   }, [screen, parts[1]]);
 
-  const [active] = useErrorReport(place);
+  const active = useErrorReport(place);
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
     <header class="top">
@@ -104,7 +104,7 @@ function useErrorReport(place) {
     addEventListener('error', report);
     return () => removeEventListener('error', report);
   }, []);
-  return [problem];
+  return problem;
 }
 
 function Screen({ screen, parts, parameters }) {
