@@ -212,10 +212,10 @@ export async function checkAccess(page, what) {
   assert.deepEqual(found.map(({ id, nodes }) => `${what}: ${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 3).join(', ')}`), []);
 }
 
-/** Fails if the page is wider than its window. */
+/** Fails if the page, or a dialog on it, is wider than its window. */
 export async function checkWidth(page, what) {
-  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(inner <= outer, `${what} is ${inner} pixels wide in a window of ${outer}`);
+  const sizes = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('dialog[open]')].map((node) => [node.scrollWidth, node.clientWidth]));
+  for (const [inner, outer] of sizes) assert.ok(inner <= outer, `${what} is ${inner} pixels wide in a window of ${outer}`);
 }
 
 /** Makes a screenshot for the book, if a folder for it is named. */
