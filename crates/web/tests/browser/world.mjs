@@ -43,6 +43,7 @@ export class World {
 
   /** Writes a value as JSON, or a text, to a file of the folder. */
   write(name, content) {
+    mkdirSync(dirname(this.path(name)), { recursive: true });
     writeFileSync(this.path(name), typeof content === 'string' ? content : JSON.stringify(content));
     return name;
   }
