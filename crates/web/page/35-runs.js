@@ -105,7 +105,7 @@ class RunRow extends Component {
   render({ row }) {
     const address = route(['run', row.id, 'graph']);
     return html`<tr class=${row.waiting ? 'waits' : ''} onClick=${(event) => !event.target.closest('a') && !getSelection().toString() && go(address)}>
-      <td><${Status} of=${row.status} />${row.waiting > 0 && html`<a class="badge" href="#/inbox">${count(row.waiting, 'decision')}</a>`}</td>
+      <td><${Status} of=${row.status} />${row.waiting > 0 && html`<a class="badge" href=${route(['inbox'], { run: row.id })}>${count(row.waiting, 'decision')}</a>`}</td>
       <td class="plan"><a class="strong" href=${address} data-row>${row.plan ? html`<${Text} of=${row.plan} line />` : 'unnamed plan'}</a></td>
       <td class="id"><code>${row.id.slice(0, 8)}</code></td>
       <td class="client soft"><${Text} of=${row.client} line /></td>

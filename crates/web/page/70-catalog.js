@@ -15,9 +15,9 @@ function ToolsScreen({ parameters }) {
     <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
   const tool = rows[selected];
   return html`<section class="inbox" aria-labelledby="screen-title">
-    <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'tool') : ''}</span>
+    <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data && !busy ? count(rows.length, 'tool') : 'Loading…'}</span>
       <${Search} value=${text} onInput=${setText} label="Search tools" />
-      <button disabled=${busy} onClick=${() => { isFresh.current = true; reload(); }}>Refresh</button></header>
+      <button onClick=${() => { isFresh.current = true; reload(); }}>Refresh</button></header>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the tools" />`}
     ${data && rows.length === 0 && (wanted

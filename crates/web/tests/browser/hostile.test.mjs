@@ -153,6 +153,27 @@ test('a plan with hostile text in the workbench is text', async () => {
   await finish(page);
 });
 
+test('a run that is handed on as one file is text, and loads nothing', async () => {
+  const context = await browser.chromium.newContext({ viewport: { width: 400, height: 800 } });
+  const page = await context.newPage();
+  for (const form of ['html', 'svg']) {
+    const file = world.write(`run.${form}`, await world.command('show', run, '--as', form));
+    const requests = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`file://${world.path(file)}`);
+    assert.equal(await page.locator('.step').count(), 3);
+    assert.ok(await page.locator('.bar').count() > 1, `the timeline is in ${form}`);
+    assert.deepEqual(requests, [`file://${world.path(file)}`]);
+    if (form === 'html') {
+      for (const step of await page.locator('details').all()) await step.locator('summary').first().click();
+      await page.getByText('onerror=').first().waitFor();
+      await checkText(page, form);
+    } else assert.deepEqual(await page.evaluate(() => [window.broken, document.querySelectorAll('script, foreignObject, image').length]), [undefined, 0]);
+    page.removeAllListeners('request');
+  }
+  await context.close();
+});
+
 test('a route that names nothing says so, and hostile routes do nothing', async () => {
   const page = await browser.open(world);
   for (const route of ['#/run/nothing/graph', `#/run/${encodeURIComponent(HTML)}/graph`, '#/run/%E0%A4%A/graph', `#/diff/${encodeURIComponent(BIDI)}/x`]) {
