@@ -201,6 +201,8 @@ export async function go(page, route) {
 /** Closes a page after it has shown nothing unwanted. */
 export async function finish(page) {
   assert.deepEqual(page.unwanted, []);
+  // A request that a test holds back may be in flight.
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().close();
 }
 
