@@ -83,6 +83,9 @@ function useViewport() {
   return [element, size];
 }
 
+/** The width of a narrow window, in pixels, in which details cover the list. The style has it, too. */
+const NARROW = 720;
+
 /** Moves the focus to the details of what is selected, if they are on the screen. */
 const focusDetails = () => document.querySelector('[data-detail]')?.focus();
 

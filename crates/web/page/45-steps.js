@@ -9,7 +9,6 @@ function StepsTab({ shown, at, select }) {
     && (!status || statusKey(stateOf(shown, address)?.status) === status)), [all, wanted, status, status ? shown.version : 0]);
   const counts = useMemo(() => countStatuses(all, shown), [all, shown.version]);
   const selected = useMemo(() => rows.findIndex((row) => row.at === at), [rows, at]);
-  const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
 
   const row = (index) => {
     const { at: address, tool } = rows[index];
@@ -21,7 +20,7 @@ function StepsTab({ shown, at, select }) {
       <span class="c-number soft">${state?.attempt > 1 ? `×${state.attempt}` : ''}</span>
       <span class="c-number">${took(state)}</span>`;
   };
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => select(null)}>
+  return html`<${StepSplit} shown=${shown} at=${at} select=${select}>
     <div class="filters" role="search" aria-label="Filter steps">
       <${Search} value=${text} onInput=${setText} label="Search steps" />
       <div class="chips" role="group" aria-label="Status">${Object.entries(counts).map(([key, number]) => html`<button class="chip" aria-pressed=${status === key ? 'true' : 'false'}

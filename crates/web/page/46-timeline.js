@@ -18,8 +18,7 @@ function TimelineTab({ shown, at, select }) {
     }, TIMELINE_INTERVAL);
   }, [shown.version]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => select(null)}>
+  return html`<${StepSplit} shown=${shown} at=${at} select=${select}>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the timeline" />`}
     ${data && data.bars.length === 0 && html`<${Empty} title="Nothing has started yet">The bars appear with the first call.<//>`}

@@ -21,7 +21,7 @@ function InboxScreen({ parameters }) {
   let selected = rows.findIndex((question) => question.run === run && question.at === at);
   if (selected < 0 && run) selected = rows.findIndex((question) => question.run === run);
   // A wide window always shows a call, a narrow one the list or a call.
-  const isWide = innerWidth > 720;
+  const isWide = innerWidth > NARROW;
   if (selected < 0 && isWide) selected = 0;
   const question = rows[selected];
   const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
@@ -33,7 +33,7 @@ function InboxScreen({ parameters }) {
     refreshInbox();
     const target = rows[next] ?? rows.find((other) => !done.has(questionKey(other)));
     replaceRoute(route(['inbox'], target ? { run: target.run, at: target.at } : {}));
-    document.querySelector('[data-list]')?.focus();
+    document.querySelector(isWide ? '[data-list]' : '[data-detail]')?.focus();
   };
   const row = (index) => {
     const { tool, server, plan, step, at: address, asked, run: id } = rows[index];

@@ -100,7 +100,7 @@ function useErrorReport(place) {
   const [problem, setProblem] = useState(null);
   useEffect(() => setProblem(null), [place]);
   useEffect(() => {
-    const report = (event) => setProblem(new SourceError(`the page has a defect: ${(event.error ?? event.reason)?.message ?? 'unknown'}`, 'load the page again', 0));
+    const report = (event) => setProblem(new SourceError(`the page has a defect: ${event.error?.message ?? 'unknown'}`, 'load the page again', 0));
     addEventListener('error', report);
     return () => removeEventListener('error', report);
   }, []);

@@ -129,6 +129,24 @@ test('details close with Escape, from the list or from inside, and the list has 
   await finish(page);
 });
 
+test('in a narrow window, the focus is in the details that cover the list', async () => {
+  const page = await browser.open(world, { width: 400 });
+  for (const route of [`#/run/${failed}/graph`, `#/run/${failed}/steps`, `#/run/${failed}/timeline`, '#/inbox', '#/tools', '#/plans']) {
+    await go(page, route);
+    await page.locator('[data-list], [data-graph]').waitFor();
+    await page.locator('[data-list], [data-graph]').focus();
+    await press(page, 'ArrowDown');
+    await focusIs(page, '[data-detail]');
+    await press(page, 'Shift+Tab');
+    assert.ok(await page.evaluate(() => !document.activeElement.closest('.main-pane')), `${route}: the focus is behind the details`);
+    await page.locator('[data-detail]').focus();
+    await press(page, 'Escape');
+    await page.getByRole('complementary').waitFor({ state: 'detached' });
+    await focusIs(page, '[data-list], [data-graph]');
+  }
+  await finish(page);
+});
+
 test('a wide inbox always shows a call, a narrow one goes back to the list', async () => {
   const wide = await browser.open(world, { route: '#/inbox' });
   await wide.getByRole('complementary', { name: 'The call' }).getByRole('button', { name: 'Approve' }).waitFor();
