@@ -20,9 +20,10 @@ const Busy = ({ what }) => html`<div class="empty" aria-busy="true"><p class="so
 function Dialog({ title, onClose, children, wide }) {
   const dialog = useRef(null);
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    dialog.current.showModal();
-    return () => before instanceof HTMLElement && before.isConnected && before.focus();
+    const node = dialog.current;
+    node.showModal();
+    // A dialog that is removed without being closed does not return the focus, and nothing else can have it while it is open.
+    return () => node.close();
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title"
       onCancel=${(event) => { event.preventDefault(); onClose(); }}

@@ -78,7 +78,11 @@ function StepPanel({ shown, at }) {
   const seen = useRef(null);
   const mark = `${state?.status} ${state?.attempt} ${state?.items_ended} ${state?.rounds}`;
   useEffect(() => {
-    if (seen.current !== null && seen.current !== mark) reload();
+    if (seen.current !== null && seen.current !== mark) {
+      reload();
+      // The button that changed the step is gone.
+      if (document.activeElement === document.body) focusDetails();
+    }
     seen.current = mark;
   }, [mark]);
   const question = shown.questions.find((asked) => asked.at === at);

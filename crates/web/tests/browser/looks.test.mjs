@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { payBack, stockTaking, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, checkWidth, finish, go, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, checkWidth, finish, focused, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -168,6 +168,23 @@ test('the way back from a change or a rejection leads to its button', async () =
     await page.getByRole('button', { name: 'Back' }).press('Enter');
     await focusIs(page, `[data-decide=${name}]`);
   }
+  await finish(page);
+});
+
+test('a dialog returns the focus to its button, or to the details if the button is gone', async () => {
+  const page = await browser.open(world, { route: '#/workbench' });
+  await page.getByLabel('Plan', { exact: true }).fill(JSON.stringify(welcome));
+  await page.getByRole('button', { name: 'Save…' }).press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await press(page, 'Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(await focused(page), 'Save…');
+  const { run } = await world.run(welcome, '--var', 'who=Dan');
+  await go(page, `#/run/${run}/steps?at=customer`);
+  await page.getByRole('button', { name: 'Skip…' }).press('Enter');
+  await page.getByRole('button', { name: 'Resume the run' }).press('Enter');
+  await page.getByRole('button', { name: 'Skip…' }).waitFor({ state: 'detached' });
+  await focusIs(page, '[data-detail]');
   await finish(page);
 });
 
