@@ -67,7 +67,7 @@ test('a graph that grows is shown whole, as the one before', async () => {
 test('the ways of untrusted and private values are marked up to the guarded parameter, before the run and in it', async () => {
   const own = new World();
   try {
-    own.write('config/planwright/planwright.toml', '[flow]\ntrusted = ["contacts.*", "nobody.*"]\nprivate = ["inbox.*"]\n');
+    own.write('config/planwright/planwright.toml', '[flow]\ntrusted = ["contacts.*", "absent.*"]\nprivate = ["inbox.*"]\n');
     own.write('tools.json', { tools: { 'inbox.read': { returns: { body: 'Hi', reply_to: 'x@example.com' } }, 'contacts.find': { returns: 'ann@example.com' }, 'mail.send': {} } });
     const reply = { steps: [
       { id: 'mail', tool: 'inbox.read' },
@@ -90,7 +90,7 @@ test('the ways of untrusted and private values are marked up to the guarded para
       await page.getByRole('list', { name: 'Marks of the data flow' }).getByText('untrusted, private values').waitFor();
       if (route) continue;
       // A diagnostic about the configuration marks nothing in the text.
-      const rule = page.getByRole('region', { name: 'Diagnostics' }).getByRole('button', { name: /nobody/ });
+      const rule = page.getByRole('region', { name: 'Diagnostics' }).getByRole('button', { name: /absent/ });
       assert.match(await rule.innerText(), /^warning:\s*PW1004 the rule/);
       assert.ok(await rule.isDisabled());
       assert.deepEqual(await page.locator('.under mark').allInnerTexts(), ['"${mail.reply_to}"']);
