@@ -84,6 +84,9 @@ function useViewport() {
   return [element, size];
 }
 
+/** Moves the focus to an element if no other has it, since the one that had it is gone. */
+const refocus = (selector) => document.activeElement === document.body && document.querySelector(selector)?.focus();
+
 /** The width of a narrow window, in pixels, in which details cover the list. The style has it, too. */
 const NARROW = 720;
 

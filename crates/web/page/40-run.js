@@ -35,10 +35,8 @@ function RunHeader({ shown, at }) {
   const { run } = shown;
   const [dialog, setDialog] = useState(null);
   const inputs = Object.keys(shown.inputs);
-  useEffect(() => {
-    // The button that resumed or cancelled the run is gone.
-    if (document.activeElement === document.body) document.getElementById('main').focus();
-  }, [shown.can_resume, shown.can_cancel]);
+  // The button that resumed or cancelled the run is gone.
+  useEffect(() => refocus('main'), [shown.can_resume, shown.can_cancel]);
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>

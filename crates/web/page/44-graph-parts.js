@@ -44,7 +44,7 @@ function Split({ children, side, onClose, label }) {
   const isOpen = Boolean(side);
   useEffect(() => {
     if (isOpen && innerWidth <= NARROW) focusDetails();
-    return () => document.activeElement === document.body && document.querySelector('[data-list], [data-graph]')?.focus();
+    return () => refocus('[data-list], [data-graph]');
   }, [isOpen]);
   return html`<div class=${`split ${side ? 'has-side' : ''}`}
       onKeyDown=${(event) => event.key === 'Escape' && side && !event.target.closest('dialog, textarea, [type=search]') && onClose?.()}>

@@ -81,7 +81,7 @@ function StepPanel({ shown, at }) {
     if (seen.current !== null && seen.current !== mark) {
       reload();
       // The button that changed the step is gone.
-      if (document.activeElement === document.body) focusDetails();
+      refocus('[data-detail]');
     }
     seen.current = mark;
   }, [mark]);

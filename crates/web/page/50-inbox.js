@@ -16,6 +16,8 @@ function InboxScreen({ parameters }) {
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => questions.filter((question) => !wanted
     || [question.tool, question.server, question.plan, question.at, question.run].join(' ').toLowerCase().includes(wanted)), [questions, wanted]);
+  // The list is gone with its last call.
+  useEffect(() => refocus('main'), [rows.length === 0]);
   const run = parameters.get('run');
   const at = parameters.get('at');
   let selected = rows.findIndex((question) => question.run === run && question.at === at);
@@ -211,7 +213,7 @@ function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onD
   useEffect(() => {
     if (mode) field.current.focus();
     // The button that led back is gone.
-    else if (document.activeElement === document.body) document.querySelector(`[data-decide=${last.current}]`)?.focus();
+    else refocus(`[data-decide=${last.current}]`);
     last.current = mode;
   }, [mode]);
   const many = calls.length > 1;

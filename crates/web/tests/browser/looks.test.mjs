@@ -206,3 +206,12 @@ test('a request that fails leaves the focus on its button', async () => {
   await focusIs(page, '[data-decide=approve]');
   await finish(page);
 });
+
+test('the decision about the last call leaves the focus to the content', async () => {
+  const page = await browser.open(world, { route: `#/inbox?run=${waiting}` });
+  await page.locator('[data-decide=approve]').waitFor();
+  await press(page, 'a', 'Enter');
+  await page.getByText('Nothing waits for you').waitFor();
+  await focusIs(page, 'main');
+  await finish(page);
+});
