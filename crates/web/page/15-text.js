@@ -74,27 +74,12 @@ function Time({ at }) {
 /** A number with a noun, in the plural unless it is 1. */
 const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString('en')} ${number === 1 ? noun : plural}`;
 
-/** The statuses of runs and steps, as the page names them. A status has a symbol, a name and a colour class of its own. */
-const STATUS_NAMES = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  running: 'running',
-  waiting: 'waiting',
-  retrying: 'retrying',
-  skipped: 'skipped',
-  pending: 'pending',
-  not_run: 'not run',
-  cancelled: 'cancelled',
-  interrupted: 'interrupted',
-  unknown: 'unknown outcome',
-};
-
-const statusName = (status) => STATUS_NAMES[status] ?? String(status ?? 'pending').replaceAll('_', ' ');
-const statusKey = (status) => (Object.hasOwn(STATUS_NAMES, status ?? '') ? status : 'pending');
-
 const CIRCLE = 'm8 1.8a6.2 6.2 0 1 1 0 12.4a6.2 6.2 0 1 1 0-12.4z';
 
-/** The paths of the symbols, in a square of 16 units, each with its class: filled, a line, or cut out of what is filled. */
+/**
+ * The statuses of runs and steps, each with the paths of its symbol in a square of 16 units. A path has a class: filled, a line, or cut out of
+ * what is filled.
+ */
 const SYMBOLS = {
   succeeded: [['full', 'm8 1a7 7 0 1 1 0 14a7 7 0 1 1 0-14z'], ['cut', 'm4.8 8.3l2.2 2.2l4.2-4.6']],
   failed: [['full', 'm5.1 1h5.8l4.1 4.1v5.8l-4.1 4.1h-5.8l-4.1-4.1v-5.8z'], ['cut', 'm5.6 5.6l4.8 4.8m0-4.8l-4.8 4.8']],
@@ -108,6 +93,9 @@ const SYMBOLS = {
   interrupted: [['full', 'm8.8 1.5l-5.3 7.5h4.5l-.8 5.5l5.3-7.5h-4.5z']],
   unknown: [['full', 'm8 1l6.1 3.5v7l-6.1 3.5l-6.1-3.5v-7z'], ['cut', 'm6 6.2a2 2 0 1 1 2.7 1.9c-.5 .2-.7 .5-.7 1v.2m0 2.1v.3']],
 };
+
+const statusName = (status) => (status === 'unknown' ? 'unknown outcome' : String(status ?? 'pending').replaceAll('_', ' '));
+const statusKey = (status) => (Object.hasOwn(SYMBOLS, status ?? '') ? status : 'pending');
 
 const symbolPaths = (status) => SYMBOLS[status].map(([kind, path]) => html`<path class=${kind} d=${path} />`);
 

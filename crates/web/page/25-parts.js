@@ -20,9 +20,10 @@ const Busy = ({ what }) => html`<div class="empty" aria-busy="true"><p class="so
 function Dialog({ title, onClose, children, wide }) {
   const dialog = useRef(null);
   useLayoutEffect(() => {
-    const before = document.activeElement;
-    dialog.current.showModal();
-    return () => before instanceof HTMLElement && before.isConnected && before.focus();
+    const node = dialog.current;
+    node.showModal();
+    // A dialog that is removed without being closed does not return the focus, and nothing else can have it while it is open.
+    return () => node.close();
   }, []);
   return html`<dialog ref=${dialog} class=${wide ? 'wide' : ''} aria-labelledby="dialog-title"
       onCancel=${(event) => { event.preventDefault(); onClose(); }}
@@ -40,6 +41,7 @@ function useAction() {
   const alive = useRef(true);
   useEffect(() => () => { alive.current = false; }, []);
   const run = async (action) => {
+    const before = document.activeElement;
     setState({ busy: true, error: null });
     try {
       const result = await action();
@@ -48,6 +50,9 @@ function useAction() {
     } catch (error) {
       if (alive.current) setState({ busy: false, error });
       return undefined;
+    } finally {
+      // A button that was disabled meanwhile has lost the focus.
+      requestAnimationFrame(() => document.activeElement === document.body && before.focus());
     }
   };
   return { ...state, run };
@@ -79,12 +84,21 @@ function useViewport() {
   return [element, size];
 }
 
+/** Moves the focus to an element if no other has it, since the one that had it is gone. */
+const refocus = (selector) => document.activeElement === document.body && document.querySelector(selector)?.focus();
+
+/** The width of a narrow window, in pixels, in which details cover the list. The style has it, too. */
+const NARROW = 720;
+
+/** Moves the focus to the details of what is selected, if they are on the screen. */
+const focusDetails = () => document.querySelector('[data-detail]')?.focus();
+
 /**
  * A list of rows of equal height that draws only the visible ones. `row(index)` returns the content of a row; `selected` is scrolled into
  * view when it changes. The rows are options of one listbox, whose keys are the arrows, Home, End, Page Up and Page Down.
  */
 function VirtualList(props) {
-  const { length, rowHeight, row, rowClass, selected, onSelect, onOpen, label, header, width, onKey, overlay } = props;
+  const { length, rowHeight, row, rowClass, selected, onSelect, label, header, width, onKey, overlay } = props;
   const [element, view] = useViewport();
   // As many rows wherever the list is: a row that leaves the window lends its nodes to the one that enters it, and none moves in the
   // document, since the browser would lay it out again.
@@ -111,7 +125,7 @@ function VirtualList(props) {
       onSelect(Math.min(length - 1, Math.max(0, (selected < 0 && move > 0 ? -1 : selected) + move)));
     } else if (event.key === 'Enter' && selected >= 0) {
       event.preventDefault();
-      onOpen?.(selected);
+      focusDetails();
     }
   };
 
@@ -121,9 +135,9 @@ function VirtualList(props) {
   const rows = [];
   for (let index = first; index < last; index += 1) {
     rows[index % slots] = made[index] ??= html`<div id=${`row-${index}`} role="option" aria-selected=${index === selected ? 'true' : 'false'}
-      aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass?.(index) ?? ''}`}
+      aria-setsize=${length} aria-posinset=${index + 1} class=${`row ${index === selected ? 'selected' : ''} ${rowClass}`}
       style=${{ transform: `translateY(${index * rowHeight}px)`, height: `${rowHeight}px` }}
-      onClick=${() => { onSelect(index); onOpen?.(index); }}>${row(index)}</div>`;
+      onClick=${() => { onSelect(index); focusDetails(); }}>${row(index)}</div>`;
   }
   return html`<div class="list" ref=${element} role="presentation">
     ${header && html`<div class="row head" style=${{ height: `${rowHeight}px`, width }}>${header}</div>`}

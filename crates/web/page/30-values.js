@@ -20,7 +20,7 @@ function brief(value, most = 120) {
   const isList = Array.isArray(value);
   let text = isList ? '[' : '{';
   for (const name of isList ? value.keys() : Object.keys(value)) {
-    if (text.length > most) return `${text}…`;
+    if (text.length > most) return `${text.replace(/…$/, '')}…`;
     if (text.length > 1) text += ', ';
     const child = value[name];
     const shown = typeof child === 'string' ? JSON.stringify(child.slice(0, most)) : brief(child, most - text.length);

@@ -45,7 +45,7 @@ function RunsScreen({ parameters }) {
       <${Suggested} id="plan" label="plan" value=${filter.plan} choices=${known('plan')} onInput=${(value) => set('plan', value)} />
       <${Suggested} id="client" label="client" value=${filter.client} choices=${known('client')} onInput=${(value) => set('client', value)} />
       <${Suggested} id="time" label="time: last week" value=${filter.time} choices=${TIMES} onInput=${(value) => set('time', value)} />
-      ${isFiltered && html`<button class="quiet" onClick=${() => go(route(['runs']))}>Clear</button>`}
+      ${isFiltered && html`<button class="quiet" onClick=${() => { go(route(['runs'])); document.querySelector('[data-search]').focus(); }}>Clear</button>`}
     </div>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the runs" />`}
@@ -80,9 +80,12 @@ function useChangedList(changed, rows, filter, reload) {
 }
 
 function Suggested({ id, label, value, choices, onInput }) {
+  // The list draws itself again with every event, which must not take away a text that is not entered yet.
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
   return html`<label class="sr" for=${id}>Filter by ${label}</label>
-    <input id=${id} class="suggested" placeholder=${label} value=${value} list=${`${id}-choices`} autocomplete="off" spellcheck=${false}
-      onChange=${(event) => onInput(event.target.value.trim())} />
+    <input id=${id} class="suggested" placeholder=${label} value=${text} list=${`${id}-choices`} autocomplete="off" spellcheck=${false}
+      onInput=${(event) => setText(event.target.value)} onChange=${(event) => onInput(event.target.value.trim())} />
     <datalist id=${`${id}-choices`}>${choices.map((choice) => html`<option value=${visible(choice)} />`)}</datalist>`;
 }
 
@@ -102,7 +105,7 @@ class RunRow extends Component {
   render({ row }) {
     const address = route(['run', row.id, 'graph']);
     return html`<tr class=${row.waiting ? 'waits' : ''} onClick=${(event) => !event.target.closest('a') && !getSelection().toString() && go(address)}>
-      <td><${Status} of=${row.status} />${row.waiting > 0 && html`<a class="badge" href="#/inbox">${count(row.waiting, 'decision')}</a>`}</td>
+      <td><${Status} of=${row.status} />${row.waiting > 0 && html`<a class="badge" href=${route(['inbox'], { run: row.id })}>${count(row.waiting, 'decision')}</a>`}</td>
       <td class="plan"><a class="strong" href=${address} data-row>${row.plan ? html`<${Text} of=${row.plan} line />` : 'unnamed plan'}</a></td>
       <td class="id"><code>${row.id.slice(0, 8)}</code></td>
       <td class="client soft"><${Text} of=${row.client} line /></td>

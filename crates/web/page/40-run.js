@@ -13,7 +13,7 @@ function RunScreen({ id, tab, parameters }) {
     load();
     return closeRun;
   }, [id]);
-  if (error) return html`<section class="page"><h1>Run <code>${oneLine(id, 20)}</code></h1><${ErrorNote} error=${error} retry=${load} /></section>`;
+  if (error) return html`<section class="page"><header class="bar"><a class="up soft" href="#/runs">Runs</a><h1>Run <code>${oneLine(id, 20)}</code></h1></header><${ErrorNote} error=${error} retry=${load} /></section>`;
   if (!shown || !(shown.id === id || shown.id.startsWith(id))) return html`<section class="page"><h1 class="sr">Run</h1><${Busy} what="the run" /></section>`;
 
   const at = parameters.get('at');
@@ -35,6 +35,8 @@ function RunHeader({ shown, at }) {
   const { run } = shown;
   const [dialog, setDialog] = useState(null);
   const inputs = Object.keys(shown.inputs);
+  // The button that resumed or cancelled the run is gone.
+  useEffect(() => refocus('main'), [shown.can_resume, shown.can_cancel]);
   return html`<header class="run-header">
     <div class="title">
       <a class="up soft" href="#/runs">Runs</a>

@@ -155,7 +155,7 @@ function nearestNode(index, node, key) {
 
 /** The colours of the statuses and lines, as the style sheet computes them for the current colour scheme. */
 function readColours(parent) {
-  const names = [...Object.keys(STATUS_NAMES).map((status) => `s-${status}`), 'c-line', 'c-group', 'c-accent', 'c-idle', 'c-ink', 'c-surface'];
+  const names = [...Object.keys(SYMBOLS).map((status) => `s-${status}`), 'c-line', 'c-group', 'c-accent', 'c-idle', 'c-ink', 'c-surface'];
   const probes = document.createElement('span');
   probes.append(...names.map((name) => Object.assign(document.createElement('span'), { className: name })));
   parent.append(probes);

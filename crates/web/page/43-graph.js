@@ -261,7 +261,7 @@ class GraphView extends Component {
     else if (key === '0') this.fit();
     else if (key === 'Escape' && node) this.props.select?.(null);
     else if ((key === ' ' || key === 'Enter') && node?.is_group) this.props.onToggle?.(node);
-    else if (key === 'Enter' && node) document.querySelector('[data-detail]')?.focus();
+    else if (key === 'Enter' && node) focusDetails();
     else return;
     event.preventDefault();
     event.stopPropagation();

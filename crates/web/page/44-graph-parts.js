@@ -39,15 +39,24 @@ function FlowLegend({ graph }) {
     <svg width="26" height="8" aria-hidden="true"><path class=${`edge flow flow-${flow}`} d="M0 4H26" /></svg>${FLOWS[flow]}${flow === 'violation' ? '' : ' values'}</li>`)}</ul>`;
 }
 
-/** Two panes, the second of them only if it has content. On a narrow screen it covers the first. */
+/** Two panes, the second of them only if it has content. On a narrow screen it covers the first. Without `onClose` it stays. */
 function Split({ children, side, onClose, label }) {
-  return html`<div class=${`split ${side ? 'has-side' : ''}`}>
+  const isOpen = Boolean(side);
+  useEffect(() => {
+    if (isOpen && innerWidth <= NARROW) focusDetails();
+    return () => refocus('[data-list], [data-graph]');
+  }, [isOpen]);
+  return html`<div class=${`split ${side ? 'has-side' : ''}`}
+      onKeyDown=${(event) => event.key === 'Escape' && side && !event.target.closest('dialog, textarea, [type=search]') && onClose?.()}>
     <div class="main-pane">${children}</div>
-    ${side && html`<aside class="side-pane" aria-label=${label} tabindex="-1" data-detail
-      onKeyDown=${(event) => event.key === 'Escape' && !event.target.closest('dialog') && onClose()}>
-      <div class="close"><button class="quiet" aria-label="Close details" onClick=${onClose}>✕</button></div>${side}</aside>`}
+    ${side && html`<aside class="side-pane" aria-label=${label} tabindex="-1" data-detail>
+      ${onClose && html`<div class="close"><button class="quiet" aria-label="Close details" onClick=${onClose}>✕</button></div>`}${side}</aside>`}
   </div>`;
 }
+
+/** A view of a run, and the details of the selected step. */
+const StepSplit = ({ shown, at, select, children }) => html`<${Split} side=${at && html`<${StepPanel} key=${at} shown=${shown} at=${at} />`}
+  label="Details of the step" onClose=${() => select(null)}>${children}<//>`;
 
 /** The graph of the run on the screen. Loops, inner plans and instances are closed until they are opened. */
 function GraphTab({ shown, at, select }) {
@@ -57,8 +66,7 @@ function GraphTab({ shown, at, select }) {
     setError(null);
     loadGraph(open).catch(setError);
   };
-  const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => { select(null); document.querySelector('[data-graph]')?.focus(); }}>
+  return html`<${StepSplit} shown=${shown} at=${at} select=${select}>
     <${ErrorNote} error=${error} />
     ${shown.graph.nodes.length === 0
       ? html`<${Empty} title="No graph">${shown.no_graph ? html`<${Message} of=${shown.no_graph} />` : 'The plan of this run has no steps.'}<//>`

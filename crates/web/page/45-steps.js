@@ -9,7 +9,6 @@ function StepsTab({ shown, at, select }) {
     && (!status || statusKey(stateOf(shown, address)?.status) === status)), [all, wanted, status, status ? shown.version : 0]);
   const counts = useMemo(() => countStatuses(all, shown), [all, shown.version]);
   const selected = useMemo(() => rows.findIndex((row) => row.at === at), [rows, at]);
-  const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
 
   const row = (index) => {
     const { at: address, tool } = rows[index];
@@ -21,7 +20,7 @@ function StepsTab({ shown, at, select }) {
       <span class="c-number soft">${state?.attempt > 1 ? `×${state.attempt}` : ''}</span>
       <span class="c-number">${took(state)}</span>`;
   };
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => { select(null); document.querySelector('[data-list]')?.focus(); }}>
+  return html`<${StepSplit} shown=${shown} at=${at} select=${select}>
     <div class="filters" role="search" aria-label="Filter steps">
       <${Search} value=${text} onInput=${setText} label="Search steps" />
       <div class="chips" role="group" aria-label="Status">${Object.entries(counts).map(([key, number]) => html`<button class="chip" aria-pressed=${status === key ? 'true' : 'false'}
@@ -29,8 +28,8 @@ function StepsTab({ shown, at, select }) {
     </div>
     ${rows.length === 0
       ? html`<${Empty} title="No step matches">Change the search or the status.<//>`
-      : html`<${VirtualList} length=${rows.length} rowHeight=${30} row=${row} rowClass=${() => 'step-row'} selected=${selected} label="Steps of the run"
-        onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />`}
+      : html`<${VirtualList} length=${rows.length} rowHeight=${30} row=${row} rowClass="step-row" selected=${selected} label="Steps of the run"
+        onSelect=${(index) => select(rows[index].at)} />`}
   <//>`;
 }
 
@@ -63,7 +62,7 @@ function countStatuses(rows, shown) {
     const key = statusKey(stateOf(shown, at)?.status);
     counts[key] = (counts[key] ?? 0) + 1;
   }
-  return Object.fromEntries(Object.keys(STATUS_NAMES).filter((key) => counts[key]).map((key) => [key, counts[key]]));
+  return Object.fromEntries(Object.keys(SYMBOLS).filter((key) => counts[key]).map((key) => [key, counts[key]]));
 }
 
 /** The duration of a step, if it ended. */
@@ -79,7 +78,11 @@ function StepPanel({ shown, at }) {
   const seen = useRef(null);
   const mark = `${state?.status} ${state?.attempt} ${state?.items_ended} ${state?.rounds}`;
   useEffect(() => {
-    if (seen.current !== null && seen.current !== mark) reload();
+    if (seen.current !== null && seen.current !== mark) {
+      reload();
+      // The button that changed the step is gone.
+      refocus('[data-detail]');
+    }
     seen.current = mark;
   }, [mark]);
   const question = shown.questions.find((asked) => asked.at === at);

@@ -18,8 +18,7 @@ function TimelineTab({ shown, at, select }) {
     }, TIMELINE_INTERVAL);
   }, [shown.version]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const side = at ? html`<${StepPanel} key=${at} shown=${shown} at=${at} />` : null;
-  return html`<${Split} side=${side} label="Details of the step" onClose=${() => { select(null); document.querySelector('[data-list]')?.focus(); }}>
+  return html`<${StepSplit} shown=${shown} at=${at} select=${select}>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the timeline" />`}
     ${data && data.bars.length === 0 && html`<${Empty} title="Nothing has started yet">The bars appear with the first call.<//>`}
@@ -86,15 +85,15 @@ function Timeline({ data, at, select }) {
       <ul class="legend inline">
         <li><i class="block kind-call s-succeeded"></i>call</li><li><i class="block kind-wait"></i>wait</li>
         ${critical.size > 0 && html`<li><i class="block kind-call s-succeeded critical"></i>critical path</li>`}
-        ${data.estimate_ms && html`<li><i class="rule estimate"></i>estimate ${duration(data.estimate_ms)}</li>`}
+        ${data.estimate_ms && html`<li>${estimate && html`<i class="rule estimate"></i>`}estimate ${duration(data.estimate_ms)}</li>`}
         ${now !== null && html`<li><i class="rule now"></i>now ${duration(now)}</li>`}
       </ul>
       <div class="zoom inline" role="group" aria-label="Zoom"><button aria-label="Zoom in" onClick=${() => setZoom(Math.min(400, zoom * 1.5))}>+</button>
         <button aria-label="Zoom out" onClick=${() => setZoom(Math.max(1, zoom / 1.5))}>−</button><button onClick=${() => setZoom(1)}>Fit</button></div>
     </div>
-    <${VirtualList} length=${rows.length} rowHeight=${26} row=${row} rowClass=${() => 'time-row'} selected=${selected} header=${header} onKey=${onKey}
+    <${VirtualList} length=${rows.length} rowHeight=${26} row=${row} rowClass="time-row" selected=${selected} header=${header} onKey=${onKey}
       overlay=${html`<div class="lines" style=${{ left: `${labels}px` }}>${lines}</div>`} width=${`${labels + plot + 16}px`} label="Timeline, one row for each step"
-      onSelect=${(index) => select(rows[index].at)} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
+      onSelect=${(index) => select(rows[index].at)} />
   </div>`;
 }
 

@@ -9,7 +9,7 @@ function ReportTab({ shown }) {
     ${!data && busy && html`<${Busy} what="the report" />`}
     ${data && html`
       ${!ended && html`<p class="caution">The run has not ended: this is the report up to now. <button class="small" onClick=${reload}>Load again</button></p>`}
-      <section><div class="part-head"><h2>Output</h2><${CopyValue} of=${data.output} /></div>
+      <section><div class="part-head"><h2>Output</h2>${data.output !== null && html`<${CopyValue} of=${data.output} />`}</div>
         ${data.output === null ? html`<p class="soft">The run has no output.</p>` : html`<${Value} of=${data.output} />`}</section>
       ${failed.length > 0 && html`<section><h2>${count(failed.length, 'failed step')}</h2><ul class="failures">${failed.slice(0, 200).map((step) => html`<li>
         <a href=${route(['run', shown.id, 'steps'], { at: step.id })}><${Text} of=${step.id} line /></a>${' '}
@@ -44,7 +44,7 @@ function DiffScreen({ a, b }) {
         ${run && html`<p class="facts soft"><${Status} of=${run.status} /><span>${duration(run.duration_ms)}</span><span>${count(run.calls ?? 0, 'call')}</span><${Time} at=${run.created} /></p>`}</div>`)}</div>
       ${data.plan && html`<p>${data.plan.same ? 'Both runs have the same plan.' : html`The plans differ: ${['added', 'removed', 'changed'].filter((kind) => data.plan[kind]?.length)
         .map((kind) => html`<span class="strong">${kind}</span> ${data.plan[kind].slice(0, 40).map((id) => html`<code><${Text} of=${id} line /></code> `)}`)}`}</p>`}
-      ${data.inputs?.length > 0 && html`<h2>Inputs</h2><table class="diff-table"><thead><tr><th scope="col">Input</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
+      ${data.inputs?.length > 0 && html`<h2>Inputs</h2><table class="diff-table"><thead><tr><th scope="col">Input</th><th scope="col">Before</th><th scope="col">After</th><td></td></tr></thead>
         <tbody><${ChangeRows} name="" of=${data.inputs} /></tbody></table>`}
       <div class="part-head"><h2>Steps</h2><label class="check"><input type="checkbox" checked=${onlyChanged} onChange=${() => setOnlyChanged(!onlyChanged)} /> Only differences</label></div>
       ${steps.length === 0 && html`<${Empty} title="No step differs">Arguments, outputs and outcomes are the same.<//>`}

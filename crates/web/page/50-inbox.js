@@ -16,11 +16,15 @@ function InboxScreen({ parameters }) {
   const wanted = text.trim().toLowerCase();
   const rows = useMemo(() => questions.filter((question) => !wanted
     || [question.tool, question.server, question.plan, question.at, question.run].join(' ').toLowerCase().includes(wanted)), [questions, wanted]);
+  // The list is gone with its last call.
+  useEffect(() => refocus('main'), [rows.length === 0]);
   const run = parameters.get('run');
   const at = parameters.get('at');
   let selected = rows.findIndex((question) => question.run === run && question.at === at);
   if (selected < 0 && run) selected = rows.findIndex((question) => question.run === run);
-  if (selected < 0 && rows.length && innerWidth > 720) selected = 0;
+  // A wide window always shows a call, a narrow one the list or a call.
+  const isWide = innerWidth > NARROW;
+  if (selected < 0 && isWide) selected = 0;
   const question = rows[selected];
   const select = (index) => replaceRoute(route(['inbox'], rows[index] ? { run: rows[index].run, at: rows[index].at } : {}));
   const onDecided = (message, done) => {
@@ -31,7 +35,7 @@ function InboxScreen({ parameters }) {
     refreshInbox();
     const target = rows[next] ?? rows.find((other) => !done.has(questionKey(other)));
     replaceRoute(route(['inbox'], target ? { run: target.run, at: target.at } : {}));
-    document.querySelector('[data-list]')?.focus();
+    document.querySelector(isWide ? '[data-list]' : '[data-detail]')?.focus();
   };
   const row = (index) => {
     const { tool, server, plan, step, at: address, asked, run: id } = rows[index];
@@ -51,9 +55,9 @@ function InboxScreen({ parameters }) {
     <${Undelivered} decided=${decided} />
     ${questions.length === 0 && html`<${Empty} title="Nothing waits for you">${said || 'A call that needs an approval appears here, from every run of every process.'}<//>`}
     ${questions.length > 0 && rows.length === 0 && html`<${Empty} title="No call matches">Change the search.<//>`}
-    ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${() => replaceRoute('#/inbox')}>
-      <${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass=${() => 'question-row'} selected=${selected} label="Calls that wait for a decision"
-        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} />
+    ${rows.length > 0 && html`<${Split} side=${side} label="The call" onClose=${isWide ? null : () => replaceRoute('#/inbox')}>
+      <${VirtualList} length=${rows.length} rowHeight=${72} row=${row} rowClass="question-row" selected=${selected} label="Calls that wait for a decision"
+        onSelect=${select} />
     <//>`}
   </section>`;
 }
@@ -205,7 +209,13 @@ function Decide({ question, calls, isShown, plan, mode, setMode, passphrase, onD
   const [changed, setChanged] = useState(null);
   const action = useAction();
   const field = useRef(null);
-  useEffect(() => field.current?.focus(), [mode]);
+  const last = useRef(null);
+  useEffect(() => {
+    if (mode) field.current.focus();
+    // The button that led back is gone.
+    else refocus(`[data-decide=${last.current}]`);
+    last.current = mode;
+  }, [mode]);
   const many = calls.length > 1;
 
   const decide = (decision) => action.run(async () => {
@@ -252,7 +262,7 @@ const CHECK_DELAY = 180;
 /** An editor for the arguments of a call, with what the tool's schema finds wrong as you type. */
 function ArgumentsEditor({ question, onChange, field }) {
   const [text, setText] = useState(() => writeJson(question.arguments ?? {}, 2));
-  const [findings, setFindings] = useState([]);
+  const [findings, setFindings] = useState(null);
   const [error, setError] = useState(null);
   useEffect(() => {
     let value;
@@ -273,9 +283,9 @@ function ArgumentsEditor({ question, onChange, field }) {
   }, [text]);
   return html`<div class="stack"><label class="stack">Arguments, as JSON
       <textarea ref=${field} class="code" rows=${Math.min(18, text.split('\n').length + 1)} spellcheck=${false} value=${text} aria-describedby="argument-findings"
-        aria-invalid=${findings.length ? 'true' : null} onInput=${(event) => { setText(event.target.value); onChange(null); }}></textarea></label>
+        aria-invalid=${findings?.length ? 'true' : null} onInput=${(event) => { setText(event.target.value); onChange(null); }}></textarea></label>
     <${ErrorNote} error=${error} />
-    <ul id="argument-findings" class="findings" aria-live="polite">${findings.length === 0
+    <ul id="argument-findings" class="findings" aria-live="polite">${findings?.length === 0
       ? html`<li class="soft">The arguments fit the tool's schema.</li>`
-      : findings.slice(0, 50).map((finding) => html`<li><${Icon} status="failed" />${finding.pointer && html`<code>${oneLine(finding.pointer, 120)}</code> `}<${Message} of=${finding.message} /></li>`)}</ul></div>`;
+      : findings?.slice(0, 50).map((finding) => html`<li><${Icon} status="failed" />${finding.pointer && html`<code>${oneLine(finding.pointer, 120)}</code> `}<${Message} of=${finding.message} /></li>`)}</ul></div>`;
 }

@@ -80,7 +80,7 @@ function WorkbenchScreen({ parameters }) {
         ${result?.ok && canRun && html`<button onClick=${() => setSaving(true)}>Save…</button>`}
       </header>
       ${isSaving && html`<${SaveDialog} state=${state} onClose=${() => setSaving(false)} />`}
-      <${Editor} text=${state.text} diagnostics=${diagnostics} onInput=${(text) => editBench({ text })} />
+      <${Editor} text=${state.text} diagnostics=${diagnostics.filter(hasPlace)} onInput=${(text) => editBench({ text })} />
       <${BenchDiagnostics} state=${state} diagnostics=${diagnostics} />
     </div>
     <div class="result-pane">
@@ -129,11 +129,14 @@ function SaveDialog({ state, onClose }) {
     <form class="stack" onSubmit=${save}><label class="stack">Name<input autofocus value=${name} autocomplete="off" spellcheck=${false} onInput=${(event) => setName(event.target.value)} /></label>
       <${ErrorNote} error=${action.error} />
       <p role="status">${saved && html`<${Text} of=${saved.name} line /> ${saved.is_new ? 'is saved as' : 'has already this plan as'} version ${saved.version}.`}</p>
-      <footer class="buttons"><button type="button" onClick=${onClose}>Close</button><button class="primary" disabled=${action.busy || !name.trim()}>Save</button></footer></form>
+      <footer><button type="button" onClick=${onClose}>Close</button><button class="primary" disabled=${action.busy || !name.trim()}>Save</button></footer></form>
   <//>`;
 }
 
 const SEVERITIES = { error: 'failed', warning: 'waiting', note: 'not_run' };
+
+/** Returns whether a diagnostic is about a place in the text. Others are about the configuration. */
+const hasPlace = ({ start }) => typeof start === 'number';
 
 function BenchDiagnostics({ state, diagnostics }) {
   const kinds = ['error', 'warning', 'note'].map((kind) => [kind, diagnostics.filter((entry) => entry.severity === kind).length]);
@@ -144,9 +147,9 @@ function BenchDiagnostics({ state, diagnostics }) {
     <p class="summary" role="status">${summary}</p>
     <${ErrorNote} error=${state.error} retry=${checkBench} />
     ${diagnostics.length > 0 && html`<ol>${diagnostics.slice(0, 100).map((entry, index) => html`<li key=${`${index} ${entry.code}`}>
-      <button class="diagnostic" data-row onClick=${() => selectInEditor(entry.start, entry.end)}>
+      <button class="diagnostic" data-row disabled=${!hasPlace(entry)} onClick=${() => selectInEditor(entry.start, entry.end)}>
         <${Icon} status=${SEVERITIES[entry.severity] ?? 'not_run'} /><span class="sr">${entry.severity}: </span>
-        <span class="soft figure">${entry.line}:${entry.column}</span> ${entry.code && html`<strong>${oneLine(entry.code, 12)}</strong> `}<${Message} of=${entry.message} /></button>
+        ${hasPlace(entry) && html`<span class="soft figure">${entry.line}:${entry.column}</span> `}${entry.code && html`<strong>${oneLine(entry.code, 12)}</strong> `}<${Message} of=${entry.message} /></button>
       ${entry.help && html`<p class="soft help"><${Message} of=${entry.help} /></p>`}
       ${entry.code && html`<${CodePage} key=${entry.code} code=${entry.code} />`}
     </li>`)}</ol>`}

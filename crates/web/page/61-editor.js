@@ -107,6 +107,7 @@ function BenchRun({ state, config, isSound }) {
   const [script, setScript] = useState(null);
   const action = useAction();
   const inputs = benchInputs();
+  useEffect(() => setPreview(null), [state.text, state.inputs]);
   const start = (mode) => action.run(async () => {
     const body = { text: state.text, inputs: inputs.value, mode };
     if (state.dialect) body.dialect = state.dialect;

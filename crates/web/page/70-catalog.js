@@ -15,17 +15,17 @@ function ToolsScreen({ parameters }) {
     <span class="soft cut"><${Text} of=${oneLine(rows[index].description ?? '', 160)} line /></span>`;
   const tool = rows[selected];
   return html`<section class="inbox" aria-labelledby="screen-title">
-    <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data ? count(rows.length, 'tool') : ''}</span>
+    <header class="bar"><h1 id="screen-title">Tools</h1><span class="soft" aria-live="polite">${data && !busy ? count(rows.length, 'tool') : 'Loading…'}</span>
       <${Search} value=${text} onInput=${setText} label="Search tools" />
-      <button disabled=${busy} onClick=${() => { isFresh.current = true; reload(); }}>Refresh</button></header>
+      <button onClick=${() => { isFresh.current = true; reload(); }}>Refresh</button></header>
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the tools" />`}
     ${data && rows.length === 0 && (wanted
       ? html`<${Empty} title="No tool matches">Change the search.<//>`
       : html`<${Empty} title="No tools">Name your servers with <code>planwright ui --servers mcp.json</code>.<//>`)}
     ${rows.length > 0 && html`<${Split} side=${tool ? html`<${Tool} key=${wantedTool} tool=${tool} />` : null} label="The tool" onClose=${() => replaceRoute('#/tools')}>
-      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Tools"
-        onSelect=${select} onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
+      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass="tool-row" selected=${selected} label="Tools"
+        onSelect=${select} /><//>`}
   </section>`;
 }
 
@@ -87,11 +87,10 @@ function PlansScreen({ parameters }) {
     <${ErrorNote} error=${error} retry=${reload} />
     ${!data && busy && html`<${Busy} what="the plans" />`}
     ${data && rows.length === 0 && (wanted ? html`<${Empty} title="No plan matches">Change the search.<//>`
-      : html`<${Empty} title="No saved plans">Save one with <code>planwright save plan.json</code>.<//>`)}
+      : html`<${Empty} title="No saved plans">Save one in the <a href="#/workbench">workbench</a>, or with <code>planwright save plan.json</code>.<//>`)}
     ${rows.length > 0 && html`<${Split} side=${name ? html`<${SavedPlan} key=${name} name=${name} version=${parameters.get('version')} />` : null} label="The plan" onClose=${() => replaceRoute('#/plans')}>
-      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass=${() => 'tool-row'} selected=${selected} label="Saved plans"
-        onSelect=${(index) => replaceRoute(route(['plans'], { plan: rows[index].name }))}
-        onOpen=${() => document.querySelector('[data-detail]')?.focus()} /><//>`}
+      <${VirtualList} length=${rows.length} rowHeight=${50} row=${row} rowClass="tool-row" selected=${selected} label="Saved plans"
+        onSelect=${(index) => replaceRoute(route(['plans'], { plan: rows[index].name }))} /><//>`}
   </section>`;
 }
 
@@ -104,7 +103,7 @@ function SavedPlan({ name, version }) {
   const shown = String(version ?? data?.version);
   return html`<article class="step-panel">
     <header><h2><${Text} of=${name} line /></h2></header>
-    <${ErrorNote} error=${error} />
+    <${ErrorNote} error=${error ?? against.error} />
     ${!data && busy && html`<${Busy} what="the plan" />`}
     ${data && html`<div class="filters"><label for="version">Version</label>
         <select id="version" value=${shown} onChange=${(event) => replaceRoute(route(['plans'], { plan: name, version: event.target.value }))}>

@@ -71,7 +71,7 @@ function App() {
     first.current = false;
   }, [screen, parts[1]]);
 
-  const [active] = useErrorReport(place);
+  const active = useErrorReport(place);
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to the content</a>
     <header class="top">
@@ -100,11 +100,11 @@ function useErrorReport(place) {
   const [problem, setProblem] = useState(null);
   useEffect(() => setProblem(null), [place]);
   useEffect(() => {
-    const report = (event) => setProblem(new SourceError(`the page has a defect: ${(event.error ?? event.reason)?.message ?? 'unknown'}`, 'load the page again', 0));
+    const report = (event) => setProblem(new SourceError(`the page has a defect: ${event.error?.message ?? 'unknown'}`, 'load the page again', 0));
     addEventListener('error', report);
     return () => removeEventListener('error', report);
   }, []);
-  return [problem];
+  return problem;
 }
 
 function Screen({ screen, parts, parameters }) {

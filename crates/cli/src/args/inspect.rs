@@ -234,7 +234,7 @@ pub(crate) enum Picture {
     Mermaid,
     /// Graphviz.
     Dot,
-    /// An image.
+    /// An image: the graph, and of a run its timeline.
     Svg,
     /// A file for a browser: the graph, and of a run its timeline, steps and output.
     Html,

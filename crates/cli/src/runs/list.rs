@@ -432,7 +432,7 @@ pub(crate) fn draw(
         })),
         Picture::Mermaid => printer.untrusted_data(&drawing.mermaid()),
         Picture::Dot => printer.untrusted_data(&drawing.dot()),
-        Picture::Svg => printer.untrusted_data(&drawing.svg()),
+        Picture::Svg => printer.untrusted_data(&drawing.svg(run)),
         Picture::Html => printer.untrusted_data(&drawing.html(run)),
         Picture::Json => {
             let graph = GraphV1 {

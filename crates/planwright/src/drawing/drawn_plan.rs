@@ -121,9 +121,9 @@ impl Drawing {
         super::flowchart::draw_dot(&self.main)
     }
 
-    /// An image of the graph, SVG, with colours for light and dark screens.
-    pub fn svg(&self) -> String {
-        super::image::svg::draw(self)
+    /// An image of the graph, SVG, and of the timeline of a `run`, with colours for light and dark screens.
+    pub fn svg(&self, run: Option<&RunRecord<'_>>) -> String {
+        super::image::svg::draw(self, run)
     }
 
     /// An HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads

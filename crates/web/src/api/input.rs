@@ -8,6 +8,7 @@ use planwright::core::value::number::first_inexact_number;
 use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
+use crate::page::MAX_BODY;
 
 /// The JSON in the body of a request.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -26,9 +27,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
                 "the body is not `application/json`",
             ));
         }
-        let bytes = Bytes::from_request(request, state)
-            .await
-            .map_err(|error| ApiError::new(error.status(), error.body_text()))?;
+        let bytes = Bytes::from_request(request, state).await.map_err(|error| {
+            let message = match error.status() {
+                StatusCode::PAYLOAD_TOO_LARGE => {
+                    format!("the request has more than {MAX_BODY} bytes")
+                }
+                _ => "the request was interrupted".to_owned(),
+            };
+            ApiError::new(error.status(), message)
+        })?;
         let body = serde_json::from_slice(&bytes)
             .map_err(|error| ApiError::bad(format!("the body cannot be read: {error}")))?;
         // It would be rounded: the call of a tool would have another number than the person wrote.

@@ -1,5 +1,6 @@
 // The program dies under the page and returns; pages and processes that have no right to the runs.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { payBack, welcome } from './plans.mjs';
@@ -77,6 +78,45 @@ test('the cookie alone opens nothing, and all tabs of the page share the key', a
   const second = await page.context().newPage();
   await second.goto(new URL('/', world.address).href);
   await second.getByRole('heading', { name: 'Runs' }).waitFor();
+  await finish(page);
+});
+
+test('a page of another port gets the cookie sent, and reads, decides and frames nothing with it', async () => {
+  const { run } = await world.run(payBack);
+  const page = await browser.open(world);
+  const { origin } = new URL(world.address);
+  const { calls } = JSON.parse(await world.command('waiting', '--format', 'json'));
+  const { address: at, digest } = calls.find((call) => call.run === run);
+  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>other</title>'));
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  // A test that fails does not wait for the server.
+  server.unref();
+  const other = await page.context().newPage();
+  await other.goto(`http://127.0.0.1:${server.address().port}/`);
+  const cookies = [];
+  other.on('response', async (response) => cookies.push([response.status(), (await response.request().allHeaders()).cookie]));
+  const body = JSON.stringify({ run, decisions: [{ at, digest }], decision: 'approve' });
+  const outcomes = await other.evaluate(async ([to, decision]) => {
+    const attempt = (path, options) => fetch(`${to}/api/${path}`, { credentials: 'include', ...options }).then((response) => response.status, (error) => error.name);
+    return [await attempt('inbox'), await attempt('decisions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: decision }),
+      await attempt('decisions', { method: 'POST', mode: 'no-cors', body: decision })];
+  }, [origin, body]);
+  assert.deepEqual(outcomes, ['TypeError', 'TypeError', 'TypeError']);
+  const framed = other.waitForEvent('requestfailed');
+  await other.evaluate((to) => { document.body.append(Object.assign(document.createElement('iframe'), { src: to })); }, origin);
+  assert.match((await framed).failure().errorText, /BLOCKED/);
+  const answered = other.waitForResponse(`${origin}/api/decisions`);
+  await other.evaluate(([to, decision]) => {
+    const form = Object.assign(document.createElement('form'), { action: `${to}/api/decisions`, method: 'post', enctype: 'text/plain' });
+    form.append(Object.assign(document.createElement('input'), { name: decision }));
+    document.body.append(form);
+    form.submit();
+  }, [origin, body]);
+  assert.equal((await answered).status(), 403);
+  await other.getByText('the request comes from another page').waitFor();
+  assert.ok(cookies.some(([status, cookie]) => status === 403 && cookie?.includes('planwright-')));
+  assert.ok((await world.command('waiting', '--format', 'json')).includes(digest));
+  server.close();
   await finish(page);
 });
 

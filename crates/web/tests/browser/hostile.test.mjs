@@ -1,5 +1,6 @@
 // Values that try to run, to load, to hide or to be too large: they are shown as text.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { Browser, World, finish, go, until } from './world.mjs';
@@ -36,6 +37,11 @@ before(async () => {
     output: { html: '${give.html}', bidi: '${give.bidi}' },
   };
   world.write('evil.json', plan);
+  // The page has the same tools, and one with hostile names.
+  const { tools } = JSON.parse(readFileSync(world.path('hostile.json'), 'utf8'));
+  const named = { description: `${HTML} ${BIDI}`, input_schema: { type: 'object', properties: { [HTML]: { type: 'string', description: BIDI }, [BIDI]: { type: LINK } }, required: [HTML] } };
+  world.write('tools.json', { tools: { ...tools, [`evil.${BIDI} ${HTML}`]: named } });
+  await world.command('save', 'evil.json', '--name', 'evil');
   const report = async (...more) => JSON.parse(await world.command('run', 'evil.json', '--simulate', 'hostile.json', '--format', 'json', ...more));
   run = (await report('--approve', 'all')).run;
   waiting = (await report()).run;
@@ -87,6 +93,30 @@ test('names, titles, errors and values are text on every screen', async () => {
   await finish(page);
 });
 
+test('names and values are text in dialogs, in the catalog and among the stored plans', async () => {
+  const page = await browser.open(world);
+  for (const [route, button, content] of [
+    [`#/run/${run}/graph`, 'Compare…', 'dialog li'], [`#/run/${waiting}/graph`, 'Resume…', 'dialog li'],
+    ['#/tools', null, '.tool-row .escape'], ['#/plans', null, '.tool-row'],
+  ]) {
+    await go(page, route);
+    if (button) await page.getByRole('button', { name: button }).click();
+    await page.locator(content).first().waitFor();
+    await checkText(page, button ?? route);
+    if (button) await page.keyboard.press('Escape');
+    else {
+      await page.getByRole('option').filter({ hasText: 'evil' }).last().click();
+      await page.locator('.side-pane .escape').first().waitFor();
+      await checkText(page, `${route}, with details`);
+    }
+  }
+  await go(page, `#/inbox?run=${waiting}`);
+  await page.getByLabel('The whole plan').check();
+  await page.getByLabel('The plan that you approve').waitFor();
+  await checkText(page, 'the whole plan');
+  await finish(page);
+});
+
 test('the whole of a large call can be read before a decision', async () => {
   const page = await browser.open(world, { route: `#/inbox?run=${waiting}` });
   const call = page.getByRole('complementary', { name: 'The call' });
@@ -108,9 +138,40 @@ test('a plan with hostile text in the workbench is text', async () => {
   await area.fill(JSON.stringify({ name: HTML, steps: [{ id: BIDI, tool: HTML, args: { a: `\${${BIDI}}` } }] }));
   await page.getByRole('region', { name: 'Diagnostics' }).locator('li').first().waitFor();
   await checkText(page, 'the diagnostics');
+  await area.fill(JSON.stringify({ name: HTML, inputs: { [HTML]: { type: 'string', default: BIDI } }, steps: [{ id: 'a', title: BIDI, tool: 'evil.give', args: { [HTML]: LINK, [BIDI]: ZERO } }] }));
+  await page.locator('.node').waitFor();
+  for (const [view, content] of [['Estimate', '.pane dl'], ['Convert', '.pane .code-block'], ['Run', '.pane .field']]) {
+    await page.getByRole('link', { name: view, exact: true }).click();
+    await page.locator(content).first().waitFor();
+    await checkText(page, view);
+  }
+  await page.getByRole('button', { name: 'Dry run' }).click();
+  await page.getByText('Dry run: no tool was called').waitFor();
+  await checkText(page, 'the dry run');
   await area.fill(`{"steps": [{"id": "a", "value": "${'x'.repeat(1 << 20)}"}]}`);
   await page.getByText('The plan is sound.').waitFor();
   await finish(page);
+});
+
+test('a run that is handed on as one file is text, and loads nothing', async () => {
+  const context = await browser.chromium.newContext({ viewport: { width: 400, height: 800 } });
+  const page = await context.newPage();
+  for (const form of ['html', 'svg']) {
+    const file = world.write(`run.${form}`, await world.command('show', run, '--as', form));
+    const requests = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`file://${world.path(file)}`);
+    assert.equal(await page.locator('.step').count(), 3);
+    assert.ok(await page.locator('.bar').count() > 1, `the timeline is in ${form}`);
+    assert.deepEqual(requests, [`file://${world.path(file)}`]);
+    if (form === 'html') {
+      for (const step of await page.locator('details').all()) await step.locator('summary').first().click();
+      await page.getByText('onerror=').first().waitFor();
+      await checkText(page, form);
+    } else assert.deepEqual(await page.evaluate(() => [window.broken, document.querySelectorAll('script, foreignObject, image').length]), [undefined, 0]);
+    page.removeAllListeners('request');
+  }
+  await context.close();
 });
 
 test('a route that names nothing says so, and hostile routes do nothing', async () => {

@@ -297,3 +297,13 @@ test('a late response about a run that was resumed hides no later events', async
   await page.locator('.run-header').getByText('failed').waitFor();
   await finish(page);
 });
+
+test('the decisions that a run waits for are one click away from the list of runs', async () => {
+  await begin(payBack);
+  const run = await begin(payBack);
+  await begin(payBack);
+  const page = await browser.open(world, { route: '#/runs' });
+  await page.getByRole('row').filter({ hasText: run.slice(0, 8) }).getByRole('link', { name: '1 decision' }).click();
+  await side(page).getByText(run.slice(0, 8)).waitFor();
+  await finish(page);
+});

@@ -1,18 +1,22 @@
-// Light and dark, 400 to 2560 pixels, reduced motion.
+// Light and dark, 400 to 2560 pixels, reduced motion; and the focus of the keyboard, which is never lost.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { payBack, stockTaking, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, checkWidth, finish, go, screenshot } from './world.mjs';
+import { Browser, World, checkAccess, checkWidth, finish, focused, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
 let screens;
+let failed;
+let waiting;
 
 before(async () => {
   const stock = (await world.run(stockTaking)).run;
-  const waiting = (await world.run(payBack)).run;
-  const failed = (await world.run(welcome, '--var', 'who=Bob')).run;
+  waiting = (await world.run(payBack)).run;
+  failed = (await world.run(welcome, '--var', 'who=Bob')).run;
+  world.write('welcome.json', welcome);
+  await world.command('save', 'welcome.json');
   await world.start();
   browser = await Browser.launch();
   screens = [
@@ -25,6 +29,8 @@ before(async () => {
     ['inbox', `#/inbox?run=${waiting}`, '.question'],
     ['workbench', '#/workbench', '[data-editor]'],
     ['tools', '#/tools', '.tool-row'],
+    ['plans', '#/plans?plan=welcome', '.code-block'],
+    ['diff', `#/diff/${failed}/${stock}`, '.diff-table'],
   ];
 });
 
@@ -48,6 +54,23 @@ for (const scheme of ['light', 'dark']) {
     });
   }
 }
+
+test('dialogs and both sides of a comparison fit a narrow window', async () => {
+  const { run } = await world.run({ ...welcome, name: `a-long-name-${'of-a-plan-'.repeat(12)}` });
+  const page = await browser.open(world, { width: 400, route: `#/run/${failed}/graph` });
+  for (const name of ['Resume…', 'Compare…']) {
+    await page.getByRole('button', { name }).click();
+    await page.getByRole('dialog').locator('li').first().waitFor();
+    await checkWidth(page, name);
+    await page.getByRole('button', { name: 'Close', exact: true }).first().click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  }
+  await go(page, `#/diff/${failed}/${run}`);
+  await page.locator('.after').first().waitFor();
+  const widths = await page.locator('.before, .after').evaluateAll((list) => list.map((node) => node.getBoundingClientRect().width));
+  assert.ok(Math.min(...widths) > 140, `${widths}`);
+  await finish(page);
+});
 
 test('dark screens for the book', async () => {
   const page = await browser.open(world, { scheme: 'dark' });
@@ -77,5 +100,118 @@ test('nothing moves by itself if a person wants no motion', async () => {
     await page.locator(content).first().waitFor();
     assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
   }
+  await finish(page);
+});
+
+/** Waits until an element that matches has the focus. */
+const focusIs = (page, selector) => until(page, (of) => document.activeElement?.matches(of), selector);
+
+test('details close with Escape, from the list or from inside, and the list has the focus', async () => {
+  const page = await browser.open(world);
+  for (const route of [`#/run/${failed}/steps`, `#/run/${failed}/timeline`, '#/tools', '#/plans']) {
+    await go(page, route);
+    await page.getByRole('option').first().waitFor();
+    await page.locator('[data-list]').focus();
+    await press(page, 'ArrowDown');
+    const side = page.getByRole('complementary');
+    await side.waitFor();
+    await press(page, 'Escape');
+    await side.waitFor({ state: 'detached' });
+    await focusIs(page, '[data-list]');
+    await press(page, 'ArrowDown');
+    await side.waitFor();
+    await press(page, 'Enter');
+    await focusIs(page, '[data-detail]');
+    await press(page, 'Tab', 'Enter');
+    await side.waitFor({ state: 'detached' });
+    await focusIs(page, '[data-list]');
+  }
+  await finish(page);
+});
+
+test('in a narrow window, the focus is in the details that cover the list', async () => {
+  const page = await browser.open(world, { width: 400 });
+  for (const route of [`#/run/${failed}/graph`, `#/run/${failed}/steps`, `#/run/${failed}/timeline`, '#/inbox', '#/tools', '#/plans']) {
+    await go(page, route);
+    await page.locator('[data-list], [data-graph]').waitFor();
+    await page.locator('[data-list], [data-graph]').focus();
+    await press(page, 'ArrowDown');
+    await focusIs(page, '[data-detail]');
+    await press(page, 'Shift+Tab');
+    assert.ok(await page.evaluate(() => !document.activeElement.closest('.main-pane')), `${route}: the focus is behind the details`);
+    await page.locator('[data-detail]').focus();
+    await press(page, 'Escape');
+    await page.getByRole('complementary').waitFor({ state: 'detached' });
+    await focusIs(page, '[data-list], [data-graph]');
+  }
+  await finish(page);
+});
+
+test('a wide inbox always shows a call, a narrow one goes back to the list', async () => {
+  const wide = await browser.open(world, { route: '#/inbox' });
+  await wide.getByRole('complementary', { name: 'The call' }).getByRole('button', { name: 'Approve' }).waitFor();
+  assert.equal(await wide.getByRole('button', { name: 'Close details' }).count(), 0);
+  await finish(wide);
+  const narrow = await browser.open(world, { width: 400, route: `#/inbox?run=${waiting}` });
+  await narrow.getByRole('button', { name: 'Close details' }).press('Enter');
+  await narrow.getByRole('complementary').waitFor({ state: 'detached' });
+  await focusIs(narrow, '[data-list]');
+  await finish(narrow);
+});
+
+test('the way back from a change or a rejection leads to its button', async () => {
+  const page = await browser.open(world, { route: `#/inbox?run=${waiting}` });
+  for (const [key, name] of [['c', 'change'], ['x', 'reject']]) {
+    await page.locator(`[data-decide=${name}]`).waitFor();
+    await press(page, key, 'Enter');
+    await focusIs(page, 'textarea');
+    await page.getByRole('button', { name: 'Back' }).press('Enter');
+    await focusIs(page, `[data-decide=${name}]`);
+  }
+  await finish(page);
+});
+
+test('a dialog returns the focus to its button, or to the details if the button is gone', async () => {
+  const page = await browser.open(world, { route: '#/workbench' });
+  await page.getByLabel('Plan', { exact: true }).fill(JSON.stringify(welcome));
+  await page.getByRole('button', { name: 'Save…' }).press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await press(page, 'Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(await focused(page), 'Save…');
+  const { run } = await world.run(welcome, '--var', 'who=Dan');
+  await go(page, `#/run/${run}/steps?at=customer`);
+  await page.getByRole('button', { name: 'Skip…' }).press('Enter');
+  await page.getByRole('button', { name: 'Resume the run' }).press('Enter');
+  await page.getByRole('button', { name: 'Skip…' }).waitFor({ state: 'detached' });
+  await focusIs(page, '[data-detail]');
+  await finish(page);
+});
+
+test('a request that fails leaves the focus on its button', async () => {
+  const page = await browser.open(world, { route: `#/inbox?run=${waiting}` });
+  let answer;
+  const held = new Promise((resolve) => { answer = resolve; });
+  await page.route('**/api/decisions', async (request) => {
+    await held;
+    await request.fulfill({ status: 500, json: { error: { message: 'the disk is full' } } });
+  });
+  await page.locator('[data-decide=approve]').waitFor();
+  await press(page, 'a', 'Enter');
+  await page.locator('[data-decide=approve]:disabled').waitFor();
+  // The browser takes the focus of a disabled button away when it draws.
+  await until(page, () => document.activeElement === document.body);
+  answer();
+  await page.getByRole('alert').getByText('the disk is full').waitFor();
+  await focusIs(page, '[data-decide=approve]');
+  await finish(page);
+});
+
+test('the decision about the last call leaves the focus to the content', async () => {
+  const page = await browser.open(world, { route: `#/inbox?run=${waiting}` });
+  await page.locator('[data-decide=approve]').waitFor();
+  await press(page, 'a', 'Enter');
+  await page.getByText('Nothing waits for you').waitFor();
+  await focusIs(page, 'main');
   await finish(page);
 });

@@ -86,6 +86,22 @@ test('a run of another process appears, runs and ends while the page is open', a
   await finish(page);
 });
 
+test('a text that is typed into a filter stays while runs begin and end', async () => {
+  const page = await browser.open(world);
+  await page.locator('[data-row]').first().waitFor();
+  const plan = page.getByLabel('Filter by plan');
+  await plan.fill('stock-taking');
+  await world.run({ ...welcome, name: 'meanwhile' });
+  await page.getByRole('row').filter({ hasText: 'meanwhile' }).waitFor();
+  assert.equal(await plan.inputValue(), 'stock-taking');
+  await plan.press('Enter');
+  await page.getByText('1 run', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Clear' }).press('Enter');
+  await until(page, () => document.activeElement?.matches('[data-search]'));
+  assert.equal(await plan.inputValue(), '');
+  await finish(page);
+});
+
 test('the graph shows the states, and a step shows its arguments with their origins', async () => {
   const page = await browser.open(world, { route: `#/run/${ids.waiting}/graph` });
   await page.locator('.node').nth(4).waitFor();

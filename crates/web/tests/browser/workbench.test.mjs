@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { payBack, welcome } from './plans.mjs';
-import { Browser, World, checkAccess, countIs, finish, press, screenshot, until } from './world.mjs';
+import { Browser, World, checkAccess, countIs, finish, go, press, screenshot, until } from './world.mjs';
 
 const world = new World();
 let browser;
@@ -62,6 +62,43 @@ test('a graph that grows is shown whole, as the one before', async () => {
     });
   }));
   await finish(page);
+});
+
+test('the ways of untrusted and private values are marked up to the guarded parameter, before the run and in it', async () => {
+  const own = new World();
+  try {
+    own.write('config/planwright/planwright.toml', '[flow]\ntrusted = ["contacts.*", "absent.*"]\nprivate = ["inbox.*"]\n');
+    own.write('tools.json', { tools: { 'inbox.read': { returns: { body: 'Hi', reply_to: 'x@example.com' } }, 'contacts.find': { returns: 'ann@example.com' }, 'mail.send': {} } });
+    const reply = { steps: [
+      { id: 'mail', tool: 'inbox.read' },
+      { id: 'ann', tool: 'contacts.find' },
+      { id: 'fine', tool: 'mail.send', args: { to: '${ann}', text: '${mail.body}' } },
+      { id: 'odd', tool: 'mail.send', args: { to: '${mail.reply_to}', text: 'Hello' } },
+    ] };
+    const { run } = await own.run(reply);
+    await own.start();
+    const page = await browser.open(own, { route: '#/workbench' });
+    await page.getByLabel('Plan', { exact: true }).fill(text(reply));
+    for (const route of [null, `#/run/${run}/graph`]) {
+      if (route) await go(page, route);
+      const odd = page.locator('.node.flow-violation');
+      await odd.getByText('to: untrusted (PW1001)').waitFor();
+      assert.equal(await odd.count(), 1);
+      assert.match(await odd.textContent(), /^odd/);
+      await page.locator('.node.flow-both', { hasText: /^mail/ }).waitFor();
+      for (const edges of ['.flow-both', ':not(.flow)']) await page.locator(`.lines .edge${edges}`).first().waitFor({ state: 'attached' });
+      await page.getByRole('list', { name: 'Marks of the data flow' }).getByText('untrusted, private values').waitFor();
+      if (route) continue;
+      // A diagnostic about the configuration marks nothing in the text.
+      const rule = page.getByRole('region', { name: 'Diagnostics' }).getByRole('button', { name: /absent/ });
+      assert.match(await rule.innerText(), /^warning:\s*PW1004 the rule/);
+      assert.ok(await rule.isDisabled());
+      assert.deepEqual(await page.locator('.under mark').allInnerTexts(), ['"${mail.reply_to}"']);
+    }
+    await finish(page);
+  } finally {
+    await own.close();
+  }
 });
 
 test('a plan is converted, estimated, and tried without a call', async () => {

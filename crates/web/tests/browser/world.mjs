@@ -43,6 +43,7 @@ export class World {
 
   /** Writes a value as JSON, or a text, to a file of the folder. */
   write(name, content) {
+    mkdirSync(dirname(this.path(name)), { recursive: true });
     writeFileSync(this.path(name), typeof content === 'string' ? content : JSON.stringify(content));
     return name;
   }
@@ -200,6 +201,8 @@ export async function go(page, route) {
 /** Closes a page after it has shown nothing unwanted. */
 export async function finish(page) {
   assert.deepEqual(page.unwanted, []);
+  // A request that a test holds back may be in flight.
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
   await page.context().close();
 }
 
@@ -212,10 +215,10 @@ export async function checkAccess(page, what) {
   assert.deepEqual(found.map(({ id, nodes }) => `${what}: ${id}: ${nodes.map((node) => node.target.join(' ')).slice(0, 3).join(', ')}`), []);
 }
 
-/** Fails if the page is wider than its window. */
+/** Fails if the page, or a dialog on it, is wider than its window. */
 export async function checkWidth(page, what) {
-  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-  assert.ok(inner <= outer, `${what} is ${inner} pixels wide in a window of ${outer}`);
+  const sizes = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll('dialog[open]')].map((node) => [node.scrollWidth, node.clientWidth]));
+  for (const [inner, outer] of sizes) assert.ok(inner <= outer, `${what} is ${inner} pixels wide in a window of ${outer}`);
 }
 
 /** Makes a screenshot for the book, if a folder for it is named. */

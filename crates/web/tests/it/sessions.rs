@@ -202,6 +202,8 @@ fn other_host_names_are_refused() {
 fn a_large_body_is_refused() {
     let world = World::new();
     let text = "x".repeat(5 * 1024 * 1024);
-    let (status, _) = world.post("plan/check", &json!({"text": text}));
+    let (status, answer) = world.post("plan/check", &json!({"text": text}));
     assert_eq!(status, 413);
+    let message = "the request has more than 4194304 bytes";
+    assert_eq!(answer["error"]["message"], message);
 }

@@ -23,7 +23,7 @@ const MAX_PARTS: usize = 200;
 /// The deepest level of inner steps that is shown.
 const MAX_DEPTH: usize = 8;
 
-/// The data about a run that its page shows.
+/// The data about a run that its pictures show.
 #[derive(Clone, Copy, Debug)]
 pub struct RunRecord<'a> {
     /// The run.
@@ -34,6 +34,13 @@ pub struct RunRecord<'a> {
     pub history: &'a History,
     /// The output, if the run has ended.
     pub output: Option<&'a Value>,
+}
+
+impl RunRecord<'_> {
+    /// The time that the run took.
+    pub(super) fn duration(&self) -> Duration {
+        Duration::from_secs_f64(self.run.duration_ms.max(0.0) / 1000.0)
+    }
 }
 
 /// Writes the page of a plan, and of its `run` if there is one.
@@ -63,11 +70,9 @@ pub(in crate::drawing) fn write(drawing: &Drawing, run: Option<&RunRecord<'_>>) 
         "Graph",
         &scrolling("Graph", &svg::draw_inline(drawing, true)),
     );
-    if let Some(record) = run {
-        let duration = Duration::from_secs_f64(record.run.duration_ms.max(0.0) / 1000.0);
-        if let Some(image) = timeline::draw(&graph.steps, record.steps, record.history, duration) {
-            section(&mut page, "Timeline", &scrolling("Timeline", &image));
-        }
+    if let Some((body, size)) = run.and_then(|record| timeline::draw(&graph.steps, record)) {
+        let image = format!("{}{body}</svg>\n", svg::opening(size, "timeline"));
+        section(&mut page, "Timeline", &scrolling("Timeline", &image));
     }
     let mut steps = String::new();
     for (index, step) in graph.steps.iter().enumerate() {
@@ -95,16 +100,15 @@ fn scrolling(label: &str, image: &str) -> String {
 fn facts(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
     let count = drawing.main.steps.len();
     let steps = format!("{count} {}", if count == 1 { "step" } else { "steps" });
-    let Some(RunRecord { run, history, .. }) = run else {
+    let Some(record @ RunRecord { run, history, .. }) = run else {
         return steps;
     };
     let calls: usize = history.steps().map(|(_, past)| past.calls.len()).sum();
-    let duration = Duration::from_secs_f64(run.duration_ms.max(0.0) / 1000.0);
     format!(
         "Run {}: {} after {}, {steps}, {calls} {}",
         run.id,
         run.status,
-        terminal_text::time(duration),
+        terminal_text::time(record.duration()),
         if calls == 1 { "call" } else { "calls" }
     )
 }

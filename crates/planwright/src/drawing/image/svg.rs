@@ -6,7 +6,9 @@ use planwright_core::check::DependencyKind;
 
 use super::layers::{BoxSize, Point};
 use super::markup::{escaped, number};
+use super::page::RunRecord;
 use super::placed::{LINE, PADDING, PlacedGraph, StepBox, real};
+use super::timeline;
 use crate::drawing::drawn_plan::Drawing;
 use crate::drawing::graph::{Edge, Graph};
 
@@ -15,9 +17,21 @@ pub(super) const STYLE: &str = include_str!("svg.css");
 
 /// The space around a graph, in pixels.
 const MARGIN: f64 = 12.0;
-/// Draws the plan, and below it the plans that its steps run. The image has its colours in it.
-pub(in crate::drawing) fn draw(drawing: &Drawing) -> String {
-    let (body, size) = body(drawing, false);
+
+/// Draws the plan, below it the plans that its steps run, and the timeline of a `run`. The image has its colours in it.
+pub(in crate::drawing) fn draw(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
+    let (mut body, mut size) = body(drawing, false);
+    if let Some((timeline, room)) =
+        run.and_then(|record| timeline::draw(&drawing.main.steps, record))
+    {
+        let top = number(size.height);
+        let _ = writeln!(
+            body,
+            "<g class=\"timeline\" transform=\"translate(0 {top})\">\n{timeline}</g>"
+        );
+        size.width = size.width.max(room.width);
+        size.height += room.height;
+    }
     let label = (drawing
         .main
         .title

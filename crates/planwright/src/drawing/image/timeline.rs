@@ -4,11 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use planwright_engine::run::{History, StepSummary};
-
 use super::layers::BoxSize;
 use super::markup::{escaped, number};
-use super::svg::opening;
+use super::page::RunRecord;
 use crate::drawing::graph::GraphStep;
 use crate::drawing::timeline::{MAX_BARS, calls, outermost};
 use crate::terminal_text;
@@ -26,23 +24,18 @@ const MIN_BAR: f64 = 1.5;
 /// The maximum number of marks of the time axis.
 const MAX_TICKS: u128 = 8;
 
-/// Draws the calls of a run that took `duration`, in rows for `steps`. Returns `None` if the run has not called anything.
-pub(super) fn draw(
-    steps: &[GraphStep],
-    summaries: &[StepSummary],
-    history: &History,
-    duration: Duration,
-) -> Option<String> {
+/// Draws the calls of a run, in rows for `steps`. Returns the content of an image and its size, or `None` if the run has not called anything.
+pub(super) fn draw(steps: &[GraphStep], run: &RunRecord<'_>) -> Option<(String, BoxSize)> {
     let rows: HashMap<&str, usize> = (steps.iter().enumerate())
         .map(|(row, step)| (step.id.as_str(), row))
         .collect();
-    let end = duration.max(Duration::from_micros(1));
+    let end = run.duration().max(Duration::from_micros(1));
     let columns = steps.iter().map(|step| terminal_text::width(&step.id));
     let left = real(columns.max().unwrap_or(0).min(MAX_COLUMNS)) * COLUMN + 24.0;
     let x = |time: Duration| left + AXIS_WIDTH * time.min(end).div_duration_f64(end);
     let top = |row: usize| ROW * (real(row) + 1.0);
     let mut bars = String::new();
-    for summary in summaries {
+    for summary in run.steps {
         let (Some(started), Some(row)) = (summary.started, rows.get(summary.at.step.as_str()))
         else {
             continue;
@@ -58,7 +51,7 @@ pub(super) fn draw(
     }
     let mut drawn = 0_usize;
     let mut omitted = 0_usize;
-    for call in calls(history) {
+    for call in calls(run.history) {
         let at = call.at;
         let Some(row) = rows.get(outermost(at).step.as_str()) else {
             continue;
@@ -97,7 +90,7 @@ pub(super) fn draw(
         width: left + AXIS_WIDTH + 60.0,
         height: height + if omitted > 0 { ROW } else { 0.0 } + 8.0,
     };
-    let mut text = opening(size, "timeline");
+    let mut text = String::new();
     for tick in ticks(end) {
         let place = number(x(tick));
         let label = if tick.is_zero() {
@@ -128,8 +121,7 @@ pub(super) fn draw(
             number(height + 14.0)
         );
     }
-    text.push_str("</svg>\n");
-    Some(text)
+    Some((text, size))
 }
 
 /// The times that the axis marks: a round distance apart.

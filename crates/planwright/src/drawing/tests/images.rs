@@ -21,14 +21,14 @@ fn a_diamond_with_an_order() {
     let mut drawing = Drawing::of(&checked(plan(steps)));
     drawing.mark("files", Mark::Succeeded);
     drawing.mark("count", Mark::Failed);
-    let image = drawing.svg();
+    let image = drawing.svg(None);
     let (_, body) = image.split_once("</style>\n").unwrap();
     assert_snapshot!(body);
 }
 
 #[test]
 fn every_note_is_in_the_title_of_its_box() {
-    let image = Drawing::of_unchecked(&remarkable()).svg();
+    let image = Drawing::of_unchecked(&remarkable()).svg(None);
     for note in ["asks first", "within 1.5s", "may fail"] {
         assert!(image.contains(note), "{note} in {image}");
     }
@@ -104,7 +104,7 @@ fn boxes_are_apart_and_edges_run_downwards() {
 #[test]
 fn a_cycle_is_drawn_as_well() {
     let steps = vec![step("a", "get", &["b"]), step("b", "get", &["a"])];
-    let image = Drawing::of_unchecked(&plan(steps)).svg();
+    let image = Drawing::of_unchecked(&plan(steps)).svg(None);
     assert!(image.contains("<title>a to b</title>") && image.contains("<title>b to a</title>"));
 }
 
@@ -117,7 +117,7 @@ fn a_plan_of_many_long_edges_is_drawn() {
     });
     let drawing = Drawing::of(&checked(plan(steps.collect())));
     assert_eq!(
-        drawing.svg().matches("<path class=\"edge").count(),
+        drawing.svg(None).matches("<path class=\"edge").count(),
         400 * 399 / 2
     );
 }
@@ -143,7 +143,7 @@ fn hostile_texts_are_shown_as_text() {
         history: &History::default(),
         output: Some(&output),
     }));
-    for text in [drawing.svg(), page] {
+    for text in [drawing.svg(None), page] {
         assert!(!text.contains("<script"), "{text}");
         assert!(!text.contains(['\u{202e}', '\u{200b}']), "{text}");
         assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");
