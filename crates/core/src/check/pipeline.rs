@@ -185,7 +185,7 @@ fn check_plan(
         policy::check_length(&resolved, usage, reporter);
     };
     path_texts.check_output(&mut reporter);
-    // All that looks at the parts of steps takes a few of them at a time: a large plan does not fit into the caches of a processor.
+    // The passes over the parts of steps take a few of them at a time: a large plan does not fit into the caches of a processor.
     let steps: Vec<_> = resolved.steps().collect();
     for steps in steps.chunks(STEPS_AT_A_TIME) {
         for &(index, step) in steps {
