@@ -19,8 +19,9 @@ pub struct CheckedPlan {
     flow: Option<Arc<FlowReport>>,
 }
 
+/// A plan with the results of its check.
 #[derive(Debug)]
-pub(super) struct CheckedData {
+pub(crate) struct CheckedData {
     pub(super) plan: Plan,
     pub(super) steps: Vec<CheckedStep>,
     pub(super) ids: HashMap<StepId, u32, Hashing>,
@@ -45,11 +46,11 @@ pub(super) struct PlanSize {
 
 impl PlanSize {
     /// Computes the size of `plan`, which runs for `instances` instances.
-    pub(super) fn of(plan: &Plan, sub_plans: &[Option<CheckedPlan>], instances: usize) -> Self {
+    pub(super) fn of(plan: &Plan, resolved: &[CheckedStep], instances: usize) -> Self {
         let mut whole = Self::default();
-        for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
+        for (step, resolved) in plan.steps.iter().zip(resolved) {
             let mut steps = 1;
-            if let Some(inner) = sub_plan.as_ref().map(CheckedPlan::size) {
+            if let Some(inner) = resolved.plan.as_ref().map(CheckedPlan::size) {
                 steps = inner.steps.saturating_add(1);
                 whole.depth = whole.depth.max(inner.depth + 1);
             }
@@ -103,6 +104,39 @@ pub enum DependencyKind {
     Listed,
 }
 
+impl CheckedData {
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(crate) fn steps(&self) -> &[CheckedStep] {
+        &self.steps
+    }
+
+    pub(crate) fn inputs(&self) -> &Object {
+        &self.inputs
+    }
+
+    /// Returns the position of the step `id`.
+    pub(crate) fn step_index(&self, id: &str) -> Option<u32> {
+        self.ids.get(id).copied()
+    }
+
+    /// Returns the positions of the steps that must finish before `read` can be resolved.
+    pub(crate) fn producers(&self, read: &Read) -> Vec<u32> {
+        match &read.source {
+            Source::Step(id) | Source::Result(id) => {
+                self.step_index(id.as_str()).into_iter().collect()
+            }
+            Source::Slot(kind) => {
+                let overlap = self.writers.overlapping(*kind, slot_keys(&read.path));
+                overlap.steps()
+            }
+            Source::Item | Source::Index | Source::Last | Source::ExternalValue(..) => Vec::new(),
+        }
+    }
+}
+
 impl CheckedPlan {
     pub(super) fn new(data: CheckedData) -> Self {
         Self {
@@ -115,6 +149,11 @@ impl CheckedPlan {
     /// Returns the plan with [`warnings`](Self::warnings) replaced.
     pub fn with_warnings(self, warnings: Diagnostics) -> Self {
         Self { warnings, ..self }
+    }
+
+    /// Returns the plan with the results of its check.
+    pub(crate) fn data(&self) -> &CheckedData {
+        &self.data
     }
 
     pub(super) fn with_flow(self, report: FlowReport) -> Self {
@@ -147,7 +186,7 @@ impl CheckedPlan {
 
     /// Returns the position of the step `id`.
     pub fn step_index(&self, id: &str) -> Option<u32> {
-        self.data.ids.get(id).copied()
+        self.data.step_index(id)
     }
 
     /// Returns the type of the plan's output as a step that runs it can rely on it.
@@ -191,12 +230,7 @@ impl CheckedPlan {
     /// Returns the positions of the steps that must finish before `read` can be resolved: the named step, or all
     /// writers of the slot, of a part of it, or of a slot around it.
     pub fn producers(&self, read: &Read) -> Vec<u32> {
-        let CheckedData { ids, writers, .. } = &*self.data;
-        match &read.source {
-            Source::Step(id) | Source::Result(id) => ids.get(id).copied().into_iter().collect(),
-            Source::Slot(kind) => writers.overlapping(*kind, slot_keys(&read.path)).steps(),
-            Source::Item | Source::Index | Source::Last | Source::ExternalValue(..) => Vec::new(),
-        }
+        self.data.producers(read)
     }
 
     /// Returns true if a step of the plan may write the slot that `read` reads.

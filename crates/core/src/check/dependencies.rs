@@ -14,9 +14,14 @@ pub fn dependencies(plan: &Plan) -> Vec<Vec<Dependency>> {
     for (index, step) in (0_u32..).zip(&plan.steps) {
         ids.entry(step.id.clone()).or_insert(index);
     }
-    step_dependencies(plan, &ids, &SlotWriters::of(&plan.steps), &[])
-        .into_iter()
-        .map(|step| step.all)
+    let finder = DependencyFinder {
+        plan,
+        ids: &ids,
+        writers: &SlotWriters::of(&plan.steps),
+    };
+    (0_u32..)
+        .zip(&plan.steps)
+        .map(|(index, step)| finder.find(index, step, None).all)
         .collect()
 }
 
@@ -27,31 +32,21 @@ pub(super) struct StepDependencies {
     pub(super) initial: Vec<u32>,
 }
 
-/// Computes the dependencies of each step of `plan`. `sub_plans` holds the checked plans that steps run, if known.
-pub(super) fn step_dependencies(
-    plan: &Plan,
-    ids: &HashMap<StepId, u32, Hashing>,
-    writers: &SlotWriters,
-    sub_plans: &[Option<CheckedPlan>],
-) -> Vec<StepDependencies> {
-    let finder = DependencyFinder { plan, ids, writers };
-    (0_u32..)
-        .zip(&plan.steps)
-        .map(|(index, step)| {
-            let sub_plan = sub_plans.get(index as usize).and_then(Option::as_ref);
-            finder.find(index, step, sub_plan)
-        })
-        .collect()
-}
-
-struct DependencyFinder<'a> {
-    plan: &'a Plan,
-    ids: &'a HashMap<StepId, u32, Hashing>,
-    writers: &'a SlotWriters,
+/// Finds the dependencies of the steps of a plan.
+pub(super) struct DependencyFinder<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) ids: &'a HashMap<StepId, u32, Hashing>,
+    pub(super) writers: &'a SlotWriters,
 }
 
 impl DependencyFinder<'_> {
-    fn find(&self, index: u32, step: &Step, sub_plan: Option<&CheckedPlan>) -> StepDependencies {
+    /// Returns the dependencies of the step at position `index`, which runs the checked plan `sub_plan`, if known.
+    pub(super) fn find(
+        &self,
+        index: u32,
+        step: &Step,
+        sub_plan: Option<&CheckedPlan>,
+    ) -> StepDependencies {
         let mut edges = EdgeSet {
             index,
             found: BTreeMap::new(),

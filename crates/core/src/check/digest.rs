@@ -12,13 +12,31 @@ use crate::plan::{
 };
 use crate::{Plan, PlanDigest, Step, Value};
 
-/// Computes the digest of `plan` in hexadecimal digits. `sub_plans` holds the checked plans that its steps run, whose
-/// digests are part of the result.
-pub(super) fn digest(plan: &Plan, sub_plans: &[Option<CheckedPlan>]) -> PlanDigest {
-    let mut writer = DigestWriter(Sha256::new());
-    writer.word("planwright.plan/1");
-    writer.plan(plan, sub_plans);
-    writer.finish().into()
+/// The digest of a plan, which receives the steps one by one, as the check goes through them.
+pub(super) struct PlanDigestWriter<'p> {
+    plan: &'p Plan,
+    writer: DigestWriter,
+}
+
+impl<'p> PlanDigestWriter<'p> {
+    /// Begins the digest of `plan`, whose steps follow.
+    pub(super) fn new(plan: &'p Plan) -> Self {
+        let mut writer = DigestWriter(Sha256::new());
+        writer.word("planwright.plan/1");
+        writer.before_steps(plan);
+        Self { plan, writer }
+    }
+
+    /// Adds the next step. The digest of the checked plan that it runs is part of the result.
+    pub(super) fn add(&mut self, step: &Step, sub_plan: Option<&CheckedPlan>) {
+        self.writer.step(step, sub_plan);
+    }
+
+    /// Returns the digest in hexadecimal digits.
+    pub(super) fn finish(mut self) -> PlanDigest {
+        self.writer.after_steps(self.plan);
+        self.writer.finish().into()
+    }
 }
 
 fn step_digest(step: &Step, sub_plan: Option<&CheckedPlan>) -> String {
@@ -112,7 +130,7 @@ impl DigestWriter {
         self.word(text);
     }
 
-    fn plan(&mut self, plan: &Plan, sub_plans: &[Option<CheckedPlan>]) {
+    fn before_steps(&mut self, plan: &Plan) {
         self.list(plan.inputs.iter(), |writer, input| {
             writer.word(&input.name);
             writer.tag(match input.kind {
@@ -133,9 +151,9 @@ impl DigestWriter {
         });
         self.list(plan.instances.iter(), Self::shared_word);
         self.count(plan.steps.len());
-        for (index, step) in plan.steps.iter().enumerate() {
-            self.step(step, sub_plans.get(index).and_then(Option::as_ref));
-        }
+    }
+
+    fn after_steps(&mut self, plan: &Plan) {
         match &plan.output {
             Output::All => self.tag(0),
             Output::Steps(names) => {

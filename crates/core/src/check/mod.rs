@@ -13,6 +13,7 @@ mod slot_writers;
 mod tool_mismatch;
 mod type_inference;
 
+pub(crate) use checked_plan::CheckedData;
 pub use checked_plan::{CheckedPlan, CheckedStep, Dependency, DependencyKind};
 pub use context::{
     AllowList, CheckContext, Library, Limits, Policy, Release, Releases, StageRule, ToolRule,

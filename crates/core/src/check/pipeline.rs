@@ -1,26 +1,28 @@
 //! The check pipeline: runs all passes over a plan and builds the checked plan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::checked_plan::{CheckedData, CheckedPlan, CheckedStep, PlanSize};
 use super::context::{CheckContext, Policy};
-use super::dependencies::{StepDependencies, step_dependencies};
-use super::digest;
-use super::passes::{
-    arguments, cycles, inputs, names, path_texts, policy, positional, references, slots,
-};
+use super::dependencies::DependencyFinder;
+use super::digest::PlanDigestWriter;
+use super::passes::path_texts::PathTextPass;
+use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
-    CheckSession, ParentScope, PlanRole, ReadKinds, ResolvedPlan, sub_plans,
+    CheckSession, ParentScope, PlanRole, ReadKinds, ReferenceUse, ResolvedPlan, sub_plans,
 };
 use super::slot_writers::{SlotWriters, slot_keys};
 use super::type_inference::TypeInference;
-use crate::flow::{self, FlowContext, FlowPolicy, FlowVerdict, StepLabels};
+use crate::flow::{self, FlowAnalysis, FlowContext, FlowReport, FlowVerdict, StepLabels};
 use crate::plan::reference::StepIndex;
 use crate::plan::{Action, Alternative, Form, Node, Output, Read, Source};
 use crate::schema::Type;
-use crate::{Diagnostics, Hashing, Lookup, Object, Plan, StepId, Tool};
+use crate::{Catalog, Diagnostics, Hashing, Lookup, Object, Plan, PlanDigest, Step, StepId, Tool};
+
+/// The number of steps that one pass after the other looks at.
+const STEPS_AT_A_TIME: usize = 16;
 
 /// Checks `plan` against `context`. Returns every diagnostic at once and, if none of them is an error, the plan that an
 /// engine can run.
@@ -48,38 +50,10 @@ fn check_as(
         role,
     };
     let (checked, mut found) = check_plan(plan, parent, &mut session);
-    let checked = checked.and_then(|plan| match &context.policy.flow {
-        Some(policy) => check_flow(plan, policy, context, &mut found),
-        None => Some(plan),
-    });
     found.sort();
     let diagnostics = found.finish();
     let checked = checked.map(|plan| plan.with_warnings(diagnostics.clone()));
     (checked, diagnostics)
-}
-
-/// Adds the flow analysis to a plan that is sound otherwise. Returns `None` if the policy denies a violation.
-fn check_flow(
-    plan: CheckedPlan,
-    policy: &FlowPolicy,
-    context: &CheckContext<'_>,
-    found: &mut DiagnosticBatch,
-) -> Option<CheckedPlan> {
-    let context_of_flow = FlowContext {
-        recalled: Some(context.recalled),
-        retained: context.retained,
-        ..FlowContext::new(policy, &context.policy.releases)
-    };
-    let mut report = flow::analyze(&plan, context_of_flow);
-    // These diagnostics become warnings of the plan.
-    for diagnostic in std::mem::take(&mut report.diagnostics) {
-        found.push(diagnostic);
-    }
-    for diagnostic in flow::uncovered_rules(policy, context.catalog) {
-        found.push(diagnostic);
-    }
-    let is_denied = report.verdict() == FlowVerdict::Denied;
-    (!is_denied).then(|| plan.with_flow(report))
 }
 
 impl CheckedPlan {
@@ -152,17 +126,15 @@ fn check_plan(
     // Positional arguments get their names first: all other passes see named ones only.
     positional::name_plan(&mut plan, context.catalog, &mut reporter);
     let ids = step_ids(&plan);
-    let reads = resolve_reads(&mut plan, &ids);
     let writers = SlotWriters::of(&plan.steps);
-    let tools = tools(&plan, context);
     let sub_plans = sub_plans(&plan, &parent, session, &mut reporter);
+    let (steps, reads) = resolve_steps(&mut plan, &ids, &writers, sub_plans, context.catalog);
     let instances = match role {
         PlanRole::Main | PlanRole::Template => plan.instances.len().max(1),
         PlanRole::Nested { .. } => 1,
     };
-    let size = PlanSize::of(&plan, &sub_plans, instances);
+    let size = PlanSize::of(&plan, &steps, instances);
     policy::check_total_size(&plan, size, limits, &mut reporter);
-    let dependencies = step_dependencies(&plan, &ids, &writers, &sub_plans);
     let nothing = Object::default();
     // A sub-plan gets its inputs as arguments, which differ between calls.
     let inputs = if role.is_main() {
@@ -170,64 +142,131 @@ fn check_plan(
     } else {
         &nothing
     };
+    // The digest, the type of the output and the open reads follow once there are no errors.
+    let data = CheckedData {
+        inputs: inputs::values(&plan, inputs),
+        plan,
+        steps,
+        ids,
+        writers,
+        size,
+        digest: PlanDigest::default(),
+        output_type: Type::Any,
+        unwritten_slot_reads: Vec::new(),
+    };
     let resolved = ResolvedPlan {
-        plan: &plan,
+        plan: &data.plan,
         context,
         role,
-        ids: &ids,
-        writers: &writers,
-        tools: &tools,
-        sub_plans: &sub_plans,
-        dependencies: &dependencies,
+        ids: &data.ids,
+        writers: &data.writers,
+        resolved_steps: &data.steps,
         inputs,
         reads,
     };
+    let flow_policy = context.policy.flow.as_ref().filter(|_| role.is_main());
+    let mut flow = flow_policy.map(|policy| {
+        let context_of_flow = FlowContext {
+            recalled: Some(context.recalled),
+            retained: context.retained,
+            ..FlowContext::new(policy, &context.policy.releases)
+        };
+        FlowAnalysis::new(&data, context_of_flow)
+    });
     let types = TypeInference::new(&resolved);
     names::check(&resolved, &mut reporter);
     cycles::check(&resolved, &mut reporter);
-    // One walk for all that looks at each reference: a large plan does not fit into the caches of a processor.
-    resolved.each_use(&mut |usage| {
-        references::check(&resolved, &types, usage, &mut reporter);
-        references::check_expressions(&types, usage, &mut reporter);
-        policy::check_length(&resolved, usage, &mut reporter);
-    });
-    references::check_conditions(&resolved, &types, &mut reporter);
+    let mut digest = PlanDigestWriter::new(&data.plan);
+    let mut path_texts = PathTextPass::new(&resolved, &types);
+    let mut malformed = HashSet::new();
+    let check_use = |usage: ReferenceUse<'_>, reporter: &mut Reporter<'_>| {
+        references::check(&resolved, &types, usage, reporter);
+        references::check_expressions(&types, usage, reporter);
+        policy::check_length(&resolved, usage, reporter);
+    };
+    path_texts.check_output(&mut reporter);
+    // The passes over the parts of steps take a few of them at a time: a large plan does not fit into the caches of a processor.
+    let steps: Vec<_> = resolved.steps().collect();
+    for steps in steps.chunks(STEPS_AT_A_TIME) {
+        for &(index, step) in steps {
+            ResolvedPlan::each_use_in_step(index, step, &mut |usage| {
+                check_use(usage, &mut reporter);
+            });
+            references::check_conditions(&types, (index, step), &mut reporter);
+        }
+        for &(index, step) in steps {
+            arguments::check(
+                &resolved,
+                &types,
+                (index, step),
+                &mut malformed,
+                &mut reporter,
+            );
+            arguments::check_extraction(step, &mut reporter);
+            path_texts.check_step(step, &mut reporter);
+            policy::check_tool(&resolved, (index, step), &mut reporter);
+            policy::check_limits(step, limits, &mut reporter);
+        }
+        // What follows is for a plan without errors.
+        if reporter.has_errors() {
+            flow = None;
+            continue;
+        }
+        for &(index, step) in steps {
+            digest.add(step, resolved.sub_plan(index));
+        }
+        if let (Some(flow), Some((last, _))) = (&mut flow, steps.last()) {
+            flow.label_up_to(*last);
+        }
+    }
+    resolved.each_use_in_output(&mut |usage| check_use(usage, &mut reporter));
     inputs::check(&resolved, &mut reporter);
-    arguments::check(&resolved, &types, &mut reporter);
-    arguments::check_extraction(&resolved, &mut reporter);
-    path_texts::check(&resolved, &types, &mut reporter);
     slots::check_sharing(&resolved, &mut reporter);
-    policy::check(&resolved, &mut reporter);
-    policy::check_limits(&resolved, &mut reporter);
+    policy::check_external_values(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
-    let has_errors = reporter.has_errors();
+    // Only a plan without errors becomes a `CheckedPlan`.
+    if reporter.has_errors() {
+        return (None, reporter.finish());
+    }
+    let report = flow.map(FlowAnalysis::finish);
     // The caller of a sub-plan reads parts of its output.
-    let output_type = if role.is_main() || has_errors {
+    let output_type = if role.is_main() {
         Type::Any
     } else {
         types.plan_output_type()
     };
     drop(types);
-
-    // Only a plan without errors becomes a `CheckedPlan`.
-    if has_errors {
-        return (None, reporter.finish());
-    }
-    let inputs = inputs::values(&plan, inputs);
-    let digest = digest::digest(&plan, &sub_plans);
-    let unwritten_slot_reads = unwritten_slot_reads(&plan, reads, &writers, &sub_plans);
     let checked = CheckedPlan::new(CheckedData {
-        steps: checked_steps(tools, sub_plans, dependencies),
-        plan,
-        ids,
-        writers,
-        digest,
-        inputs,
+        digest: digest.finish(),
         output_type,
-        unwritten_slot_reads,
-        size,
+        unwritten_slot_reads: unwritten_slot_reads(&data, reads),
+        ..data
     });
-    (Some(checked), reporter.finish())
+    let checked = match report {
+        Some(report) => with_flow(checked, report, context, &mut reporter),
+        None => Some(checked),
+    };
+    (checked, reporter.finish())
+}
+
+/// Adds the flow of data to a plan that is sound otherwise. Returns `None` if the policy denies a violation.
+fn with_flow(
+    plan: CheckedPlan,
+    mut report: FlowReport,
+    context: &CheckContext<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Option<CheckedPlan> {
+    // These diagnostics become warnings of the plan.
+    for diagnostic in std::mem::take(&mut report.diagnostics) {
+        reporter.push(diagnostic);
+    }
+    if let Some(policy) = &context.policy.flow {
+        for diagnostic in flow::uncovered_rules(policy, context.catalog) {
+            reporter.push(diagnostic);
+        }
+    }
+    let is_denied = report.verdict() == FlowVerdict::Denied;
+    (!is_denied).then(|| plan.with_flow(report))
 }
 
 /// Returns the position of each id; of duplicate ids, the first.
@@ -240,10 +279,16 @@ fn step_ids(plan: &Plan) -> HashMap<StepId, u32, Hashing> {
     ids
 }
 
-/// Stores the positions of steps in the reads of `plan`, so that a run need not look up ids. Expressions are shared
-/// between plans, so their reads keep using ids; sub-plans are resolved when they are checked. Returns the kinds of all
-/// reads.
-fn resolve_reads(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) -> ReadKinds {
+/// Resolves the names in each step: its tool, its dependencies, and the positions of the steps that it reads, which are
+/// stored in its reads, so that a run need not look up ids. Expressions are shared between plans, so their reads keep using
+/// ids; sub-plans are resolved when they are checked. Returns the kinds of all reads as well.
+fn resolve_steps(
+    plan: &mut Plan,
+    ids: &HashMap<StepId, u32, Hashing>,
+    writers: &SlotWriters,
+    sub_plans: Vec<Option<CheckedPlan>>,
+    catalog: &Catalog,
+) -> (Vec<CheckedStep>, ReadKinds) {
     let mut kinds = ReadKinds::default();
     let mut resolve_read = |read: &mut Read| {
         read.position = StepIndex(match &read.source {
@@ -273,49 +318,40 @@ fn resolve_reads(plan: &mut Plan, ids: &HashMap<StepId, u32, Hashing>) -> ReadKi
             reference.each_read(&mut |read| kinds.add(&read.source));
         });
     };
-    for step in &mut plan.steps {
-        step.nodes_mut().for_each(&mut resolve_node);
-    }
     if let Output::Value(node) = &mut plan.output {
         resolve_node(node);
     }
-    kinds
-}
-
-fn tools(plan: &Plan, context: &CheckContext<'_>) -> Vec<Option<Arc<Tool>>> {
-    plan.steps
-        .iter()
-        .map(|step| match context.catalog.find(&step.tool()?.text) {
-            Lookup::Found(tool) => Some(tool.of_step(step)),
-            Lookup::Ambiguous(_) | Lookup::Unknown => None,
-        })
-        .collect()
-}
-
-fn checked_steps(
-    tools: Vec<Option<Arc<Tool>>>,
-    sub_plans: Vec<Option<CheckedPlan>>,
-    dependencies: Vec<StepDependencies>,
-) -> Vec<CheckedStep> {
-    (0_u32..)
-        .zip(tools.into_iter().zip(sub_plans).zip(dependencies))
-        .map(|(index, ((tool, plan), step))| CheckedStep {
+    let mut resolved = Vec::with_capacity(sub_plans.len());
+    for (index, sub_plan) in (0_u32..).zip(sub_plans) {
+        let step = plan.steps.get_mut(index as usize);
+        let nodes = step.into_iter().flat_map(Step::nodes_mut);
+        nodes.for_each(&mut resolve_node);
+        let Some(step) = plan.steps.get(index as usize) else {
+            break;
+        };
+        let finder = DependencyFinder { plan, ids, writers };
+        let dependencies = finder.find(index, step, sub_plan.as_ref());
+        resolved.push(CheckedStep {
             index,
-            tool,
-            plan,
-            dependencies: step.all,
-            initial_dependencies: step.initial,
-        })
-        .collect()
+            tool: tool(step, catalog),
+            plan: sub_plan,
+            dependencies: dependencies.all,
+            initial_dependencies: dependencies.initial,
+        });
+    }
+    (resolved, kinds)
+}
+
+fn tool(step: &Step, catalog: &Catalog) -> Option<Arc<Tool>> {
+    match catalog.find(&step.tool()?.text) {
+        Lookup::Found(tool) => Some(tool.of_step(step)),
+        Lookup::Ambiguous(_) | Lookup::Unknown => None,
+    }
 }
 
 /// Returns the reads of slots that no step of the plan writes, including those of sub-plans that share the slots.
-fn unwritten_slot_reads(
-    plan: &Plan,
-    reads: ReadKinds,
-    writers: &SlotWriters,
-    sub_plans: &[Option<CheckedPlan>],
-) -> Vec<Read> {
+fn unwritten_slot_reads(data: &CheckedData, reads: ReadKinds) -> Vec<Read> {
+    let CheckedData { plan, writers, .. } = data;
     let mut open = Vec::new();
     let mut consider = |read: &Read| {
         if let Source::Slot(kind) = read.source
@@ -324,7 +360,7 @@ fn unwritten_slot_reads(
             open.push(read.clone());
         }
     };
-    for (step, sub_plan) in plan.steps.iter().zip(sub_plans) {
+    for (step, checked) in plan.steps.iter().zip(&data.steps) {
         if reads.slots {
             step.each_node(&mut |node, _| {
                 node.each_reference(&mut |reference| {
@@ -332,7 +368,7 @@ fn unwritten_slot_reads(
                 });
             });
         }
-        if let (Action::Plan(call), Some(sub_plan)) = (&step.action, sub_plan) {
+        if let (Action::Plan(call), Some(sub_plan)) = (&step.action, &checked.plan) {
             for kind in &call.scopes {
                 sub_plan.unwritten_slot_reads(*kind).for_each(&mut consider);
             }

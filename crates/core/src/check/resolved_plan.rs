@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::checked_plan::CheckedPlan;
+use super::checked_plan::{CheckedPlan, CheckedStep};
 use super::context::CheckContext;
-use super::dependencies::StepDependencies;
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::slot_writers::SlotWriters;
 use crate::expression::PatternBudget;
@@ -59,12 +58,9 @@ pub(super) struct ResolvedPlan<'a> {
     pub(super) role: &'a PlanRole,
     pub(super) ids: &'a HashMap<StepId, u32, Hashing>,
     pub(super) writers: &'a SlotWriters,
-    /// The tool of each step that calls a known one.
-    pub(super) tools: &'a [Option<Arc<Tool>>],
-    /// The checked plan of each step that runs one without errors.
-    pub(super) sub_plans: &'a [Option<CheckedPlan>],
-    /// The dependencies of each step.
-    pub(super) dependencies: &'a [StepDependencies],
+    /// The tool of each step that calls a known one, the checked plan of each step that runs one without errors, and the
+    /// dependencies of each step.
+    pub(super) resolved_steps: &'a [CheckedStep],
     /// The given inputs by name. Empty for a sub-plan, whose arguments differ between calls.
     pub(super) inputs: &'a Object,
     /// The kinds of reads in the plan.
@@ -139,11 +135,11 @@ impl<'a> ResolvedPlan<'a> {
     }
 
     pub(super) fn tool(&self, step: u32) -> Option<&'a Arc<Tool>> {
-        self.tools.get(step as usize)?.as_ref()
+        self.resolved_steps.get(step as usize)?.tool.as_ref()
     }
 
     pub(super) fn sub_plan(&self, step: u32) -> Option<&'a CheckedPlan> {
-        self.sub_plans.get(step as usize)?.as_ref()
+        self.resolved_steps.get(step as usize)?.plan.as_ref()
     }
 
     pub(super) fn step(&self, step: u32) -> Option<&'a Step> {
@@ -153,18 +149,32 @@ impl<'a> ResolvedPlan<'a> {
     /// Calls `visit` with every reference in the plan.
     pub(super) fn each_use(&self, visit: &mut dyn FnMut(ReferenceUse<'a>)) {
         for (index, step) in self.steps() {
-            step.each_node(&mut |node: &'a Node, self_reference| {
-                let loop_scope = LoopScope::of(step, node);
-                node.each_reference(&mut |reference| {
-                    visit(ReferenceUse {
-                        reference,
-                        step: Some((index, step)),
-                        self_reference,
-                        loop_scope,
-                    });
+            Self::each_use_in_step(index, step, visit);
+        }
+        self.each_use_in_output(visit);
+    }
+
+    /// Calls `visit` with every reference in the step at position `index`.
+    pub(super) fn each_use_in_step(
+        index: u32,
+        step: &'a Step,
+        visit: &mut dyn FnMut(ReferenceUse<'a>),
+    ) {
+        step.each_node(&mut |node: &'a Node, self_reference| {
+            let loop_scope = LoopScope::of(step, node);
+            node.each_reference(&mut |reference| {
+                visit(ReferenceUse {
+                    reference,
+                    step: Some((index, step)),
+                    self_reference,
+                    loop_scope,
                 });
             });
-        }
+        });
+    }
+
+    /// Calls `visit` with every reference in the output.
+    pub(super) fn each_use_in_output(&self, visit: &mut dyn FnMut(ReferenceUse<'a>)) {
         if let Output::Value(node) = &self.plan.output {
             node.each_reference(&mut |reference| {
                 visit(ReferenceUse {

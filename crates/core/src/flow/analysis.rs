@@ -16,7 +16,7 @@ use super::policy::{FlowPolicy, PlannerLabel};
 use super::report::{Confidentiality, FlowEdge, FlowReport, Integrity, ValueLabels};
 use super::report_builder::{ReportBuilder, StepParameter};
 use super::traces::FlowGraph;
-use crate::check::Releases;
+use crate::check::{CheckedData, Releases};
 use crate::plan::{
     Action, ForEach, Node, NodeKind, OnError, Output, RECALLED_STEP, Segment, SlotKind,
 };
@@ -67,42 +67,40 @@ pub type StepLabels = BTreeMap<Arc<str>, ValueLabels>;
 
 /// Analyzes the flow of data in `plan`.
 pub fn analyze(plan: &CheckedPlan, context: FlowContext<'_>) -> FlowReport {
-    let mut analysis = Analysis::new(context);
-    let main = analysis.main_scope(plan);
-    let output = analysis.plan(&main, None);
-    let texts = analysis.store.texts(output);
-    let output = analysis.store.join(output);
-    analysis.store.complete_parts();
-    let Analysis {
-        mut store,
-        parameters,
-        texts: plan_texts,
-        reads,
-        ..
-    } = analysis;
-    store.graph.propagate();
-    let edges = edges(&reads, &store.graph);
-    let graph = Arc::new(FlowGraph::new(store.graph, plan_texts));
-    let is_untrusted = |text: NodeId| graph.graph.flags(text).untrusted;
-    let exposes = texts.is_none_or(|texts| texts.into_iter().any(is_untrusted));
-    let flags = graph.graph.flags(output);
-    let builder = ReportBuilder {
-        context,
-        graph: &graph,
-    };
-    let (parameters, diagnostics) = builder.build(parameters);
-    FlowReport {
-        by_step: OnceLock::new(),
-        edges,
-        exposes,
-        parameters,
-        diagnostics,
-        output_sources: graph.sources(output),
-        retained: context.retained.cloned().unwrap_or_default(),
-        on_violation: context.policy.violation,
-        planner: context.policy.planner,
-        policy: context.policy.digest().into(),
-        output: ValueLabels::new(flags.untrusted, flags.private),
+    FlowAnalysis::new(plan.data(), context).finish()
+}
+
+/// An analysis of a main plan, which may go along with another walk over its steps: a large plan does not fit into the caches of
+/// a processor.
+pub(crate) struct FlowAnalysis<'a> {
+    analysis: Analysis<'a>,
+    main: PlanScope<'a, 'a>,
+    walk: StepWalk,
+}
+
+impl<'a> FlowAnalysis<'a> {
+    /// Begins the analysis of `plan`.
+    pub(crate) fn new(plan: &'a CheckedData, context: FlowContext<'a>) -> Self {
+        let mut analysis = Analysis::new(context);
+        let main = analysis.main_scope(plan);
+        let walk = StepWalk::of(&main);
+        Self {
+            analysis,
+            main,
+            walk,
+        }
+    }
+
+    /// Labels the steps up to `last`, as far as the order of the data allows.
+    pub(crate) fn label_up_to(&mut self, last: u32) {
+        self.analysis
+            .steps(&self.main, None, &mut self.walk, Some(last));
+    }
+
+    /// Labels the other steps and the output, and returns the report.
+    pub(crate) fn finish(mut self) -> FlowReport {
+        let output = self.analysis.plan(&self.main, None, self.walk);
+        self.analysis.report(output)
     }
 }
 
@@ -115,8 +113,8 @@ pub fn step_labels(
 ) -> StepLabels {
     let mut analysis = Analysis::new(context);
     analysis.store.set_stated(stated);
-    let main = analysis.main_scope(plan);
-    analysis.plan(&main, None);
+    let main = analysis.main_scope(plan.data());
+    analysis.plan(&main, None, StepWalk::of(&main));
     let outputs: Vec<(Arc<str>, NodeId)> = (0_u32..)
         .zip(&plan.plan().steps)
         .map(|(index, step)| {
@@ -139,8 +137,8 @@ pub fn step_labels(
 #[cfg(test)]
 pub(super) fn graph_size(plan: &CheckedPlan, context: FlowContext<'_>) -> usize {
     let mut analysis = Analysis::new(context);
-    let main = analysis.main_scope(plan);
-    analysis.plan(&main, None);
+    let main = analysis.main_scope(plan.data());
+    analysis.plan(&main, None, StepWalk::of(&main));
     analysis.store.graph.len()
 }
 
@@ -192,9 +190,27 @@ fn edges(reads: &[StepRead], graph: &LabelGraph) -> Vec<FlowEdge> {
     pairs.into_iter().map(edge).collect()
 }
 
+/// A walk over the steps of a plan.
+struct StepWalk {
+    /// The positions of all steps in the order in which they are visited.
+    order: Vec<u32>,
+    /// The number of parameters of each step that was visited so far.
+    parameters: Vec<usize>,
+}
+
+impl StepWalk {
+    fn of(scope: &PlanScope<'_, '_>) -> Self {
+        let order = scope.data_order();
+        Self {
+            parameters: Vec::with_capacity(order.len()),
+            order,
+        }
+    }
+}
+
 /// A plan while it is analyzed.
 struct PlanScope<'a, 'p> {
-    plan: &'a CheckedPlan,
+    plan: &'a CheckedData,
     /// The path of the steps around the plan, with a slash at its end; empty for the main plan.
     prefix: Arc<str>,
     /// The position of the step around the plan.
@@ -271,7 +287,7 @@ impl<T: Copy> ByStep<T> {
 
 impl<'a> PlanScope<'a, '_> {
     fn new(
-        plan: &'a CheckedPlan,
+        plan: &'a CheckedData,
         prefix: Arc<str>,
         text: usize,
         inputs: LabelsId,
@@ -376,7 +392,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    fn main_scope<'p>(&mut self, plan: &'a CheckedPlan) -> PlanScope<'a, 'p> {
+    fn main_scope<'p>(&mut self, plan: &'a CheckedData) -> PlanScope<'a, 'p> {
         let steps = plan.plan().steps.len();
         self.store.reserve(steps);
         // Some parameters of a call are guarded or leave.
@@ -391,16 +407,31 @@ impl<'a> Analysis<'a> {
         self.texts.len() - 1
     }
 
-    /// Labels all steps of a plan and returns the labels of its output.
-    fn plan(&mut self, scope: &PlanScope<'a, '_>, control: Option<NodeId>) -> LabelsId {
-        let first = self.parameters.len();
-        let mut by_step = Vec::with_capacity(scope.plan.steps().len());
-        for index in scope.data_order() {
-            let start = self.parameters.len();
-            self.step(scope, index, control);
-            by_step.push((index, self.parameters.len() - start));
+    /// Labels the steps of `walk` up to the first one after `last`, or all of them.
+    fn steps(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        control: Option<NodeId>,
+        walk: &mut StepWalk,
+        last: Option<u32>,
+    ) {
+        let is_due = |index: &&u32| last.is_none_or(|last| **index <= last);
+        while let Some(index) = walk.order.get(walk.parameters.len()).filter(is_due) {
+            let before = self.parameters.len();
+            self.step(scope, *index, control);
+            walk.parameters.push(self.parameters.len() - before);
         }
-        self.sort_parameters(first, by_step);
+    }
+
+    /// Labels all other steps of a plan and returns the labels of its output.
+    fn plan(
+        &mut self,
+        scope: &PlanScope<'a, '_>,
+        control: Option<NodeId>,
+        mut walk: StepWalk,
+    ) -> LabelsId {
+        self.steps(scope, control, &mut walk, None);
+        self.sort_parameters(walk);
         if self.context.with_edges {
             self.add_slot_edges(scope);
         }
@@ -429,19 +460,57 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Sorts the parameters from `first` on by the positions of their steps. `by_step` has the steps in the order in which they
-    /// were visited, each with the number of its parameters.
-    fn sort_parameters(&mut self, first: usize, by_step: Vec<(u32, usize)>) {
-        if by_step.is_sorted_by_key(|(index, _)| *index) {
+    /// Sorts the parameters of the steps of a complete walk by the positions of the steps.
+    fn sort_parameters(&mut self, walk: StepWalk) {
+        if walk.order.is_sorted() {
             return;
         }
-        let steps = by_step
-            .into_iter()
-            .flat_map(|(index, count)| std::iter::repeat_n(index, count));
+        let first = self.parameters.len() - walk.parameters.iter().sum::<usize>();
+        let steps = walk.order.into_iter().zip(walk.parameters);
+        let steps = steps.flat_map(|(index, count)| std::iter::repeat_n(index, count));
         let mut parameters: Vec<_> = steps.zip(self.parameters.drain(first..)).collect();
         parameters.sort_by_key(|(index, _)| *index);
         let parameters = parameters.into_iter().map(|(_, parameter)| parameter);
         self.parameters.extend(parameters);
+    }
+
+    /// Spreads all labels and returns the report; the output of the main plan has the labels `output`.
+    fn report(mut self, output: LabelsId) -> FlowReport {
+        let texts = self.store.texts(output);
+        let output = self.store.join(output);
+        self.store.complete_parts();
+        let Analysis {
+            context,
+            mut store,
+            parameters,
+            texts: plan_texts,
+            reads,
+            ..
+        } = self;
+        store.graph.propagate();
+        let edges = edges(&reads, &store.graph);
+        let graph = Arc::new(FlowGraph::new(store.graph, plan_texts));
+        let is_untrusted = |text: NodeId| graph.graph.flags(text).untrusted;
+        let exposes = texts.is_none_or(|texts| texts.into_iter().any(is_untrusted));
+        let flags = graph.graph.flags(output);
+        let builder = ReportBuilder {
+            context,
+            graph: &graph,
+        };
+        let (parameters, diagnostics) = builder.build(parameters);
+        FlowReport {
+            by_step: OnceLock::new(),
+            edges,
+            exposes,
+            parameters,
+            diagnostics,
+            output_sources: graph.sources(output),
+            retained: context.retained.cloned().unwrap_or_default(),
+            on_violation: context.policy.violation,
+            planner: context.policy.planner,
+            policy: context.policy.digest().into(),
+            output: ValueLabels::new(flags.untrusted, flags.private),
+        }
     }
 
     fn step(&mut self, scope: &PlanScope<'a, '_>, index: u32, around: Option<NodeId>) {
@@ -562,11 +631,12 @@ impl<'a> Analysis<'a> {
                 } else {
                     scope.text
                 };
-                let mut inner_scope = PlanScope::new(inner, prefix.into(), text, inputs, false);
+                let mut inner_scope =
+                    PlanScope::new(inner.data(), prefix.into(), text, inputs, false);
                 inner_scope.around = Some((scope, &call.scopes));
                 inner_scope.around_step = Some(index);
                 inner_scope.has_slots |= !call.scopes.is_empty();
-                let output = self.plan(&inner_scope, control);
+                let output = self.plan(&inner_scope, control, StepWalk::of(&inner_scope));
                 if self.follows_control {
                     self.add_presence_of_output(scope, index, &inner_scope);
                     let failures = inner_scope.known.borrow();

@@ -19,6 +19,7 @@ mod report;
 mod report_builder;
 mod traces;
 
+pub(crate) use analysis::FlowAnalysis;
 pub use analysis::{FlowContext, RecalledLabels, StepLabels, analyze, step_labels};
 pub use coverage::uncovered_rules;
 pub use outputs::{OutputField, may_be_untrusted, may_expose, output_fields};

@@ -17,49 +17,49 @@ use crate::check::reporter::Reporter;
 use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
 use crate::plan::{Action, Node, PlanCall, PlanTarget};
-use crate::{Code, Hashing, Place, Plan, Schema, Severity, Step, Tool, Value};
+use crate::{Code, Hashing, Place, Plan, Schema, Severity, Step, Tool, ToolName, Value};
 
+/// Checks the arguments of a step, and the list of its loop. `malformed` has the tools whose malformed schemas were reported.
 pub(in crate::check) fn check(
     resolved: &ResolvedPlan<'_>,
     types: &TypeInference<'_>,
+    (index, step): (u32, &Step),
+    malformed: &mut HashSet<ToolName>,
     reporter: &mut Reporter<'_>,
 ) {
-    let mut malformed = HashSet::new();
-    for (index, step) in resolved.steps() {
-        let pass = ArgumentPass {
-            types,
-            index,
-            step,
-            fields: OnceCell::new(),
-            renamed: OnceCell::new(),
-        };
-        pass.check_loop(reporter);
-        match &step.action {
-            Action::Tool(name) => {
-                let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
-                    continue;
-                };
-                // A malformed schema is reported once per tool, not for each call.
-                if let Some(reason) = pass.check_tool_call(tool, reporter)
-                    && malformed.insert(tool.qualified_name())
-                {
-                    let message = format!(
-                        "the input schema of the tool `{}` is malformed: {reason}",
-                        tool.name
-                    );
-                    let diagnostic = reporter
-                        .warning(Code::InvalidSchema, name.place, message)
-                        .help("its arguments are not checked");
-                    reporter.push(diagnostic);
-                }
+    let pass = ArgumentPass {
+        types,
+        index,
+        step,
+        fields: OnceCell::new(),
+        renamed: OnceCell::new(),
+    };
+    pass.check_loop(reporter);
+    match &step.action {
+        Action::Tool(name) => {
+            let Some(tool) = resolved.tool(index).filter(|tool| !tool.input.is_any()) else {
+                return;
+            };
+            // A malformed schema is reported once per tool, not for each call.
+            if let Some(reason) = pass.check_tool_call(tool, reporter)
+                && malformed.insert(tool.qualified_name())
+            {
+                let message = format!(
+                    "the input schema of the tool `{}` is malformed: {reason}",
+                    tool.name
+                );
+                let diagnostic = reporter
+                    .warning(Code::InvalidSchema, name.place, message)
+                    .help("its arguments are not checked");
+                reporter.push(diagnostic);
             }
-            Action::Plan(call) => {
-                if let Some(plan) = resolved.sub_plan(index) {
-                    pass.check_plan_call(call, plan.plan(), reporter);
-                }
-            }
-            Action::Value(_) => {}
         }
+        Action::Plan(call) => {
+            if let Some(plan) = resolved.sub_plan(index) {
+                pass.check_plan_call(call, plan.plan(), reporter);
+            }
+        }
+        Action::Value(_) => {}
     }
 }
 

@@ -22,16 +22,14 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
         report_later_steps(resolved, reporter);
     }
     let edges = resolved
-        .dependencies
+        .resolved_steps
         .iter()
-        .zip(0_u32..)
-        .map(|(dependencies, step)| {
-            dependencies
-                .all
+        .map(|step| {
+            step.dependencies
                 .iter()
                 .map(|dependency| dependency.on)
                 // In listed order, dependencies on later steps were reported already; only those on the step itself remain.
-                .filter(|on| if is_listed { *on == step } else { true })
+                .filter(|on| if is_listed { *on == step.index } else { true })
                 .collect()
         })
         .collect();
@@ -58,9 +56,9 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
 /// Reports dependencies on later steps in a plan with listed order. Reads of their outputs are reported by the
 /// reference pass.
 fn report_later_steps(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    for ((index, step), dependencies) in resolved.steps().zip(resolved.dependencies) {
+    for ((index, step), resolved_step) in resolved.steps().zip(resolved.resolved_steps) {
         let mut places = None;
-        for dependency in &dependencies.all {
+        for dependency in &resolved_step.dependencies {
             let Some(other) = resolved
                 .step(dependency.on)
                 .filter(|_| dependency.on > index)

@@ -50,8 +50,10 @@ pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Report
     }
     check_ids(resolved, reporter);
     check_instances(resolved, reporter);
-    for (_, step) in resolved.steps() {
-        if let Action::Tool(name) = &step.action {
+    for (index, step) in resolved.steps() {
+        if let Action::Tool(name) = &step.action
+            && resolved.tool(index).is_none()
+        {
             check_tool(resolved, step, name, reporter);
         }
         for name in &step.after {

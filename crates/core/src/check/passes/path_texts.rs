@@ -5,7 +5,7 @@ use crate::check::resolved_plan::ResolvedPlan;
 use crate::check::type_inference::TypeInference;
 use crate::plan::{Node, NodeKind, Output, Segment};
 use crate::schema::PathLookup;
-use crate::{Code, Place, PointerSegment, Severity, StepId, Value};
+use crate::{Code, Place, PointerSegment, Severity, Step, StepId, Value};
 
 /// The maximum number of values that are looked at.
 const MAX_VALUES: usize = 10_000;
@@ -13,38 +13,47 @@ const MAX_VALUES: usize = 10_000;
 /// The maximum length of such a text in bytes.
 const MAX_LENGTH: usize = 200;
 
-pub(in crate::check) fn check<'p>(
-    resolved: &ResolvedPlan<'p>,
-    types: &TypeInference<'p>,
-    reporter: &mut Reporter<'_>,
-) {
-    let mut pass = PathTextPass {
-        resolved,
-        types,
-        reporter,
-        left: MAX_VALUES,
-    };
-    if let Output::Value(node) = &resolved.plan.output {
-        if let Some(Value::Number(number)) = node.as_literal() {
-            pass.number(&Value::Number(number.clone()).to_json(), node.place);
-        }
-        pass.node(node, true);
-    }
-    for (_, step) in resolved.steps() {
-        pass.node(&step.args, false);
-    }
-}
-
-struct PathTextPass<'a, 'p, 'r> {
+/// The pass about such texts, which looks at a limited number of values.
+pub(in crate::check) struct PathTextPass<'a, 'p> {
     resolved: &'a ResolvedPlan<'p>,
     types: &'a TypeInference<'p>,
-    reporter: &'a mut Reporter<'r>,
     left: usize,
 }
 
-impl PathTextPass<'_, '_, '_> {
+impl<'a, 'p> PathTextPass<'a, 'p> {
+    pub(in crate::check) fn new(
+        resolved: &'a ResolvedPlan<'p>,
+        types: &'a TypeInference<'p>,
+    ) -> Self {
+        let left = MAX_VALUES;
+        Self {
+            resolved,
+            types,
+            left,
+        }
+    }
+
+    /// Checks the output of the plan.
+    pub(in crate::check) fn check_output(&mut self, reporter: &mut Reporter<'_>) {
+        if let Output::Value(node) = &self.resolved.plan.output {
+            if let Some(Value::Number(number)) = node.as_literal() {
+                self.number(
+                    &Value::Number(number.clone()).to_json(),
+                    node.place,
+                    reporter,
+                );
+            }
+            self.node(node, true, reporter);
+        }
+    }
+
+    /// Checks the arguments of a step.
+    pub(in crate::check) fn check_step(&mut self, step: &Step, reporter: &mut Reporter<'_>) {
+        self.node(&step.args, false, reporter);
+    }
+
     /// Warns of an output that is the number of a step.
-    fn number(&mut self, written: &str, place: Place) {
+    fn number(&self, written: &str, place: Place, reporter: &mut Reporter<'_>) {
         let by_id = Some(StepId::new(written)).filter(|id| self.resolved.ids.contains_key(id));
         let position = written.parse::<usize>().ok();
         let step = position.and_then(|position| self.resolved.plan.steps.get(position));
@@ -54,20 +63,25 @@ impl PathTextPass<'_, '_, '_> {
             (None, None) => return,
         };
         let message = format!("the output is the number {written}, and not that of a step");
-        let diagnostic = self
-            .reporter
+        let diagnostic = reporter
             .warning(Code::MalformedReference, place, message)
             .help(format!("write `\"${{{path}}}\"`"));
-        self.reporter.push(diagnostic);
+        reporter.push(diagnostic);
     }
 
-    fn node(&mut self, node: &Node, is_output: bool) {
+    fn node(&mut self, node: &Node, is_output: bool, reporter: &mut Reporter<'_>) {
         match &node.kind {
-            NodeKind::Literal(value) => self.value(value, node.place, &mut Vec::new(), is_output),
-            NodeKind::List(items) => items.iter().for_each(|item| self.node(item, is_output)),
+            NodeKind::Literal(value) => {
+                self.value(value, node.place, &mut Vec::new(), is_output, reporter);
+            }
+            NodeKind::List(items) => {
+                for item in items {
+                    self.node(item, is_output, reporter);
+                }
+            }
             NodeKind::Object(fields) => {
                 for field in fields {
-                    self.node(&field.value, is_output);
+                    self.node(&field.value, is_output, reporter);
                 }
             }
             NodeKind::Reference(_) | NodeKind::Text(_) => {}
@@ -80,6 +94,7 @@ impl PathTextPass<'_, '_, '_> {
         place: Place,
         path: &mut Vec<PointerSegment>,
         is_output: bool,
+        reporter: &mut Reporter<'_>,
     ) {
         let Some(left) = self.left.checked_sub(1) else {
             return;
@@ -87,30 +102,27 @@ impl PathTextPass<'_, '_, '_> {
         self.left = left;
         match value {
             Value::Text(text) => {
-                if self.is_output(text, is_output)
-                    && !self.reporter.count_if_full(Severity::Warning)
-                {
-                    let place = self.reporter.descend(place, path);
+                if self.is_output(text, is_output) && !reporter.count_if_full(Severity::Warning) {
+                    let place = reporter.descend(place, path);
                     let message =
                         format!("`{text}` is only text here, and not the output of a step");
-                    let diagnostic = self
-                        .reporter
+                    let diagnostic = reporter
                         .warning(Code::MalformedReference, place, message)
                         .help(format!("did you mean `${{{text}}}`?"));
-                    self.reporter.push(diagnostic);
+                    reporter.push(diagnostic);
                 }
             }
             Value::List(items) => {
                 for (index, item) in items.iter().enumerate() {
                     path.push(PointerSegment::Index(index));
-                    self.value(item, place, path, is_output);
+                    self.value(item, place, path, is_output, reporter);
                     path.pop();
                 }
             }
             Value::Object(fields) => {
                 for (key, field) in fields.iter() {
                     path.push(PointerSegment::Key(key.clone()));
-                    self.value(field, place, path, is_output);
+                    self.value(field, place, path, is_output, reporter);
                     path.pop();
                 }
             }

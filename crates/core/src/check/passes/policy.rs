@@ -13,25 +13,25 @@ use crate::plan::{
 };
 use crate::{Code, EXTRACTION, Place, Plan, PointerSegment, Schema, Step, Tool};
 
-pub(in crate::check) fn check(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    check_tools(resolved, reporter);
-    check_external_values(resolved, reporter);
-}
-
-fn check_tools(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    let policy = resolved.context.policy;
-    for (index, step) in resolved.steps() {
-        let (Some(name), Some(tool)) = (step.tool(), resolved.tool(index)) else {
-            continue;
-        };
-        if let Some((message, help)) = policy.objection_to(&name.text, tool) {
-            let diagnostic = reporter.error(Code::DeniedTool, name.place, message);
-            reporter.push(diagnostic.help(help));
-        }
+/// Checks that the policy allows the tool of a step.
+pub(in crate::check) fn check_tool(
+    resolved: &ResolvedPlan<'_>,
+    (index, step): (u32, &Step),
+    reporter: &mut Reporter<'_>,
+) {
+    let (Some(name), Some(tool)) = (step.tool(), resolved.tool(index)) else {
+        return;
+    };
+    if let Some((message, help)) = resolved.context.policy.objection_to(&name.text, tool) {
+        let diagnostic = reporter.error(Code::DeniedTool, name.place, message);
+        reporter.push(diagnostic.help(help));
     }
 }
 
-fn check_external_values(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
+pub(in crate::check) fn check_external_values(
+    resolved: &ResolvedPlan<'_>,
+    reporter: &mut Reporter<'_>,
+) {
     if !resolved.reads.external_values {
         return;
     }
@@ -233,33 +233,31 @@ fn check_steps(plan: &Plan, limits: &Limits, reporter: &mut Reporter<'_>) -> Con
     ControlFlow::Break(())
 }
 
-pub(in crate::check) fn check_limits(resolved: &ResolvedPlan<'_>, reporter: &mut Reporter<'_>) {
-    let limits = &resolved.context.policy.limits;
-    for (_, step) in resolved.steps() {
-        if let Some(repeat) = &step.repeat
-            && repeat.max.get() > limits.max_repeat
-        {
-            let message = format!(
-                "the step `{}` may repeat {} times, more than the {} that are allowed",
-                step.id, repeat.max, limits.max_repeat
-            );
-            let place = inside(step, &["repeat", "max"], reporter);
-            let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
-            reporter.push(diagnostic.help("lower the bound"));
-        }
-        if let Some(retry) = &step.retry
-            && retry.attempts().get() > limits.max_attempts
-        {
-            let message = format!(
-                "the step `{}` may try {} times, more than the {} that are allowed",
-                step.id,
-                retry.attempts(),
-                limits.max_attempts
-            );
-            let place = inside(step, &["retry", "attempts"], reporter);
-            let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
-            reporter.push(diagnostic.help("lower the bound"));
-        }
+/// Checks that the bounds of a step are allowed.
+pub(in crate::check) fn check_limits(step: &Step, limits: &Limits, reporter: &mut Reporter<'_>) {
+    if let Some(repeat) = &step.repeat
+        && repeat.max.get() > limits.max_repeat
+    {
+        let message = format!(
+            "the step `{}` may repeat {} times, more than the {} that are allowed",
+            step.id, repeat.max, limits.max_repeat
+        );
+        let place = inside(step, &["repeat", "max"], reporter);
+        let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
+        reporter.push(diagnostic.help("lower the bound"));
+    }
+    if let Some(retry) = &step.retry
+        && retry.attempts().get() > limits.max_attempts
+    {
+        let message = format!(
+            "the step `{}` may try {} times, more than the {} that are allowed",
+            step.id,
+            retry.attempts(),
+            limits.max_attempts
+        );
+        let place = inside(step, &["retry", "attempts"], reporter);
+        let diagnostic = reporter.error(Code::BoundTooLarge, place, message);
+        reporter.push(diagnostic.help("lower the bound"));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::plan::{
     SlotKind, Source,
 };
 use crate::schema::{Compatibility, KnownFields, PathLookup, Type};
-use crate::{Code, Diagnostic, Severity, StepId};
+use crate::{Code, Diagnostic, Severity, Step, StepId};
 
 /// Words of other systems for the roots of references.
 const ROOTS: [(&str, &str); 9] = [
@@ -606,19 +606,17 @@ pub(in crate::check) fn check_expressions(
     }
 }
 
-/// Checks that the conditions of steps are true or false, once all expressions were checked.
+/// Checks that the conditions of a step are true or false, once its expressions were checked.
 pub(in crate::check) fn check_conditions(
-    resolved: &ResolvedPlan<'_>,
     types: &TypeInference<'_>,
+    (index, step): (u32, &Step),
     reporter: &mut Reporter<'_>,
 ) {
-    for (index, step) in resolved.steps() {
-        if let Some(when) = &step.when {
-            check_condition(when, "when", index, types, reporter);
-        }
-        if let Some(repeat) = &step.repeat {
-            check_condition(&repeat.until, "until", index, types, reporter);
-        }
+    if let Some(when) = &step.when {
+        check_condition(when, "when", index, types, reporter);
+    }
+    if let Some(repeat) = &step.repeat {
+        check_condition(&repeat.until, "until", index, types, reporter);
     }
 }
 

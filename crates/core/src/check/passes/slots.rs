@@ -248,8 +248,8 @@ impl AncestorSearch<'_> {
         let mut open = vec![step];
         while let Some(at) = open.pop() {
             self.add_branches(&mut ancestors, at)?;
-            let dependencies = self.resolved.dependencies.get(at as usize);
-            for dependency in dependencies.iter().flat_map(|step| &step.all) {
+            let resolved = self.resolved.resolved_steps.get(at as usize);
+            for dependency in resolved.iter().flat_map(|step| &step.dependencies) {
                 self.visit()?;
                 if ancestors.steps.len() < MAX_ANCESTORS && ancestors.steps.insert(dependency.on) {
                     open.push(dependency.on);
