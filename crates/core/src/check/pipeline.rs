@@ -8,7 +8,8 @@ use super::context::{CheckContext, Policy};
 use super::dependencies::{StepDependencies, step_dependencies};
 use super::digest;
 use super::passes::{
-    arguments, cycles, inputs, names, path_texts, policy, positional, references, slots,
+    arguments, cycles, inputs, names, path_texts, policy, positional, references, slot_schemas,
+    slots,
 };
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
@@ -200,6 +201,7 @@ fn check_plan(
     policy::check(&resolved, &mut reporter);
     policy::check_limits(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
+    slot_schemas::check(&resolved, &types, &mut reporter);
     let has_errors = reporter.has_errors();
     // The caller of a sub-plan reads parts of its output.
     let output_type = if role.is_main() || has_errors {
