@@ -79,6 +79,7 @@ pub async fn summarise(
     let request = ModelRequest {
         temperature: settings.temperature,
         max_tokens: settings.max_tokens,
+        // A person reads the answer while it is written.
         delivery: Delivery::Live,
         ..ModelRequest::new(ANSWER_INSTRUCTIONS, [Message::User(text)])
     };
@@ -128,6 +129,7 @@ pub async fn summarise(
 fn may_decline(text: &str) -> bool {
     const FENCE: &str = "```";
     let text = text.trim_start();
+    // A chunk may end within the fence, and an empty text can become anything.
     text.starts_with('{') || text.starts_with(FENCE) || FENCE.starts_with(text)
 }
 
@@ -224,6 +226,7 @@ impl Evidence {
             let args = result
                 .args
                 .as_ref()
+                // Empty arguments would only cost tokens.
                 .filter(|args| args.as_object().is_some_and(|args| !args.is_empty()));
             let args = args.map_or_else(String::new, |args| {
                 format!(" {}", excerpt(&args.to_json(), 100))
@@ -266,6 +269,7 @@ pub fn cited_steps<'s>(text: &str, steps: impl IntoIterator<Item = &'s str>) -> 
         .skip(1)
         .filter_map(|rest| rest.split_once(']'))
         .flat_map(|(inside, _)| inside.split(','))
+        // Models put several steps into one pair of brackets, or names into backticks.
         .map(|mark| mark.trim().trim_matches('`'))
         .collect();
     steps

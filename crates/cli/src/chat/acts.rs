@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use planwright::config::Config;
-use planwright::core::check::{CheckContext, Policy};
+use planwright::core::check::{CheckContext, CheckedPlan, Policy};
 use planwright::core::{Schema, Value};
 use planwright::engine::RunStatus;
 use planwright::planner::agent::{
@@ -18,6 +18,7 @@ use super::chat_file::{Chat, Conversation};
 use super::context::ChatContext;
 use super::context::{TurnEnd, calls};
 use super::plans::review;
+use crate::approval::approver::show;
 use crate::approval::review::Reviewed;
 use crate::args::Approve;
 use crate::error::{CommandError, Exit};
@@ -38,10 +39,17 @@ pub(super) async fn run_turn(
     chat.set_title(&message);
     let day = context.known.day(&message);
     let mut state = restore_state(context, chat)?;
-    state.say(Value::object([
-        ("type", Value::from("user")),
-        ("text", Value::from(message)),
-    ]));
+    if state.is_shown() && is_consent(&message) {
+        state.accept();
+    } else {
+        if state.is_shown() {
+            state.refuse(&message);
+        }
+        state.say(Value::object([
+            ("type", Value::from("user")),
+            ("text", Value::from(message)),
+        ]));
+    }
     let schema = output_schema(context)?;
     let policy = config.restrict(Policy::new());
     let policy_after_results = config
@@ -52,6 +60,7 @@ pub(super) async fn run_turn(
     let listener = ChatListener {
         context,
         chat: std::sync::Mutex::new(chat.clone()),
+        solution: std::sync::Mutex::default(),
     };
     let runner = ChatSolutionRunner { context };
     let agent = Agent {
@@ -96,14 +105,38 @@ pub(super) async fn run_turn(
     } else {
         String::new()
     };
+    let solution = listener
+        .solution
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let answer = match solution {
+        Some(solution) if matches!(end, AgentEnd::Shown) => {
+            if let Some(plan) = &solution.plan {
+                show(plan, context.printer);
+            }
+            context.printer.status(
+                "nothing was called: answer `run` to run it, or say what is to be different",
+            );
+            Some(solution.value)
+        }
+        _ => output,
+    };
     context.shown.ended(TurnEnd {
         end: end.as_str(),
-        answer: output,
+        answer,
         message: explanation,
         reply,
         ..TurnEnd::of(&chat.id, chat.usage)
     })?;
     Ok(exit)
+}
+
+/// Returns true if a message accepts the solution that was shown.
+fn is_consent(message: &str) -> bool {
+    matches!(
+        message.trim().to_lowercase().as_str(),
+        "r" | "run" | "y" | "yes"
+    )
 }
 
 /// Restores the agent's state from the conversation, or creates it for a new one.
@@ -218,6 +251,14 @@ fn message_of(end: &AgentEnd) -> String {
 struct ChatListener<'a> {
     context: &'a ChatContext<'a>,
     chat: std::sync::Mutex<Chat>,
+    /// The last solution of the turn.
+    solution: std::sync::Mutex<Option<ShownSolution>>,
+}
+
+/// A solution as it is shown to the person.
+struct ShownSolution {
+    value: Value,
+    plan: Option<CheckedPlan>,
 }
 
 impl AgentListener for ChatListener<'_> {
@@ -234,12 +275,24 @@ impl AgentListener for ChatListener<'_> {
                     "the answer is not a valid solution:\n{diagnostics}"
                 ));
             }
-            AgentEvent::Solution { calls, output, .. } => {
+            AgentEvent::Solution {
+                calls,
+                output,
+                plan,
+            } => {
                 let fields = [
                     ("calls", Value::from(calls.to_vec())),
                     ("output", output.clone()),
                 ];
-                shown.event("solution", fields);
+                shown.event("solution", fields.clone());
+                let solution = ShownSolution {
+                    value: Value::object(fields),
+                    plan: plan.cloned(),
+                };
+                *self
+                    .solution
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(solution);
             }
         }
     }

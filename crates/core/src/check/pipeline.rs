@@ -8,7 +8,9 @@ use super::context::{CheckContext, Policy};
 use super::dependencies::DependencyFinder;
 use super::digest::PlanDigestWriter;
 use super::passes::path_texts::PathTextPass;
-use super::passes::{arguments, cycles, inputs, names, policy, positional, references, slots};
+use super::passes::{
+    arguments, cycles, inputs, names, policy, positional, references, slot_schemas, slots,
+};
 use super::reporter::{DiagnosticBatch, Reporter};
 use super::resolved_plan::{
     CheckSession, ParentScope, PlanRole, ReadKinds, ReferenceUse, ResolvedPlan, sub_plans,
@@ -224,6 +226,7 @@ fn check_plan(
     slots::check_sharing(&resolved, &mut reporter);
     policy::check_external_values(&resolved, &mut reporter);
     slots::check(&resolved, &types, &mut reporter);
+    slot_schemas::check(&resolved, &types, &mut reporter);
     // Only a plan without errors becomes a `CheckedPlan`.
     if reporter.has_errors() {
         return (None, reporter.finish());

@@ -380,7 +380,7 @@ impl<'a> TypeInference<'a> {
     }
 
     /// Returns true if the step replaces this target with its output.
-    fn is_set(&self, step: u32, target: usize) -> bool {
+    pub(super) fn is_set(&self, step: u32, target: usize) -> bool {
         let step = self.resolved.step(step);
         let writes = step.and_then(|step| step.writes.as_ref());
         writes.is_some_and(|writes| {

@@ -1,5 +1,5 @@
-//! Interfaces that the host of a loop implements: observing and storing it, and running its solutions; and the loop's
-//! limits and outcome.
+//! A loop as its host sees it: the agent with its limits, the outcome, and the interfaces for observing and storing the loop and
+//! for running its solutions.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use planwright_core::{CheckedPlan, Diagnostics, Value};
+use planwright_core::check::Policy;
+use planwright_core::{CheckContext, CheckedPlan, Diagnostics, Schema, Value};
 use planwright_engine::RunId;
 use planwright_engine::{Engine, RunSummary};
 use tokio::time::Instant;
 
 use super::state::AgentState;
-use crate::model::{DEFAULT_TEMPERATURE, DeclineReason, ModelError};
+use crate::model::{DEFAULT_TEMPERATURE, DeclineReason, Model, ModelError};
+use crate::prompt::TimeContext;
 
 /// Limits and settings of a loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +143,7 @@ impl AgentEnd {
             Self::Unsound(_) => "unsound",
             Self::Declined(reason) => reason.as_str(),
             Self::Model(_) => "model",
+            // Programs know the end by this word.
             Self::NotStored(_) => "unkept",
         }
     }
@@ -295,5 +298,46 @@ impl SolutionRunner for Engine {
             };
             SolutionOutcome::Ended(Box::new(summary))
         })
+    }
+}
+
+/// An agent: everything that a loop needs apart from its state.
+#[derive(Clone, Copy)]
+pub struct Agent<'a> {
+    /// The model that writes solutions.
+    pub model: &'a dyn Model,
+    /// The runner of solutions.
+    pub runner: &'a dyn SolutionRunner,
+    /// Context of the plan check. Tools named in the agent's context restrict its catalog.
+    pub check: CheckContext<'a>,
+    /// Policy of the check once the model has seen results of calls, since these may contain untrusted text.
+    pub policy_after_results: &'a Policy,
+    /// Schema of the output.
+    pub output: Option<&'a Schema>,
+    /// The current day, and phrases of time in the person's messages.
+    pub moment: TimeContext<'a>,
+    /// Limits of the loop.
+    pub bounds: &'a AgentLimits,
+    /// Observer and storage of the loop.
+    pub listener: &'a dyn AgentListener,
+}
+
+impl<'a> Agent<'a> {
+    /// Returns the context of the check for what the model writes in this state.
+    pub(super) fn check_after(&self, state: &AgentState) -> CheckContext<'a> {
+        if state.completed.is_empty() {
+            self.check
+        } else {
+            self.check.with_policy(self.policy_after_results)
+        }
+    }
+}
+
+impl fmt::Debug for Agent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("model", &self.model.name())
+            .field("bounds", self.bounds)
+            .finish_non_exhaustive()
     }
 }

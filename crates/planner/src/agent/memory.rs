@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use planwright_core::check::check_without_inputs;
 use planwright_core::plan::{Mode, SlotKind};
 use planwright_core::{
-    Catalog, Code, Diagnostic, Diagnostics, Lookup, Object, Plan, Schema, Value,
+    Catalog, CheckContext, Code, Diagnostic, Diagnostics, Lookup, Object, Plan, Schema, Value,
 };
 use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
@@ -139,23 +140,6 @@ fn partial(slot: &Value, root: &Value) -> Value {
         }
     }
     partial.into()
-}
-
-/// Returns the first key of a path that a closed schema does not have.
-pub(super) fn unknown_key<'k>(schema: &Value, path: &'k [Arc<str>]) -> Option<&'k str> {
-    let mut schema = schema;
-    for key in path {
-        let slots = schema.get("properties").and_then(Value::as_object);
-        match slots.and_then(|slots| slots.get(&**key)) {
-            Some(slot) => schema = slot,
-            None => {
-                let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
-                    && schema.get("patternProperties").is_none();
-                return is_closed.then_some(&**key);
-            }
-        }
-    }
-    None
 }
 
 impl WorkingMemory {
@@ -360,10 +344,16 @@ impl AgentContext {
         let options = ReadOptions::new("context");
         let result = parse_as(&Acts, text.to_json().as_bytes(), &options);
         let mut diagnostics = result.diagnostics;
+        let plan = result.plan.unwrap_or_default();
         let mut context = Self {
-            memory: WorkingMemory::of(&result.plan.unwrap_or_default()),
+            memory: WorkingMemory::of(&plan),
             ..Self::default()
         };
+        // The check of each solution would report the same values again, and the model cannot change them.
+        let found = check_without_inputs(plan, &CheckContext::new(catalog));
+        // The envelope has no steps on purpose.
+        let found = found.into_iter().filter(|found| found.code != Code::EmptyPlan);
+        diagnostics.extend(found.collect());
         for (index, message) in messages.iter().enumerate() {
             if let Err(mut diagnostic) = context.add(message, catalog) {
                 diagnostic.pointer = format!("/context/{index}");

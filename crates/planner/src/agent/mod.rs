@@ -14,6 +14,7 @@
 //! Design: [The agent loop](https://github.com/planwright/planwright/blob/main/docs/design/agent.md).
 
 mod memory;
+mod messages;
 
 mod prompt;
 
@@ -24,13 +25,14 @@ mod host;
 
 mod state;
 
+mod results;
+
 mod run_loop;
 
 pub use host::{
-    AgentEnd, AgentEvent, AgentLimit, AgentLimits, AgentListener, AgentOutcome, AgentRun,
+    Agent, AgentEnd, AgentEvent, AgentLimit, AgentLimits, AgentListener, AgentOutcome, AgentRun,
     NoopListener, ResumeOutcome, SolutionOutcome, SolutionRunner,
 };
 pub use memory::{AgentContext, ContextError};
 pub use prompt::AGENT_INSTRUCTIONS;
-pub use run_loop::Agent;
 pub use state::{AgentState, AgentStateError, CallStatus, SolutionCall};

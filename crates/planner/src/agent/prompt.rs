@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::iter::once;
 
 use planwright_core::check::Library;
-use planwright_core::{Catalog, Diagnostics, Object, Schema, Value};
+use planwright_core::{Catalog, Diagnostics, Schema, Value};
 use tokio::time::Instant;
 
-use super::host::{AgentEnd, AgentEvent, AgentLimit};
-use super::run_loop::Agent;
+use super::host::{Agent, AgentEnd, AgentEvent, AgentLimit};
+use super::messages::shorten;
 use super::solution::{Solution, SolutionValidator, ValidSolution};
 use super::state::AgentState;
 use crate::create::{assistant_text, extract, parse_decline};
@@ -183,37 +183,6 @@ fn fit(messages: &[Value], budget: usize) -> Vec<Value> {
             .collect();
     }
     cut
-}
-
-/// Returns a value with texts of at most `max_chars` characters, and lists of at most a twentieth as many items. References still read the
-/// full value.
-pub(super) fn shorten(value: &Value, max_chars: usize) -> Value {
-    match value {
-        Value::Text(text) if text.chars().count() > max_chars => {
-            let all = text.chars().count();
-            let beginning: String = text.chars().take(max_chars).collect();
-            Value::from(format!("{beginning}… ({} more letters)", all - max_chars))
-        }
-        Value::List(items) => {
-            let max_items = (max_chars / 20).max(3);
-            let first = items.iter().take(max_items);
-            let mut first: Vec<Value> = first.map(|item| shorten(item, max_chars)).collect();
-            if items.len() > max_items {
-                first.push(Value::from(format!(
-                    "… ({} more items)",
-                    items.len() - max_items
-                )));
-            }
-            Value::from(first)
-        }
-        Value::Object(fields) => {
-            let shorter = fields
-                .iter()
-                .map(|(name, value)| (name.clone(), shorten(value, max_chars)));
-            Value::from(shorter.collect::<Object>())
-        }
-        other => other.clone(),
-    }
 }
 
 /// Request to correct an invalid solution.

@@ -1,46 +1,22 @@
 //! The agent loop: request a solution, validate it, run it, apply its results, repeat.
 
-use std::fmt;
 use std::sync::Arc;
 
-use planwright_core::check::Policy;
-use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Schema, Value};
+use planwright_core::{Catalog, CheckContext, CheckedPlan, Lookup, Value};
 use planwright_engine::RunId;
 use planwright_engine::{RunStatus, RunSummary};
 use tokio::time::Instant;
 
-use super::completed_calls::{apply_results, call_error_message, error_message};
-use super::host::{AgentEnd, AgentLimit, AgentLimits, AgentOutcome};
+use super::host::{Agent, AgentEnd, AgentLimit, AgentOutcome};
 use super::host::{
-    AgentEvent, AgentListener, AgentRun, ResumeOutcome, SolutionOutcome, SolutionRunner,
+    AgentEvent, AgentRun, ResumeOutcome, SolutionOutcome,
 };
+use super::messages::{call_error_message, error_message};
 use super::prompt::{SolutionReply, SolutionRequest};
+use super::results::apply_results;
 use super::solution::{Solution, has_reference, unescape};
 use super::solution::{SolutionValidator, ValidSolution, output_errors};
 use super::state::{AgentState, CallStatus, PendingSolution, SolutionCall};
-use crate::model::Model;
-use crate::prompt::TimeContext;
-
-/// An agent: everything that a loop needs apart from its state.
-#[derive(Clone, Copy)]
-pub struct Agent<'a> {
-    /// The model that writes solutions.
-    pub model: &'a dyn Model,
-    /// The runner of solutions.
-    pub runner: &'a dyn SolutionRunner,
-    /// Context of the plan check. Tools named in the agent's context restrict its catalog.
-    pub check: CheckContext<'a>,
-    /// Policy of the check once the model has seen results of calls, since these may contain untrusted text.
-    pub policy_after_results: &'a Policy,
-    /// Schema of the output.
-    pub output: Option<&'a Schema>,
-    /// The current day, and phrases of time in the person's messages.
-    pub moment: TimeContext<'a>,
-    /// Limits of the loop.
-    pub bounds: &'a AgentLimits,
-    /// Observer and storage of the loop.
-    pub listener: &'a dyn AgentListener,
-}
 
 /// The end of a round.
 enum Round {
@@ -48,16 +24,7 @@ enum Round {
     End(AgentEnd, Option<Value>),
 }
 
-impl<'a> Agent<'a> {
-    /// Returns the context of the check for what the model writes in this state.
-    pub(super) fn check_after(&self, state: &AgentState) -> CheckContext<'a> {
-        if state.completed.is_empty() {
-            self.check
-        } else {
-            self.check.with_policy(self.policy_after_results)
-        }
-    }
-
+impl Agent<'_> {
     /// Starts or continues a loop and runs it to its end. Completed calls are not repeated.
     pub async fn resume(&self, mut state: AgentState) -> AgentOutcome {
         let begin = Instant::now();
@@ -416,13 +383,4 @@ fn mark_unknown(state: &mut AgentState, valid: &ValidSolution) {
     state.errors = unknown
         .map(|record| call_error_message(&record.call, message.clone()))
         .collect();
-}
-
-impl fmt::Debug for Agent<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Agent")
-            .field("model", &self.model.name())
-            .field("bounds", self.bounds)
-            .finish_non_exhaustive()
-    }
 }

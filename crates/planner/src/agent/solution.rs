@@ -12,10 +12,9 @@ use planwright_dialects::acts::Acts;
 use planwright_dialects::{ReadOptions, parse_as};
 
 use super::completed_calls::{CompletedAgentCall, callee_with_side_effects, completed_results};
-use super::memory::{MemoryKind, WorkingMemory, unknown_key};
+use super::memory::WorkingMemory;
 use crate::create::extract;
 use crate::model::{FinishReason, Reply};
-use crate::prompt::slot_names;
 
 /// Fields that the plan message adds to calls; the dialect has no such fields.
 const ADDED_FIELDS: [&str; 2] = ["_status", "_result"];
@@ -200,7 +199,6 @@ impl SolutionValidator<'_> {
             return Err(diagnostics);
         }
         let plan = plan.unwrap_or_default();
-        diagnostics.extend(self.unknown_slots(&plan));
         let earlier = self.earlier_results(&plan, &solution);
         let to_run = calls_to_run(&solution, &earlier);
         if to_run.is_empty() {
@@ -245,30 +243,6 @@ impl SolutionValidator<'_> {
         let text = plan_text(self.memory, calls, output);
         let result = parse_as(&Acts, text.as_bytes(), &ReadOptions::new(SOURCE_NAME));
         (result.plan, result.diagnostics)
-    }
-
-    /// Reports the places that a closed state or closed data do not have.
-    fn unknown_slots(&self, plan: &Plan) -> Diagnostics {
-        let mut diagnostics = Diagnostics::new();
-        for (index, step) in plan.steps.iter().enumerate() {
-            let targets = step.writes.iter().flat_map(|writes| writes.targets.paths());
-            for target in targets {
-                let kind = MemoryKind::of(target.kind);
-                let schema = kind.and_then(|kind| self.memory.schema(kind));
-                let (Some(kind), Some(schema)) = (kind, schema) else {
-                    continue;
-                };
-                let Some(key) = unknown_key(schema, &target.keys) else {
-                    continue;
-                };
-                let message = format!("`†{}` has no place `{key}`", kind.as_str());
-                let places = format!("the places are `{}`", slot_names(schema).join("`, `"));
-                let mut diagnostic = Diagnostic::error(Code::UnknownField, message).help(places);
-                diagnostic.pointer = format!("/calls/{index}/_outputPath");
-                diagnostics.push(diagnostic);
-            }
-        }
-        diagnostics
     }
 
     fn earlier_results(

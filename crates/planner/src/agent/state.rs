@@ -8,9 +8,8 @@ use planwright_engine::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::completed_calls::CompletedAgentCall;
-use super::completed_calls::error_message;
-use super::memory::AgentContext;
-use super::memory::{MemoryKind, WorkingMemory};
+use super::memory::{AgentContext, MemoryKind, WorkingMemory};
+use super::messages::error_message;
 use crate::model::Usage;
 
 /// Version of the JSON form.
@@ -178,6 +177,7 @@ impl AgentState {
     /// Accepts the shown solution, so that it runs when the loop continues.
     pub fn accept(&mut self) {
         if let Some(pending) = &mut self.pending {
+            // The loop runs a pending solution that is not shown.
             pending.is_shown = false;
         }
     }
@@ -251,6 +251,7 @@ struct AgentV1 {
     id: Arc<str>,
     tools: Option<Vec<Arc<str>>>,
     texts: Vec<Value>,
+    // Stored states have the names that these fields had at first.
     #[serde(rename = "world")]
     memory: WorkingMemory,
     plan: Vec<SolutionCall>,
@@ -267,6 +268,7 @@ struct AgentV1 {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+// A counterpart, so that a new field of `Usage` does not change stored states.
 #[serde(remote = "Usage")]
 struct UsageV1 {
     requests: u32,

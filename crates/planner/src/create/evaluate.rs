@@ -11,8 +11,8 @@ use planwright_dialects::native::Native;
 use planwright_dialects::native::PlanDialect;
 use planwright_dialects::{Dialect, ParseResult, ReadOptions, parse_as};
 
-use super::conversation::{CreatedPlan, PlanRequest};
 use super::repair::{ExtractedPlan, PlanRepair, SOURCE_NAME};
+use super::request::{CreatedPlan, PlanRequest};
 use crate::model::{FinishReason, Reply};
 use crate::prompt::{format_hint, slot_names};
 

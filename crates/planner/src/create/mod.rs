@@ -5,11 +5,11 @@
 mod conversation;
 mod evaluate;
 mod repair;
+mod request;
 
-pub use conversation::{
-    CreateSettings, CreatedPlan, PlanAttempt, PlanOrigin, PlanRequest, PlanResponse, create,
-};
+pub use conversation::{PlanAttempt, PlanResponse, create};
 pub(crate) use conversation::{PlanConversation, assistant_text, prose_error};
 pub(crate) use evaluate::check_beginning;
 pub use repair::{PlanRepair, extract};
 pub(crate) use repair::{json_values, parse_decline};
+pub use request::{CreateSettings, CreatedPlan, PlanOrigin, PlanRequest};

@@ -10,8 +10,8 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Span, Timestamp, ToSpan};
 
-use super::evaluate::{DateEvaluationError, Days, Occurrence, TimeUnit, YearReference};
 use super::fiscal::Calendar;
+use super::phrase::{DateEvaluationError, Days, Occurrence, TimeUnit, YearReference};
 use super::token::weekday_name;
 
 /// A calendar day in the years 1 to 9999.
@@ -21,12 +21,14 @@ pub struct Day(Date);
 impl Day {
     /// Converts a date; `None` if its year is out of range.
     pub(super) fn from_date(date: Date) -> Option<Self> {
+        // `jiff` has years before 1 as well.
         (1 <= date.year()).then_some(Self(date))
     }
 
     /// Parses the day at the start of a text: `2025-10-05`, with or without a time after it.
     pub(crate) fn parse_prefix(text: &str) -> Option<Self> {
         let (day, after) = text.split_at_checked(10)?;
+        // A value of another form must not become a day by chance.
         let is_plain = day.bytes().enumerate().all(|(at, byte)| {
             if at == 4 || at == 7 {
                 byte == b'-'
@@ -49,6 +51,7 @@ impl Day {
 
     /// Returns the number of days since 1970-01-01.
     pub(crate) fn epoch_days(self) -> i64 {
+        // Civil days have 24 hours: no change of clocks interferes.
         self.0.duration_since(date(1970, 1, 1)).as_hours() / 24
     }
 
@@ -161,6 +164,7 @@ fn latest_until(
     year: i16,
     is_match: impl Fn(Days) -> bool,
 ) -> Option<Days> {
+    // A day of leap years alone may be that far away: 1900 and 2100 are none.
     (year - MAX_LEAP_DISTANCE..=year)
         .rev()
         .filter_map(of)
@@ -191,7 +195,9 @@ pub(super) fn weekly(
             // An occurrence that starts up to `more` days before `day` has not ended yet.
             latest_weekday(weekday, day.checked_add((6 - more).days()).ok()?, 0)?
         }
+        // It has ended before today.
         (Occurrence::Last, _) => latest_weekday(weekday, today, -count)?,
+        // The latest within seven days is the first after today.
         (Occurrence::Next, _) => latest_weekday(weekday, today, 7)?,
         (Occurrence::This, _) => {
             let first = latest_weekday(week_start, today, 0)?;
@@ -255,6 +261,7 @@ pub(super) fn weekday_in(
 fn start(day: Date, week_start: Weekday, unit: TimeUnit) -> Option<Date> {
     match unit {
         TimeUnit::Minute | TimeUnit::Hour | TimeUnit::Day => Some(day),
+        // A fortnight has no agreed start, so it begins with the week.
         TimeUnit::Week | TimeUnit::Fortnight => {
             let since = day.weekday().since(week_start);
             add_units(day, -i32::from(since), TimeUnit::Day)
@@ -350,6 +357,7 @@ impl Now {
                 .compatible()
                 .map(|zoned| zoned.timestamp().as_second())
         };
+        // Outside of the range of timestamps, nothing is excluded.
         let begin = start(range.from.0).unwrap_or(i64::MIN);
         let end = (range.to.0.tomorrow()).and_then(start).unwrap_or(i64::MAX);
         (begin, end)
@@ -427,6 +435,7 @@ impl From<TimeZone> for Zone {
 /// Parses an HTTP date, such as `Sun, 06 Nov 1994 08:49:37 GMT`, to the duration since 1970-01-01 UTC.
 #[cfg(feature = "providers")]
 pub(crate) fn http_date(text: &str) -> Option<Duration> {
+    // A date of HTTP has the form of one in mail.
     let parser = jiff::fmt::rfc2822::DateTimeParser::new();
     let moment = parser.parse_timestamp(text.trim()).ok()?;
     u64::try_from(moment.as_second())

@@ -3,7 +3,7 @@
 use jiff::ToSpan;
 use jiff::civil::{Date, Weekday};
 
-use super::evaluate::Days;
+use super::phrase::{Days, FiscalPart};
 
 /// The first day of the week, and the fiscal year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,7 @@ impl FiscalCalendar {
 
     /// Returns the days of a part of the fiscal year with a number.
     pub(super) fn numbered(self, number: i16, part: FiscalPart) -> Option<Days> {
+        // A fiscal year from January ends in the year in which it starts.
         let is_shifted = !self.is_named_by_start && 1 < self.first_month;
         self.part_of(number - i16::from(is_shifted), part)
     }
@@ -76,6 +77,7 @@ impl FiscalCalendar {
         let (start, _) = self.part_of(self.start_year(today), FiscalPart::Year)?;
         let months =
             i32::from(today.year() - start.year()) * 12 + i32::from(today.month() - start.month());
+        // The quarter of today, counted from the start of its fiscal year.
         let first = (months.div_euclid(3).checked_add(offset)?).checked_mul(3)?;
         days(start, first, 3)
     }
@@ -99,25 +101,6 @@ impl FiscalCalendar {
 fn days(start: Date, first: i32, count: i32) -> Option<Days> {
     let from = start.checked_add(first.months()).ok()?;
     let end = from.checked_add(count.months()).ok()?;
+    // The first day after the period is found first, since months differ in length.
     Some((from, end.yesterday().ok()?))
-}
-
-/// A part of a fiscal year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FiscalPart {
-    /// All of it.
-    Year,
-    /// A quarter, 1 to 4.
-    Quarter(i8),
-    /// A half, 1 or 2.
-    Half(i8),
-}
-
-/// The fiscal year of a phrase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FiscalYear {
-    /// The one with this number.
-    Numbered(i16),
-    /// The one that is this number of years after the current one.
-    Relative(i16),
 }

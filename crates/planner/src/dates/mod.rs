@@ -9,6 +9,7 @@ mod evaluate;
 mod find;
 mod fiscal;
 mod grammar;
+mod phrase;
 mod resolve;
 mod token;
 

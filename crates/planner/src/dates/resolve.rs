@@ -1,7 +1,6 @@
 //! Resolves phrases to days, with the errors of phrases that have none.
 
-use super::evaluate::DateEvaluationError;
-use super::evaluate::DatePhrase;
+use super::phrase::{DateEvaluationError, DatePhrase};
 use super::token::{DateToken, tokens};
 use super::{DateRange, Day, Now, evaluate, find, grammar, token};
 
@@ -232,6 +231,7 @@ pub(super) fn evaluate_phrase(
 }
 
 fn lacks_count(tokens: &[DateToken]) -> bool {
+    // `a couple of` is two, which the grammar reads.
     let vague = ["few", "several", "some"];
     let is = |token: &DateToken| token.word().is_some_and(|word| vague.contains(&word));
     tokens.iter().any(is)
@@ -270,6 +270,7 @@ fn suggestions(phrase: &str, now: &Now) -> Vec<String> {
         })
         .filter(|(similarity, _)| MIN_SIMILARITY <= *similarity)
         .collect();
+    // The sort is stable, so that equal similarities keep the order of the examples, the most common first.
     similar.sort_by(|one, other| other.0.total_cmp(&one.0));
     let known = corrected.into_iter().chain(within);
     for phrase in known.chain(similar.into_iter().map(|(_, known)| known.to_owned())) {
@@ -286,6 +287,7 @@ fn correct_spelling(phrase: &str) -> Option<String> {
     let mut end = 0;
     for token in tokens(phrase) {
         if let Some(word) = token.word().and_then(token::correct_spelling) {
+            // All other characters stay as they were written.
             corrected.push_str(&phrase[end..token.at.start]);
             corrected.push_str(&word);
             end = token.at.end;

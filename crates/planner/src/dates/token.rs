@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::civil::Weekday;
 
-use super::evaluate::TimeUnit;
+use super::phrase::TimeUnit;
 
 /// A word, a number, or a sign.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +85,7 @@ pub(super) fn tokens(text: &str) -> Vec<DateToken> {
 }
 
 fn is_word_char(letter: char) -> bool {
+    // `q1_total` is a name, not a quarter.
     letter.is_alphanumeric() || letter == '_'
 }
 
@@ -99,6 +100,7 @@ fn token_kind(word: &str) -> DateTokenKind {
         Ok(value) if ["st", "nd", "rd", "th"].contains(&suffix.as_str()) => {
             DateTokenKind::Ordinal(value)
         }
+        // A number that is too large becomes a word, which no parser takes.
         _ => DateTokenKind::Word(word.to_ascii_lowercase()),
     }
 }
@@ -135,6 +137,7 @@ const NUMBERS: &str = "\
 one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen \
 eighteen nineteen twenty";
 
+// Periods of other tens are written in digits.
 const TENS: [(&str, i32); 3] = [("thirty", 30), ("sixty", 60), ("ninety", 90)];
 
 const UNITS: [(&[&str], TimeUnit); 8] = [
@@ -172,6 +175,7 @@ pub(super) fn contains_word(words: &str, word: &str) -> bool {
 /// Returns the number of a month by its name, or by the first three letters.
 pub(super) fn month(word: &str) -> Option<i8> {
     let is_it =
+        // `sept` is the only usual abbreviation with four letters.
         |name: &&str| *name == word || name[..3] == *word || *name == "september" && word == "sept";
     (1..)
         .zip(MONTHS.split(' '))
@@ -221,10 +225,12 @@ pub(super) fn quarter(word: &str) -> Option<i8> {
 
 /// Returns the known word that a misspelt word resembles.
 pub(super) fn correct_spelling(word: &str) -> Option<String> {
+    // A word that is right must not be replaced by a similar one.
     let is_known =
         FUNCTION_WORDS.contains(&word) || number(word).is_some() || quarter(word).is_some();
     let names = WEEKDAYS.iter().map(|(name, ..)| (*name).to_owned());
     let months = MONTHS.split(' ').map(|name| {
+        // Suggestions have the capital that the name is written with.
         let mut name = name.to_owned();
         name[..1].make_ascii_uppercase();
         name

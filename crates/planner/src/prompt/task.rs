@@ -51,6 +51,7 @@ impl PlanTask<'_> {
         memory_tokens: usize,
         dialect: PlanDialect,
     ) -> PlanPrompt {
+        // The tools are in the system prompt, which providers cache; what differs between questions comes after it.
         let tools = ToolList::new(self.catalog, &self.search_query(), tool_tokens);
         let mut text = tools.details_section();
         text += &self.moment.text();
@@ -73,6 +74,7 @@ impl PlanTask<'_> {
     }
 
     fn search_query(&self) -> String {
+        // The question may only say `the same for Munich`, so the tools are searched by what is remembered as well.
         let remembered = self.memory.map(|memory| memory.text(MEMORY_TOKENS));
         format!("{} {}", self.goal, remembered.unwrap_or_default())
     }
@@ -108,6 +110,7 @@ fn extraction_text(dialect: PlanDialect) -> &'static str {
 fn state_text(state: &Value, dialect: PlanDialect) -> String {
     let slots = slot_names(state);
     let first = slots.first().map_or("name", String::as_str);
+    // The same advice with the words of the dialect: a model copies them.
     let (declare, write) = match dialect {
         PlanDialect::Json => (
             "\"slot_schemas\": {\"state\": that schema} before \"steps\"",
@@ -254,6 +257,7 @@ impl Memory {
             list.unwrap_or_default()
         };
         let entities: Vec<String> = list("entities").iter().map(format_value).collect();
+        // Entities are short, and the first that `their` or `the same` can mean.
         let named = (!entities.is_empty()).then(|| format!("named: {}", entities.join(", ")));
         let mut facts: Vec<&Value> = list("semantic").iter().collect();
         // The sort is stable, so entries with equal scores keep their order.
@@ -264,6 +268,7 @@ impl Memory {
         // The list is in time order; the latest question is the most relevant.
         let questions = list("episodic").iter().rev();
         let questions = questions.map(|item| format!("asked: {}", format_entry(item, "query")));
+        // Unknown fields come last: nothing is known of their relevance.
         let others = self
             .fields
             .iter()

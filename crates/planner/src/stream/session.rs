@@ -166,6 +166,7 @@ pub async fn stream(streaming: StreamRequest<'_>) -> StreamOutcome {
             Err(error) if error.kind == ModelErrorKind::Interrupted && session.written > 0 => {
                 conversation.created.usage += error.usage;
             }
+            // Any other error is final: no further request would differ.
             answer => session.process_reply(&mut conversation, answer),
         }
     }

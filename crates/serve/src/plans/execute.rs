@@ -1,7 +1,8 @@
 //! Checks plans and runs them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use planwright::loaded_plan::LoadedPlan;
 use planwright::pins::PinPolicy;
@@ -10,13 +11,13 @@ use planwright::stored::NewStoredRun;
 use planwright_core::check::CheckedPlan;
 use planwright_core::expression::EvaluationLimits;
 use planwright_core::flow::PlannerLabel;
-use planwright_core::{Code, Object, Value};
+use planwright_core::{Code, Object, ServerNames, Value};
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::guard::{Guards, WrittenMeter};
 use planwright_engine::options::RunOptions;
 use planwright_engine::run::{StepPreview, preview};
-use planwright_mcp::Caller;
-use planwright_mcp::gateway::{CALL_GRACE, GatewayClient, HostCall};
+use planwright_mcp::gateway::{GatewayClient, HostCall};
+use planwright_mcp::{Caller, UpstreamState, UpstreamView};
 use planwright_planner::extraction::Extraction;
 
 use crate::host::PlanHost;
@@ -142,9 +143,9 @@ impl PlanHost {
             policy
         };
         let mut changes = self.upstreams.changes();
-        let deadline = self.upstreams.grace_deadline(CALL_GRACE);
         loop {
             changes.mark_unchanged();
+            // The servers are read before the tools: a server that becomes ready in between has its tools in the snapshot.
             let seen = self.upstreams.view();
             let snapshot = self.tool_snapshot();
             let catalog = if self.extracts_for(client) {
@@ -152,7 +153,9 @@ impl PlanHost {
             } else {
                 &snapshot.catalog
             };
-            let (plan, mut loaded) = read().check(catalog, &policy());
+            let unchecked = read();
+            let tools = unchecked.tool_names();
+            let (plan, mut loaded) = unchecked.check(catalog, &policy());
             if let Some(plan) = plan {
                 return Ok(ValidPlan {
                     snapshot,
@@ -162,19 +165,11 @@ impl PlanHost {
             }
             let mut findings = loaded.diagnostics.iter();
             let is_unknown = findings.any(|finding| finding.code == Code::UnknownTool);
-            if is_unknown && tokio::time::Instant::now() < deadline {
-                // The state of the servers is read before the view: a server that becomes ready in between is settled, but its
-                // tools were not in the view that was checked.
-                let is_settled = self.upstreams.settled(Duration::ZERO).await;
-                if !Arc::ptr_eq(&seen, &self.upstreams.view()) {
-                    continue;
-                }
-                if !is_settled {
-                    let changed = tokio::time::timeout_at(deadline, changes.changed());
-                    if matches!(changed.await, Ok(Ok(()))) {
-                        continue;
-                    }
-                }
+            if is_unknown
+                && may_gain_tools(&seen, catalog.servers(), &tools)
+                && changes.changed().await.is_ok()
+            {
+                continue;
             }
             self.add_missing_servers(&mut loaded);
             return Err(InvalidPlan::Diagnostics(Box::new(loaded)));
@@ -368,6 +363,19 @@ impl PlanHost {
         guard.release();
         Ok(self.progress_response(&call.client, running, &progress))
     }
+}
+
+/// Returns true if a server that is starting may have one of `tools`. Each start has its own timeout, so the wait for it ends.
+///
+/// A server whose start has failed before is awaited only for tools that have its name: any misspelt name would wait for it
+/// again and again.
+fn may_gain_tools(view: &UpstreamView, names: &ServerNames, tools: &BTreeSet<String>) -> bool {
+    let mut servers = view.servers.iter();
+    servers.any(|server| {
+        let claims = |tool: &String| names.claimants(tool).any(|name| *name == server.name);
+        matches!(server.state, UpstreamState::Starting)
+            && (!server.first_start_finished || tools.iter().any(claims))
+    })
 }
 
 /// Returns the reason why a run was not started, as a model reads it.

@@ -11,6 +11,7 @@
 //! | `exit` | it exits at once with this status |
 //! | `hang` | it never answers anything |
 //! | `start_delay_ms` | it answers nothing for this time |
+//! | `start_waits_for_release` | it answers nothing until the recorder releases it |
 //! | `silent_on_unknown` | it sends no error for an unknown request |
 //! | `stays` | it does not end when its input is closed |
 //! | `capabilities` | its capabilities; `tools` if absent |

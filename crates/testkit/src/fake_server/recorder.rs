@@ -125,7 +125,7 @@ impl Recorder {
         self.events.try_recv().is_err()
     }
 
-    /// Releases every tool that waits for it.
+    /// Releases every server and tool that waits for it.
     ///
     /// # Panics
     ///

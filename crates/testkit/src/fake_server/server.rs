@@ -104,6 +104,18 @@ impl Server {
             write(text);
         }
         wait(&self.script["start_delay_ms"]);
+        if self.script["start_waits_for_release"] == true {
+            self.wait_for_release();
+        }
+    }
+
+    fn wait_for_release(&self) {
+        let released = lock(&self.released.0);
+        let _released = self
+            .released
+            .1
+            .wait_while(released, |released| !*released)
+            .unwrap_or_else(PoisonError::into_inner);
     }
 
     fn record(&self, message: &Value) {
@@ -172,12 +184,7 @@ impl Server {
         }
         wait(&does["then_delay_ms"]);
         if does["wait_for_release"] == true {
-            let released = lock(&self.released.0);
-            let _released = self
-                .released
-                .1
-                .wait_while(released, |released| !*released)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.wait_for_release();
         }
         for (field, value) in does["sets"].as_object().into_iter().flatten() {
             lock(&self.lists)[field] = value.clone();

@@ -303,6 +303,9 @@ impl StepLines {
         let id = ended.at.to_string();
         let running = ended.active.as_ref();
         let time = running.map_or_else(String::new, |running| {
+            if is_earlier(running, ended) {
+                return "earlier".to_owned();
+            }
             time(now.saturating_sub(running.started))
         });
         let action = self.action_text(&id, ended.tool.as_ref());
@@ -430,6 +433,12 @@ fn progress_note(progress: &CallProgress) -> Option<String> {
         (None, Some(message)) => Some(message.into_owned()),
         (None, None) => None,
     }
+}
+
+/// Returns true if an earlier process made all calls of a step, whose result this one only reads.
+fn is_earlier(running: &ActiveStep, ended: &EndedStep) -> bool {
+    let is_single = running.items.is_none() && running.rounds == 0;
+    is_single && running.attempt == 0 && 0 < ended.attempts
 }
 
 /// Formats a number of seconds, as `8s` or `2m 05s`.

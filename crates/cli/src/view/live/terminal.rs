@@ -52,9 +52,9 @@ struct Stage {
     pending: Vec<String>,
     /// The time of the last printing, by the view's clock.
     printed: Duration,
-    /// The time between the start of the view and that of the run.
+    /// The time between the start of the view and the last moment at which the time of the run was known.
     offset: Duration,
-    /// The time of the run at the start of the view, if the run was in progress before.
+    /// The time of the run at that moment.
     ahead: Duration,
     is_over: bool,
 }
@@ -346,7 +346,8 @@ impl View {
         let now = self.bar.elapsed();
         let mut stage = lock(&self.stage);
         if matches!(event.event, RunEvent::RunStarted { .. }) {
-            stage.offset = now.saturating_sub(event.at);
+            // A resumed run goes on from the time that it has used.
+            (stage.offset, stage.ahead) = (now, event.at);
         }
         let line = stage.board.event(event);
         stage.pending.extend(line);

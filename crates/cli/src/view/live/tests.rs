@@ -132,6 +132,25 @@ fn the_keys_of_a_result_are_cut_at_the_end_of_the_line() {
 }
 
 #[test]
+fn a_result_of_an_earlier_process_has_no_time() {
+    let ran = run(r#"{"steps": [{"id": "a", "tool": "get"}]}"#, TOOLS);
+    let mut board = StepLines::new(&ran.plan);
+    // A resumed run starts and ends such a step without a call.
+    let is_call = |event: &RunEvent| {
+        matches!(
+            event,
+            RunEvent::AttemptStarted { .. } | RunEvent::AttemptEnded { .. }
+        )
+    };
+    let mut ended = ran
+        .events
+        .iter()
+        .filter(|event| !is_call(&event.event))
+        .filter_map(|event| board.event(event));
+    assert_eq!(plain(&ended.next().unwrap()), "✓ a  get  earlier  → temp");
+}
+
+#[test]
 fn all_goes_well() {
     let ran = run(
         r#"{"steps": [
@@ -400,6 +419,25 @@ fn the_terminal_is_given_away_and_taken_back() {
     ✓ a  get  0.4s    → temp
     ✓ b  get  0.4s    → temp
     "#);
+}
+
+#[test]
+fn a_resumed_run_goes_on_from_its_time() {
+    let ran = run(
+        r#"{"steps": [{"id": "a", "tool": "get"}, {"id": "b", "tool": "slow"}]}"#,
+        TOOLS,
+    );
+    let (live, terminal) = view(&ran);
+    for event in ran.events.iter().take_while(|event| event.at.is_zero()) {
+        let mut event = event.clone();
+        event.at += Duration::from_secs(50);
+        live.event(&event);
+    }
+    // The view is drawn anew after it.
+    live.suspend(|| ());
+    let drawn = terminal.contents();
+    assert!(drawn.contains("0 of 2 steps, 5"), "{drawn}");
+    live.finish();
 }
 
 #[test]

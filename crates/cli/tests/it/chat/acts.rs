@@ -56,6 +56,46 @@ fn solutions_run_until_there_is_an_output() {
 }
 
 #[test]
+fn lazy_solutions_are_shown_until_a_person_runs_them() {
+    let fixture = fixture();
+    let messages = json!([{"type": "plan", "plan": [], "mode": "lazy"}]);
+    fixture.write("messages.json", &messages);
+    let greet = json!([{"_tool": "greet", "name": "Eva", "_outputPath": "†state.words"}]);
+    let answers = json!([solution(&greet, &Value::Null)]);
+    let arguments = [
+        "Greet Eva.",
+        "--protocol",
+        "acts",
+        "--messages",
+        "messages.json",
+    ];
+    let (data, log) = chat(&fixture, &answers, &arguments, 0);
+    let shown: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(shown, json!({"calls": greet, "output": null}));
+    assert!(log.contains("name = \"Eva\""), "{log}");
+    assert!(log.contains("nothing was called"), "{log}");
+    let id = log
+        .rsplit_once("--resume ")
+        .unwrap()
+        .1
+        .trim()
+        .trim_end_matches('`');
+
+    // The model hears what is to be different, and its next solution is shown as well.
+    let ada = json!([{"_tool": "greet", "name": "Ada", "_outputPath": "†state.words"}]);
+    let answers = json!([solution(&ada, &Value::Null)]);
+    let more = ["Rather Ada.", "--protocol", "acts", "--resume", id];
+    let (data, log) = chat(&fixture, &answers, &more, 0);
+    assert!(data.contains("Ada"), "{data}");
+    assert!(log.contains("nothing was called"), "{log}");
+
+    let answers = json!([solution(&json!([]), &json!("†state.words"))]);
+    let run = ["run", "--protocol", "acts", "--resume", id];
+    let (_, log) = chat(&fixture, &answers, &run, 0);
+    assert!(log.contains("✓ greet"), "{log}");
+}
+
+#[test]
 fn its_ends_have_exit_statuses() {
     for (answers, arguments, exit, message) in [
         (json!([solution(&json!([]), &Value::Null)]), &[][..], 0, ""),

@@ -10,4 +10,5 @@ pub(super) mod policy;
 pub(super) mod positional;
 pub(super) mod references;
 mod seen;
+pub(super) mod slot_schemas;
 pub(super) mod slots;

@@ -8,8 +8,8 @@ use crate::expression::parse_form;
 use crate::place::SourceText;
 use crate::plan::{
     Action, Field, ForEach, InitialValues, Input, InputKind, Method, Name, Node, OnError, Ordering,
-    Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath, Targets,
-    TextPart, Writes,
+    Output, PlanCall, PlanTarget, Reference, Repeat, Retry, Sharing, SlotKind, SlotPath,
+    SlotSchema, Targets, TextPart, Writes,
 };
 use crate::{
     Catalog, Diagnostics, Object, Place, Plan, PointerSegment, Schema, Sources, Span, Step, StepId,
@@ -158,6 +158,15 @@ impl Artist {
                     plan.output = match value {
                         Value::List(_) => Output::Steps(self.names(value, at)),
                         other => Output::Value(self.node(other, at)),
+                    }
+                }
+                "slot_schemas" => {
+                    for (kind, schema) in value.as_object().expect("schemas") {
+                        plan.slot_schemas.push(SlotSchema {
+                            kind: slot_kind(kind),
+                            schema: schema.clone(),
+                            place: self.key(at, kind),
+                        });
                     }
                 }
                 "listed" => plan.ordering = Ordering::Listed,

@@ -201,3 +201,31 @@ fn names_of_slots_nearby() {
         ],
     );
 }
+
+#[test]
+fn schemas_of_slots() {
+    const SCHEMAS: &str = r#""slot_schemas": {"state": {"type": "object", "properties": {"n": {"type": "integer"}, "user": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}, "rows": {"type": "array", "items": {"type": "object", "required": ["id"]}}}, "required": ["n"], "additionalProperties": false}}"#;
+    let check = |rest: &str, expected: &[&str]| check(&format!("{{{SCHEMAS}, {rest}}}"), expected);
+    // Steps can fill what is missing.
+    check(
+        r#""state": {"user": {}}, "steps": [{"id": "a", "tool": "e", "writes": "state.user.name"}]"#,
+        &[],
+    );
+    check(
+        r#""state": {"n": "one", "m": 1, "rows": [{}]}, "steps": [{"id": "a", "tool": "e"}]"#,
+        &[
+            "PW0501 at /state: the initial value of `state.n` does not fit its schema: `\"one\"` is text, not an integer",
+            "PW0501 at /state: the initial value of `state.rows[0]` does not fit its schema: the field `id` is missing",
+            "PW0501 at /state: the initial value of `state` does not fit its schema: the field `m` is not known",
+        ],
+    );
+    check(
+        r#""steps": [{"id": "a", "value": "one", "writes": "state.n"}, {"id": "b", "tool": "typed", "writes": "state.n || state.user"}, {"id": "c", "tool": "e", "writes": "state.user.nam && state.m"}, {"id": "d", "value": 1, "writes": "data.n"}, {"id": "f", "value": "one", "writes": "state.rows", "method": "push"}]"#,
+        &[
+            "PW0501 at /steps/0/writes: the slot `state.n` takes an integer, but the step `a` gives `\"one\"` (write another value to it, or change its schema)",
+            "PW0501 at /steps/1/writes: the slot `state.n` takes an integer, but the step `b` gives {a?: integer} (write another value to it, or change its schema)",
+            "PW0105 at /steps/2/writes: the step `c` writes `state.user.nam`, but the schema has no `nam` (did you mean `name`?)",
+            "PW0105 at /steps/2/writes: the step `c` writes `state.m`, but the schema has no `m` (the places are `n`, `user`, `rows`)",
+        ],
+    );
+}

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use indexmap::IndexMap;
 use planwright_core::Value;
 
-use super::field_figures::{FieldSeries, ValueKey};
 use super::field_name::{is_entity, is_label};
+use super::field_series::{FieldSeries, ValueKey};
 use crate::analysis::analyze::clip_value;
 use crate::analysis::numbers::{Amount, Decimal, Quantities, Quantity};
 use crate::analysis::report::{

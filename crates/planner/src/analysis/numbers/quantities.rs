@@ -58,6 +58,7 @@ pub(crate) struct UnitGroup<'q> {
 impl Quantities {
     /// Reads the numbers of a column; `None` if it has none, or if they are identifiers or ranks.
     pub(crate) fn of(column: &Column<'_>) -> Option<Self> {
+        // Sums and means of ids or postcodes mean nothing.
         if is_label(column.role()) {
             return None;
         }
@@ -77,6 +78,7 @@ impl Quantities {
         let mut numbers = column_numbers.numbers.iter().peekable();
         let mut texts = column_numbers.texts.iter().peekable();
         for (row, value) in &column.entries {
+            // All lists are in row order, so that one pass assigns each value.
             if let Some((_, amount)) = numbers.next_if(|(number, _)| number == row) {
                 quantities.entries.push(Quantity {
                     row: *row,
@@ -123,6 +125,7 @@ impl Quantities {
         // A field has few units, so that a scan suffices.
         let found = self.units.iter().position(|known| known == unit);
         found.unwrap_or_else(|| {
+            // One more than the limit, which shows that there are too many.
             if self.units.len() <= MAX_UNITS {
                 self.units.push(unit.to_owned());
             }
@@ -144,6 +147,7 @@ impl Quantities {
             let text = unit.and_then(|(_, value)| value.as_text()).map(str::trim);
             let text = text.filter(|text| !text.is_empty());
             self.entries[at].unit = text.map(|text| {
+                // The text comes from a server and is printed with each figure.
                 let short = clipped(text, MAX_UNIT_LENGTH);
                 self.unit(&short)
             });
@@ -254,6 +258,7 @@ fn are_codes(digits: &[&str], column_numbers: &ColumnNumbers) -> bool {
 
 /// Returns true if the field's name and all its numbers indicate years.
 fn are_years(column: &Column<'_>, column_numbers: &ColumnNumbers) -> bool {
+    // A field such as `founded` may also count: then some number is no year.
     let years = Decimal::new(1900, 0)..=Decimal::new(2100, 0);
     let texts = column_numbers
         .texts

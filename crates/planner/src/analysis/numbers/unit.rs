@@ -13,6 +13,7 @@ const CURRENCIES: &[(&str, &str)] = &[
     ("NT$", "TWD"),
     ("MX$", "MXN"),
     ("R$", "BRL"),
+    // After the dollars with letters before the sign, since the first sign that a text begins with counts.
     ("$", "$"),
     ("€", "EUR"),
     ("£", "GBP"),
@@ -245,6 +246,7 @@ pub(crate) fn leading_currency(text: &str) -> Option<(&'static str, &str)> {
         .iter()
         .find_map(|(sign, currency)| Some((*currency, text.strip_prefix(sign)?)));
     sign.or_else(|| {
+        // A code is followed by something else than a capital, so `EURO 5` has none.
         let (code, rest) =
             text.split_at_checked(text.find(|letter: char| !letter.is_ascii_uppercase())?)?;
         Some((currency(code)?, rest))

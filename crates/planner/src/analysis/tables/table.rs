@@ -58,6 +58,7 @@ pub(crate) enum RowKey<'a> {
 impl<'a> Table<'a> {
     /// Creates a table of the items of a list.
     pub(crate) fn of_list(items: &'a [Value], at: &str) -> Self {
+        // All rows have one pointer in figures about the whole table.
         let mut table = Self::new(format!("{at}/*"));
         table.add_list(Cow::Borrowed(items), at.to_owned());
         table
@@ -161,6 +162,7 @@ impl<'a> Table<'a> {
     /// Sets the currency of the list or value that was added last.
     pub(crate) fn set_currency(&mut self, currency: Option<String>) {
         self.currencies
+            // Lists before this one named no currency.
             .resize(self.parents.len().saturating_sub(1), None);
         self.currencies.push(currency);
     }
@@ -176,6 +178,7 @@ impl<'a> Table<'a> {
         let names = self.at.rsplit('/').find(|name| *name != "*");
         names
             .unwrap_or_default()
+            // In this order, so that `~01` becomes `~1`.
             .replace("~1", "/")
             .replace("~0", "~")
     }
@@ -360,6 +363,7 @@ impl<'a> Columns<'a> {
     pub(crate) fn name_of(&self, row: usize) -> Option<String> {
         let row = self.table.rows.get(row)?;
         match row.key {
+            // In a table by key, the key is what the record is called.
             RowKey::Name(key) => Some(clipped(key, MAX_TEXT)),
             RowKey::Index(_) | RowKey::Whole => name_of(row.value.as_object()?),
         }
@@ -367,6 +371,7 @@ impl<'a> Columns<'a> {
 
     /// Removes rows from all columns.
     pub(crate) fn remove(&mut self, rows: &HashSet<usize>) {
+        // The rows of the table stay, because columns refer to them by position.
         self.records -= rows.len();
         for column in self.fields.values_mut() {
             column.entries.retain(|(row, _)| !rows.contains(row));
@@ -396,6 +401,7 @@ impl<'a> Columns<'a> {
             }
             let names = || path.iter().flatten().map(|name| &***name);
             let own = names().collect::<Vec<_>>().join(".");
+            // Rows that were lists have positions for names, and a header may name these.
             let named = own
                 .parse()
                 .ok()
@@ -422,6 +428,7 @@ fn name_of(record: &Object) -> Option<String> {
     const NAMES: &[&str] = &[
         "id", "_id", "uuid", "key", "name", "title", "label", "code", "email",
     ];
+    // In this order, since an id is unique and a name may not be.
     NAMES.iter().find_map(|name| match record.get(*name)? {
         Value::Text(text) if !text.is_empty() => Some(clipped(text, MAX_TEXT)),
         Value::Number(number) => Some(number.to_string()),

@@ -1,6 +1,6 @@
 //! The context of a phrase: decides by the words around it whether it is a date at all, and whether it is a complete one.
 
-use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token::contains_word;
 use crate::dates::token::{DateToken, DateTokenKind};
 use crate::dates::{grammar, token};

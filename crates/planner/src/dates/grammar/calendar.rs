@@ -1,7 +1,7 @@
 //! Periods named by the calendar: days, months, weekdays, and numeric dates.
 
-use super::phrase::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
-use crate::dates::evaluate::{Occurrence, Period, YearReference};
+use super::parser::{Parsed, day_number, lookup, one_of, sign, word_sequence, year_number};
+use crate::dates::phrase::{Occurrence, Period, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, DateTokenKind};
 
@@ -49,6 +49,7 @@ fn is_followed_by_month(tokens: &[DateToken], at: usize) -> bool {
 
 fn day_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
     let (first, mut used) = day_number(tokens)?;
+    // `1 to 10 October`: both days come before the month.
     let (last, more) = last_day(tokens.get(used..)?).unwrap_or((first, 0));
     used += more;
     used += one_of(tokens.get(used..)?, &["of"])
@@ -62,7 +63,7 @@ fn day_first(tokens: &[DateToken]) -> Parsed<(i8, i8, i8)> {
 
 /// Parses the last day of a range: `-10`, `to the 10th`.
 fn last_day(tokens: &[DateToken]) -> Parsed<i8> {
-    let mut used = super::phrase::connector(tokens)?;
+    let mut used = super::parser::connector(tokens)?;
     used += one_of(tokens.get(used..)?, &["the"]).unwrap_or(0);
     let (day, more) = day_number(tokens.get(used..)?)?;
     Some((day, used + more))

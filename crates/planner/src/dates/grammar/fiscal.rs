@@ -1,14 +1,14 @@
 //! Fiscal years and their parts: `FY24`, `Q1 of fiscal 2024`, `last fiscal quarter`.
 
-use super::phrase::{Parsed, lookup, one_of, sign, year_number};
-use crate::dates::evaluate::Period;
-use crate::dates::fiscal::{FiscalPart, FiscalYear};
+use super::parser::{Parsed, lookup, one_of, sign, year_number};
+use crate::dates::phrase::{FiscalPart, FiscalYear, Period};
 use crate::dates::token;
 use crate::dates::token::{DateToken, DateTokenKind};
 
 /// `FY2024`, `FY24 Q1`, `Q1 of fiscal year 2024`, `fiscal Q1 2024`, `this fiscal year`, `last fiscal quarter`
 pub(super) fn fiscal(tokens: &[DateToken]) -> Parsed<Period> {
     let period = |part, year| Period::Fiscal { part, year };
+    // Before the years, because `last fiscal` begins both.
     if let Some((offset, used)) = quarter_from_today(tokens) {
         return Some((Period::FiscalQuarter(offset), used));
     }
@@ -90,6 +90,7 @@ fn part(tokens: &[DateToken]) -> Parsed<FiscalPart> {
         return Some((FiscalPart::Quarter(number), used));
     }
     let rest = tokens.get(used..)?;
+    // `first` and `second` are read as quarters, and a half has the same words.
     if let Some(more) = one_of(rest, &["half"]).filter(|_| number <= 2) {
         return Some((FiscalPart::Half(number), used + more));
     }
@@ -110,6 +111,7 @@ fn short_year(tokens: &[DateToken]) -> Parsed<i16> {
 fn written_year(digits: &str) -> Option<i16> {
     let year: i16 = digits.parse().ok()?;
     match digits.len() {
+        // Fiscal years of the last century are written in full.
         2 => Some(2000 + year),
         4 => Some(year).filter(|year| 0 < *year),
         _ => None,

@@ -4,6 +4,7 @@
 
 mod calendar;
 mod fiscal;
+mod parser;
 mod phrase;
 mod relative;
 

@@ -1,10 +1,10 @@
 //! Periods counted from today, and quarters, halves, and weeks by number.
 
 use super::calendar::{which, year_of};
-use super::phrase::{
+use super::parser::{
     Parsed, connector, count, count_or_one, lookup, one_of, sign, word_sequence, year_number,
 };
-use crate::dates::evaluate::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
+use crate::dates::phrase::{DatePhrase, Occurrence, Period, TimeUnit, YearReference};
 use crate::dates::token;
 use crate::dates::token::{DateToken, DateTokenKind};
 
@@ -31,6 +31,7 @@ pub(super) fn quarter(tokens: &[DateToken]) -> Parsed<Period> {
     }
     let (which, mut used) = which(tokens);
     let (number, more) = lookup(tokens.get(used..)?, token::quarter)?;
+    // `third` needs the word `quarter` after it, `Q3` does not.
     let is_word = !tokens.get(used)?.word()?.starts_with('q');
     used += more;
     if is_word {
@@ -90,6 +91,7 @@ pub(super) fn week(tokens: &[DateToken]) -> Parsed<Period> {
     let word = rest.first()?.word()?;
     let (number, mut used) = if WEEKS.contains(&word) {
         let named = one_of(rest.get(1..)?, &["no", "number", "nr"]).unwrap_or(0);
+        // Only an abbreviation has a dot: `no. 40`.
         let dot = sign(rest.get(1 + named..)?, '.')
             .filter(|_| named == 1)
             .unwrap_or(0);
@@ -125,6 +127,7 @@ pub(super) fn weeks(tokens: &[DateToken]) -> Parsed<DatePhrase> {
     let (year, more) = before_year(tokens.get(used + 1..)?, Occurrence::Latest);
     let week = |week| Period::Week { week, year };
     let weeks = DatePhrase::Between(week(first), week(last));
+    // Weeks across the end of a year need two years, which one phrase cannot have.
     (first < last).then_some((weeks, used + 1 + more))
 }
 
@@ -152,6 +155,7 @@ fn after_year(
 /// Splits `q2` into letters and number.
 fn numbered(word: &str) -> Option<(&str, Option<i8>)> {
     let (letters, number) = word.split_at(word.find(|letter: char| letter.is_ascii_digit())?);
+    // Longer numbers are versions and ids: `q1234`.
     (number.len() <= 2).then_some((letters, number.parse().ok()))
 }
 
@@ -205,6 +209,7 @@ pub(super) fn counted(tokens: &[DateToken]) -> Parsed<Period> {
     let (unit, more) = lookup(tokens.get(used..)?, token::unit)?;
     used += more;
     let one = number.unwrap_or(1);
+    // `last 0 days` means nothing.
     if one < 1 {
         return None;
     }
@@ -240,12 +245,14 @@ fn skip_adjective(tokens: &[DateToken], used: &mut usize) -> bool {
 /// `3 days ago`, `in two weeks`, `a month from now`, `the week before last`
 pub(super) fn distant(tokens: &[DateToken]) -> Parsed<Period> {
     around(tokens).or_else(|| {
+        // `in 3 days` is complete; `3 days` needs `ago` or `from now`.
         let comes = one_of(tokens, &["in"]).unwrap_or(0);
         let (number, more) = count_or_one(tokens.get(comes..)?)?;
         let mut used = comes + more;
         let (unit, more) = lookup(tokens.get(used..)?, token::unit)?;
         used += more;
         if comes == 1 {
+            // `in two weeks time`
             let more_time = one_of(tokens.get(used..)?, &["time"]).unwrap_or(0);
             return Some((Period::Offset(number, unit), used + more_time));
         }

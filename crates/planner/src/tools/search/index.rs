@@ -83,6 +83,7 @@ impl SearchIndex {
         limit: usize,
     ) -> Vec<ToolHit> {
         let query = query.trim();
+        // A name is compared with all words, also those that say nothing in a question.
         let name_words = tokenize(query);
         let scores = self.scores(&query_words(query));
         let mut found: Vec<(NameMatch, f32, &IndexedTool)> = self
@@ -154,6 +155,7 @@ fn postings(texts: impl Iterator<Item = String>) -> BTreeMap<String, Vec<(usize,
         lengths.push(length);
     }
     let count = as_float(lengths.len());
+    // Without any words the average would be zero, and the scores no numbers.
     let average = (lengths.iter().sum::<f32>() / count).max(1.0);
     for found in postings.values_mut() {
         let having = as_float(found.len());
@@ -181,6 +183,7 @@ impl IndexedTool {
         let tool = &self.tool;
         if *query == *tool.name || tool.qualified_name() == *query || query == tool.model_name() {
             NameMatch::Exact
+        // `list orders` means `list_orders`, whatever else mentions orders.
         } else if !query_words.is_empty() && self.names.iter().any(|name| name == query_words) {
             NameMatch::SameWords
         } else {
@@ -257,6 +260,7 @@ fn add_parameters(schema: &Value, depth: usize, left: &mut usize, add: &mut impl
             .and_then(Value::as_list)
             .into_iter()
             .flatten()
+            // Long enumerations, such as time zones, would drown the rest of the text.
             .take(20)
         {
             add(choice.as_text().unwrap_or_default());

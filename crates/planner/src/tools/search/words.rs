@@ -36,6 +36,7 @@ const QUERY_STOP_WORDS: &[&str] = &[
 /// Splits a query into words, each once. Words without meaning are left out, unless there are no others.
 pub(super) fn query_words(query: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
+    // The words are stemmed, so the fillers must be as well.
     let is_filler = |word: &String| {
         QUERY_STOP_WORDS
             .iter()
@@ -76,6 +77,7 @@ fn split_case(run: &str) -> Vec<&str> {
             continue;
         };
         let after = letters.get(index + 2).map(|(_, after)| *after);
+        // The last capital of `HTTPS` in `HTTPServer` begins the next word, because a small letter follows it.
         let begins = letter.is_uppercase()
             && (!before.is_uppercase() || after.is_some_and(char::is_lowercase));
         if begins || is_ideographic(letter) || is_ideographic(before) {

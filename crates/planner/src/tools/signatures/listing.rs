@@ -36,9 +36,11 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = &'a Arc<Tool>>, budget: usize
             is_whole: true,
         };
     }
+    // The advice stands below each listing that is not whole.
     let budget = budget.saturating_sub(estimate_tokens(ADVICE));
     let typed: Vec<String> = tools.iter().map(|tool| typed_signature(tool)).collect();
     let short: Vec<String> = tools.iter().map(|tool| short_signature(tool)).collect();
+    // The longest form that fits for all tools, and a longer one for some.
     let text = if tokens(&typed) <= budget {
         lines(&upgraded(&tools, typed, &whole, budget))
     } else if tokens(&short) <= budget {

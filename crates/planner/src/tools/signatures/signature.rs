@@ -110,6 +110,7 @@ pub fn seen_answers(tool: &Tool) -> Option<String> {
         let _ = writeln!(text, "- `.{name}` was there in {count} of {calls}");
     }
     let sample = seen.sample.to_json();
+    // A newline in an answer of a server must not begin a line of the prompt.
     let sample = one_line(&sample);
     let sample = shape::shortened(&sample, MAX_SAMPLE_LENGTH);
     let _ = writeln!(text, "for example, with masked values: {sample}");
@@ -171,6 +172,7 @@ fn parameters(tool: &Tool, write: impl Fn(&str, &Value, bool) -> String) -> Stri
     let (required_fields, optional_fields): (Vec<_>, Vec<_>) =
         fields.partition(|(name, _)| required.contains(&&***name));
     let space = MAX_PARAMETERS.saturating_sub(required_fields.len());
+    // The number tells a model to ask for the description.
     let hidden = optional_fields.len().saturating_sub(space);
     let required_fields = required_fields.into_iter().map(|field| (field, true));
     let optional_fields = optional_fields
@@ -189,6 +191,7 @@ fn parameters(tool: &Tool, write: impl Fn(&str, &Value, bool) -> String) -> Stri
 
 /// Estimates the number of tokens in `text`; close enough for English, JSON, and code.
 pub fn estimate_tokens(text: &str) -> usize {
+    // An exact count needs the tokenizer of the model, which providers do not publish for all.
     text.len().div_ceil(4)
 }
 
@@ -290,6 +293,7 @@ fn visit_parameters(
         let inner = shape::resolved(property, root);
         let path = format!("{path}{}", shape::field_name(name));
         visit_parameters((inner, root), &format!("{path}."), deeper, left, visit);
+        // Lists of objects are common, and their fields are described like others.
         if let Some(items) = inner.get("items") {
             visit_parameters((items, root), &format!("{path}[]."), deeper, left, visit);
         }
