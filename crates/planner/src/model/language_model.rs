@@ -134,7 +134,6 @@ impl ModelError {
     /// Sets the model's text, cut to a few lines.
     #[must_use]
     pub fn with_words(mut self, words: &str) -> Self {
-        // The text is shown on a terminal, and a model may write without end.
         self.reply = prefix_within(words.trim(), MAX_SAID_BYTES).into();
         self
     }
@@ -159,7 +158,6 @@ pub(crate) fn excerpt(text: &str, max_tokens: usize) -> String {
 
 /// Returns the longest prefix of `text` of at most `max_bytes` bytes that ends at a character boundary.
 pub(crate) fn prefix_within(text: &str, max_bytes: usize) -> &str {
-    // A character has at most four bytes, so the boundary is near.
     let mut ends = (0..=max_bytes.min(text.len())).rev();
     let end = ends.find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]

@@ -223,9 +223,11 @@ fn schemas_of_slots() {
         r#""steps": [{"id": "a", "value": "one", "writes": "state.n"}, {"id": "b", "tool": "typed", "writes": "state.n || state.user"}, {"id": "c", "tool": "e", "writes": "state.user.nam && state.m"}, {"id": "d", "value": 1, "writes": "data.n"}, {"id": "f", "value": "one", "writes": "state.rows", "method": "push"}]"#,
         &[
             "PW0501 at /steps/0/writes: the slot `state.n` takes an integer, but the step `a` gives `\"one\"` (write another value to it, or change its schema)",
-            "PW0501 at /steps/1/writes: the slot `state.n` takes an integer, but the step `b` gives {a?: integer} (write another value to it, or change its schema)",
+            "PW0501 at /steps/1/writes: the slot `state.n` takes an integer, but the step `b` gives an object (write another value to it, or change its schema)",
+            "?PW0802 at /steps/1/writes: the steps `a` and `b` both write `state.n` (`b` comes later in the plan and overwrites it: use two slots for both values)",
             "PW0105 at /steps/2/writes: the step `c` writes `state.user.nam`, but the schema has no `nam` (did you mean `name`?)",
-            "PW0105 at /steps/2/writes: the step `c` writes `state.m`, but the schema has no `m` (the places are `n`, `user`, `rows`)",
+            "PW0105 at /steps/2/writes: the step `c` writes `state.m`, but the schema has no `m` (the places are `n`, `rows`, `user`)",
+            "?PW0802 at /steps/2/writes: the steps `b` and `c` both write `state.user.nam` (`c` comes later in the plan and overwrites it: use two slots for both values)",
         ],
     );
 }
