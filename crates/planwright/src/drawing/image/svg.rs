@@ -15,23 +15,20 @@ pub(super) const STYLE: &str = include_str!("svg.css");
 
 /// The space around a graph, in pixels.
 const MARGIN: f64 = 12.0;
-/// Draws the plan, and below it the plans that its steps run. The image has its colours in it.
-pub(in crate::drawing) fn draw(drawing: &Drawing) -> String {
-    let (body, size) = body(drawing, false);
-    let label = (drawing
-        .main
-        .title
-        .as_deref()
-        .or(drawing.main.name.as_deref()))
-    .unwrap_or("plan");
-    format!(
-        "{}<title>{}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n",
-        opening(size, "graph"),
-        escaped(label)
-    )
+impl Drawing {
+    /// An image of the graph, SVG, with colours for light and dark screens. Below it are the plans that its steps run.
+    pub fn svg(&self) -> String {
+        let (body, size) = body(self, false);
+        let label = (self.main.title.as_deref().or(self.main.name.as_deref())).unwrap_or("plan");
+        format!(
+            "{}<title>{}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n",
+            opening(size, "graph"),
+            escaped(label)
+        )
+    }
 }
 
-/// Draws the plan as [`draw`] does, as a part of a page that has the colours. With `links`, the steps of the plan lead to the elements
+/// Draws the plan as [`svg`](Drawing::svg) does, as a part of a page that has the colours. With `links`, the steps of the plan lead to the elements
 /// `step-0`, `step-1`, … of the page.
 pub(super) fn draw_inline(drawing: &Drawing, links: bool) -> String {
     let (body, size) = body(drawing, links);
