@@ -71,6 +71,9 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
             Command::Call(arguments) => Box::pin(run::call::call(&arguments, printer)).await,
             Command::Resume(arguments) => Box::pin(run::resume::resume(&arguments, printer)).await,
             Command::Waiting(arguments) => approval::waiting::waiting(&arguments, printer),
+            Command::Approve(arguments) if arguments.plan => {
+                approval::plan::approve(&arguments, printer)
+            }
             Command::Approve(arguments) => approval::decide::approve(&arguments, printer),
             Command::Reject(arguments) => approval::decide::reject(&arguments, printer),
             Command::Passphrase(arguments) => approval::passphrase::passphrase(&arguments, printer),
@@ -78,9 +81,12 @@ fn run(command: Command, printer: Printer) -> Result<Exit, CommandError> {
                 Box::pin(runs::watch::watch(&arguments, printer)).await
             }
             Command::Runs(arguments) => runs::list::runs(&arguments, printer),
-            Command::Logs(arguments) => Box::pin(runs::logs::logs(&arguments, printer)).await,
+            Command::Logs(arguments) if arguments.follow => {
+                Box::pin(runs::follow::logs(&arguments, printer)).await
+            }
+            Command::Logs(arguments) => runs::logs::logs(&arguments, printer),
             Command::Attach(arguments) => Box::pin(runs::follow::attach(&arguments, printer)).await,
-            Command::Cancel(arguments) => runs::cancel::cancel(&arguments, printer),
+            Command::Cancel(arguments) => runs::follow::cancel(&arguments, printer),
             Command::Diff(arguments) => runs::diff::diff(&arguments, printer),
             Command::Export(arguments) => runs::exchange::export(&arguments, printer),
             Command::Import(arguments) => runs::exchange::import(&arguments, printer),

@@ -9,7 +9,7 @@
 //! Design: [Durations are decaying means of successful calls](https://github.com/planwright/planwright/blob/main/docs/design/scheduling.md#durations-are-decaying-means-of-successful-calls).
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use planwright_core::{Hashing, ServerName};
@@ -148,6 +148,21 @@ fn towards(old: Duration, new: Duration, share: u128) -> Duration {
 
 fn nanos(nanos: u128) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Durations learned in all runs of an engine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedDurations(Arc<Mutex<Durations>>);
+
+impl SharedDurations {
+    pub(crate) fn new(durations: Durations) -> Self {
+        Self(Arc::new(Mutex::new(durations)))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Durations> {
+        // Nothing panics while the lock is held, so a poisoned one is still consistent.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]

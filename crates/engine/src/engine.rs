@@ -8,8 +8,8 @@ use tracing::Instrument;
 
 use crate::approval::{Approver, Decision};
 use crate::backend::ToolBackend;
-use crate::driver::{Driver, RunHandle, SharedDurations, SpawnRequest, StartError};
-use crate::durations::Durations;
+use crate::driver::{Driver, RunHandle, SpawnRequest, StartError};
+use crate::durations::{Durations, SharedDurations};
 use crate::event::StampedEvent;
 use crate::id::RunId;
 use crate::options::RunOptions;

@@ -1,5 +1,6 @@
 //! A loaded plan: its text, the plans that it runs by name, and its inputs.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -225,25 +226,6 @@ impl LoadedPlan {
         self
     }
 
-    /// Loads a built-in plan in the native dialect, which is known to be sound.
-    pub fn builtin(text: &str) -> Self {
-        Self {
-            plan: None,
-            name: None,
-            dialect: Some("native"),
-            diagnostics: Diagnostics::new(),
-            library: Library::new(),
-            inputs: Object::default(),
-            texts: vec![("demo".to_owned(), text.to_owned())],
-            max_steps: None,
-            has_library: false,
-            reorder: false,
-            share: false,
-            recalled: Object::default(),
-            labels: ResultLabels::default(),
-        }
-    }
-
     /// Returns the data with which the plan can be loaded again; `None` if it was not read in a dialect.
     pub fn to_stored(&self) -> Option<PlanTextV1> {
         let (own, library) = self.texts.split_first()?;
@@ -268,46 +250,50 @@ impl LoadedPlan {
     }
 
     /// Checks the plan against the tools under a policy. The diagnostics of the result are those of the text, then those of the check.
-    pub fn check(self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
-        self.check_by(catalog, policy, check)
+    pub fn check(mut self, catalog: &Catalog, policy: &Policy) -> (Option<CheckedPlan>, Self) {
+        let Some(plan) = self.plan.take() else {
+            return (None, self);
+        };
+        let is_unreadable = self.diagnostics.has_errors();
+        let (checked, found) = check(plan, &self.context(catalog, &self.limited(policy)));
+        self.add(found);
+        (checked.filter(|_| !is_unreadable), self)
     }
 
     /// Like [`check`](Self::check), for a plan whose inputs are provided when it runs.
     #[must_use]
-    pub fn check_without_inputs(self, catalog: &Catalog, policy: &Policy) -> Self {
-        let check = |plan, context: &CheckContext<'_>| (None, check_without_inputs(plan, context));
-        let (_, loaded) = self.check_by(catalog, policy, check);
-        loaded
+    pub fn check_without_inputs(mut self, catalog: &Catalog, policy: &Policy) -> Self {
+        if let Some(plan) = self.plan.take() {
+            let policy = self.limited(policy);
+            let found = check_without_inputs(plan, &self.context(catalog, &policy));
+            self.add(found);
+        }
+        self
     }
 
-    fn check_by(
-        mut self,
-        catalog: &Catalog,
-        policy: &Policy,
-        check: impl FnOnce(Plan, &CheckContext<'_>) -> (Option<CheckedPlan>, Diagnostics),
-    ) -> (Option<CheckedPlan>, Self) {
-        let is_unreadable = self.diagnostics.has_errors();
-        let Some(plan) = self.plan.take() else {
-            return (None, self);
-        };
-        let limited;
-        let policy = match self.max_steps {
-            None => policy,
-            Some(max_steps) => {
-                limited = policy.clone().with_limits(Limits {
-                    max_steps,
-                    ..policy.limits
-                });
-                &limited
-            }
-        };
-        let context = CheckContext::new(catalog)
+    /// The policy with the maximum number of steps.
+    fn limited<'a>(&self, policy: &'a Policy) -> Cow<'a, Policy> {
+        match self.max_steps {
+            None => Cow::Borrowed(policy),
+            Some(max_steps) => Cow::Owned(policy.clone().with_limits(Limits {
+                max_steps,
+                ..policy.limits
+            })),
+        }
+    }
+
+    /// The context of a check.
+    fn context<'a>(&'a self, catalog: &'a Catalog, policy: &'a Policy) -> CheckContext<'a> {
+        CheckContext::new(catalog)
             .with_library(&self.library)
             .with_policy(policy)
             .with_inputs(&self.inputs)
             .with_recalled(&self.labels.recalled)
-            .with_retained(&self.labels.retained);
-        let (checked, found) = check(plan, &context);
+            .with_retained(&self.labels.retained)
+    }
+
+    /// Adds the diagnostics of a check.
+    fn add(&mut self, found: Diagnostics) {
         self.diagnostics.extend(found);
         self.diagnostics.sort();
         if !self.has_library {
@@ -318,7 +304,6 @@ impl LoadedPlan {
                 }
             }
         }
-        (checked.filter(|_| !is_unreadable), self)
     }
 
     /// The tools that the plan names, inner plans included.

@@ -1,8 +1,9 @@
 //! Changes of a store as a whole, made by any process, and reads that follow them.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use tokio::task;
 
 use crate::database::{Database, QueryError};
 use crate::error::StoreError;
-use crate::store::Store;
 
 /// The pause between two polls, a small part of the time from an event to its pixel on a page. A poll without changes reads one
 /// counter only.
@@ -28,36 +28,6 @@ type Change = Result<(), StoreError>;
 pub struct ChangeWatcher {
     changes: watch::Receiver<Change>,
     _poller: Arc<Poller>,
-}
-
-impl Store {
-    /// Watches for changes of the store. The first one is reported at once.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::File`] if the system has no thread for it.
-    pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
-        let mut slot = self.poller().lock();
-        let running = slot
-            .upgrade()
-            .filter(|poller| poller.changes.has_changed().is_ok());
-        let poller = match running {
-            Some(poller) => poller,
-            None => {
-                let poller = Arc::new(Poller::start(Arc::clone(self.database()))?);
-                // Weak, so that the thread ends with the last watcher, and a store without watchers is never polled.
-                *slot = Arc::downgrade(&poller);
-                poller
-            }
-        };
-        let mut changes = poller.changes.clone();
-        // The caller has read nothing yet: a change before the watch must not be missed.
-        changes.mark_changed();
-        Ok(ChangeWatcher {
-            changes,
-            _poller: poller,
-        })
-    }
 }
 
 impl ChangeWatcher {
@@ -142,8 +112,28 @@ fn poll(database: &dyn Database, sender: &watch::Sender<Change>, unwatched: &Rec
 pub(crate) struct PollerSlot(Mutex<Weak<Poller>>);
 
 impl PollerSlot {
-    fn lock(&self) -> MutexGuard<'_, Weak<Poller>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Watches `database` for changes, with the thread of the other watchers if there is one.
+    pub(crate) fn watch(&self, database: &Arc<dyn Database>) -> Result<ChangeWatcher, StoreError> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = slot
+            .upgrade()
+            .filter(|poller| poller.changes.has_changed().is_ok());
+        let poller = match running {
+            Some(poller) => poller,
+            None => {
+                let poller = Arc::new(Poller::start(Arc::clone(database))?);
+                // Weak, so that the thread ends with the last watcher, and a store without watchers is never polled.
+                *slot = Arc::downgrade(&poller);
+                poller
+            }
+        };
+        let mut changes = poller.changes.clone();
+        // The caller has read nothing yet: a change before the watch must not be missed.
+        changes.mark_changed();
+        Ok(ChangeWatcher {
+            changes,
+            _poller: poller,
+        })
     }
 }
 
@@ -165,7 +155,8 @@ type ReadNews<R> = (R, Vec<<R as NewsReader>::Item>, Option<QueryError>);
 /// A reader that reads after each change of its store, on threads for blocking work.
 pub(crate) struct NewsWatcher<R: NewsReader> {
     changes: ChangeWatcher,
-    store: Store,
+    /// The location of the store, for errors.
+    location: PathBuf,
     /// `None` during a read.
     reader: Option<R>,
     /// The read in progress. It stays here if its caller stops waiting, so that no item is lost.
@@ -182,13 +173,14 @@ impl<R: NewsReader> fmt::Debug for NewsWatcher<R> {
 }
 
 impl<R: NewsReader> NewsWatcher<R> {
-    pub(crate) fn new(store: &Store, reader: R) -> Result<Self, StoreError> {
-        Ok(Self {
-            changes: store.watch_changes()?,
-            store: store.clone(),
+    /// Reads with `reader` after each of the `changes` of the store at `location`.
+    pub(crate) fn new(changes: ChangeWatcher, location: &Path, reader: R) -> Self {
+        Self {
+            changes,
+            location: location.to_owned(),
             reader: Some(reader),
             task: None,
-        })
+        }
     }
 
     /// Waits for new items, and returns at least one, in order. Cancel-safe. It has to be called in a tokio runtime with a clock.
@@ -209,7 +201,7 @@ impl<R: NewsReader> NewsWatcher<R> {
             };
             self.task = None;
             let Some((reader, news, error)) = read else {
-                return Err(QueryError::failed("its reader has stopped").at(self.store.path()));
+                return Err(QueryError::failed("its reader has stopped").at(&self.location));
             };
             self.reader = Some(reader);
             match error {
@@ -223,7 +215,7 @@ impl<R: NewsReader> NewsWatcher<R> {
                     }
                     tokio::time::sleep(ERROR_PAUSE).await;
                 }
-                Some(error) => return Err(error.at(self.store.path())),
+                Some(error) => return Err(error.at(&self.location)),
             }
         }
     }

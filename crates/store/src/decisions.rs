@@ -397,7 +397,11 @@ impl Store {
             // From the first decision on, since one may have been stored before the run began to wait.
             last: 0,
         };
-        NewsWatcher::new(self, reader).map(DecisionWatcher)
+        Ok(DecisionWatcher(NewsWatcher::new(
+            self.watch_changes()?,
+            self.path(),
+            reader,
+        )))
     }
 }
 
@@ -445,8 +449,9 @@ impl JournalEntries {
     ///
     /// Those of [`Store::watch_changes`].
     pub fn watch(self) -> Result<EntryWatcher, StoreError> {
-        let store = self.store().clone();
-        NewsWatcher::new(&store, self).map(EntryWatcher)
+        let changes = self.store().watch_changes()?;
+        let location = self.store().path().to_owned();
+        Ok(EntryWatcher(NewsWatcher::new(changes, &location, self)))
     }
 }
 

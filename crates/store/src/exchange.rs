@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::database::{QueryError, SqlSession, params};
 use crate::decisions::{self, DecisionRow};
 use crate::error::StoreError;
-use crate::run::entries::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
+use crate::run::batch::{EntryBatch, EntryRow, insert_batch, insert_blobs, update_run};
 use crate::run::{self, NewRun, unreadable};
 use crate::store::Store;
 use crate::values::{self, from_nanos, to_i64};

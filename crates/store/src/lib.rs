@@ -57,7 +57,7 @@ pub use pins::{
     PinnedTool, ServerIdentity, StoredDefinition, tools_digest,
 };
 pub use plans::{NewPlan, SavedPlan, StoredPlan};
-pub use run::entries::RunState;
+pub use run::batch::RunState;
 pub use run::requests::{PendingRequests, PlanApproval};
 pub use run::{
     InterruptedRun, JournalEntries, LeasedRun, NewRun, Prune, PruneReport, RunFilter, RunInfo,

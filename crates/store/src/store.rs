@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use planwright_engine::approval::SealKey;
 
-use crate::changes::PollerSlot;
+use crate::changes::{ChangeWatcher, PollerSlot};
 use crate::database::{
     Database, QueryError, SqlSession, StoreConnection, TransactionKind, in_transaction, params,
 };
@@ -122,9 +122,13 @@ impl Store {
             .map_err(|error| error.at(self.path()))
     }
 
-    /// Returns the slot for the thread that watches for changes.
-    pub(crate) fn poller(&self) -> &PollerSlot {
-        &self.0.poller
+    /// Watches for changes of the store. The first one is reported at once.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::File`] if the system has no thread for it.
+    pub fn watch_changes(&self) -> Result<ChangeWatcher, StoreError> {
+        self.0.poller.watch(&self.0.database)
     }
 
     /// Runs `work` on a thread for blocking work. It has to be called in a tokio runtime.

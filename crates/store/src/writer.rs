@@ -20,7 +20,7 @@ use crate::database::{
     complete, in_transaction,
 };
 use crate::error::StoreError;
-use crate::run::entries::{
+use crate::run::batch::{
     EntryBatch, RunTotals, has_batch, insert_batch, insert_blobs, next_entry, update_run,
 };
 use crate::values::to_i64;

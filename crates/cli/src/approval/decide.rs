@@ -18,7 +18,6 @@ use planwright::terminal_text;
 use planwright_store::{Store, StoreError};
 
 use super::passphrase::PassphraseCheck;
-use super::plan;
 use crate::args::{
     ApproveArguments, Format, QuestionArguments, RejectArguments, RunFormat, StoreArguments,
 };
@@ -34,9 +33,6 @@ pub(crate) fn approve(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
-    if arguments.plan {
-        return plan::approve(arguments, printer);
-    }
     let args = arguments.args.as_deref().map(changed_args).transpose()?;
     let questions = Questions::find(&arguments.question, &arguments.store, printer)?;
     if arguments.show {

@@ -3,7 +3,7 @@
 pub(crate) mod approver;
 pub(crate) mod decide;
 pub(crate) mod passphrase;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod review;
 mod terminal;
 pub(crate) mod waiting;

@@ -30,7 +30,7 @@ struct ShownPlan {
 }
 
 /// `planwright approve RUN --plan`
-pub(super) fn approve(
+pub(crate) fn approve(
     arguments: &ApproveArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {

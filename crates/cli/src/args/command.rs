@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use planwright::config::{size, time as duration};
+use planwright::config::time as duration;
 use planwright::dialects::native::PlanDialect;
 
 use super::{
@@ -15,10 +15,11 @@ use super::{
     ChatArguments, CheckArguments, ConfigArguments, ConsentArguments, ConvertArguments,
     CreateArguments, DatesArguments, DeleteArguments, DiffArguments, DoctorArguments,
     DrainArguments, EngineArguments, ExplainArguments, ExportArguments, FlowArguments,
-    FlowSwitches, ImportArguments, InitArguments, ListArguments, LoginArguments, LogsArguments,
-    ManArguments, PassphraseArguments, PruneArguments, RejectArguments, ReplayArguments,
-    ResumeArguments, RunsArguments, SaveArguments, ServeArguments, ServersArguments, ShowArguments,
-    TokenArguments, ToolsArguments, UiArguments, WaitingArguments, WrapArguments,
+    FlowSwitches, GuardArguments, ImportArguments, InitArguments, ListArguments, LoginArguments,
+    LogsArguments, ManArguments, PassphraseArguments, PruneArguments, RejectArguments,
+    ReplayArguments, ResumeArguments, RunsArguments, SaveArguments, ServeArguments,
+    ServersArguments, ShowArguments, TokenArguments, ToolsArguments, UiArguments, WaitingArguments,
+    WrapArguments,
 };
 
 /// Checks and runs plans of tool calls over MCP servers.
@@ -460,21 +461,6 @@ pub(crate) struct StoreArguments {
     /// `PLANWRIGHT_STORE`, else a file in the user's data folder.
     #[arg(help_heading = STORAGE, long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-}
-
-/// The limits of a run, and of its output.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct GuardArguments {
-    /// Maximum number of calls of the run, counting every attempt, failed ones included; unlimited by default.
-    #[arg(help_heading = RUNNING, long = "max-calls", value_name = "N", allow_negative_numbers = true)]
-    pub(crate) calls: Option<u64>,
-    /// Maximum duration of the run; calls in flight are cancelled when it is over. Unlimited by default.
-    #[arg(help_heading = RUNNING, long = "max-time", value_name = "TIME", value_parser = time_limit, allow_negative_numbers = true)]
-    pub(crate) time: Option<Duration>,
-    /// Maximum size of a shown value, such as `64KiB`; values passed between steps are not trimmed. By default text shows 256 KiB,
-    /// reports and events show all.
-    #[arg(help_heading = RUNNING, long = "max-output", value_name = "BYTES", value_parser = size, allow_negative_numbers = true)]
-    pub(crate) output: Option<u64>,
 }
 
 /// The format of a run and of its progress.

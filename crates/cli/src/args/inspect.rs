@@ -11,7 +11,7 @@ use planwright::config::time as duration;
 use super::command::{
     ESTIMATE, MAX_DEPTH, MAX_SIZE, MAX_STEPS, OPTIONS, STORAGE, dialect_names, positive,
 };
-use super::{Format, PlanArguments, StoreArguments, TextArguments, ToolArguments};
+use super::{Format, PlanArguments, RunFormat, StoreArguments, TextArguments, ToolArguments};
 use crate::runs::selector::NEWEST;
 
 /// `check`
@@ -48,6 +48,15 @@ pub(crate) struct CheckArguments {
 }
 
 impl CheckArguments {
+    /// Returns the format of JSON: one line for each check with `--watch`, else one indented document.
+    pub(crate) fn document_format(&self) -> RunFormat {
+        if self.watch {
+            RunFormat::Events
+        } else {
+            RunFormat::Json
+        }
+    }
+
     /// Returns the plans, each with the way in which it is read.
     pub(crate) fn plans(&self) -> impl Iterator<Item = PlanArguments> {
         let further = self.more.iter().map(|path| {

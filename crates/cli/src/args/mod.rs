@@ -11,11 +11,11 @@ mod subjects;
 mod tips;
 
 pub(crate) use command::{
-    Arguments, Colour, Command, DemoArguments, Format, GuardArguments, MAX_DEPTH, MAX_SIZE,
-    PlanArguments, Progress, RunArguments, RunFormat, RunOutputArguments, SingleCallArguments,
-    StoreArguments, TextArguments, ToolArguments, TrustArguments,
+    Arguments, Colour, Command, DemoArguments, Format, MAX_DEPTH, MAX_SIZE, PlanArguments,
+    Progress, RunArguments, RunFormat, RunOutputArguments, SingleCallArguments, StoreArguments,
+    TextArguments, ToolArguments, TrustArguments,
 };
-pub(crate) use engine_options::EngineArguments;
+pub(crate) use engine_options::{EngineArguments, GuardArguments};
 pub(crate) use inspect::{
     CheckArguments, ConfigArguments, ConvertArguments, DatesArguments, ExplainArguments,
     FlowArguments, FlowSwitches, MomentArguments, Picture, ShowArguments, ToolsArguments,

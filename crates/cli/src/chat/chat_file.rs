@@ -11,7 +11,7 @@ use planwright::planner::model::{Message, ModelCall, Usage};
 use planwright::terminal_text;
 use serde::{Deserialize, Serialize};
 
-use super::plans::ChatPlans;
+use super::chat_plans::{ChatPlan, ChatPlans};
 use crate::args::{Protocol, RunFormat};
 use crate::error::{CommandError, Exit};
 use crate::runs::store;
@@ -49,13 +49,6 @@ pub(super) enum Conversation {
     },
     /// The stored state of the loop; `None` before its first round.
     Acts(Option<String>),
-}
-
-/// A plan that was written in a conversation.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ChatPlan {
-    pub(super) goal: String,
-    pub(super) text: String,
 }
 
 impl Chat {

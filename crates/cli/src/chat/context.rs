@@ -22,7 +22,7 @@ use planwright::stored::{NewStoredRun, ProcessSecrets, ResumeRequest, StoredRun}
 use planwright::telemetry::Telemetry;
 use planwright_store::{LeasedRun, Store, StoreError};
 
-use super::calls::{CallCounter, ChatLibrary};
+use super::library::{CallCounter, ChatLibrary};
 use super::tool_offer::tools_by_name;
 use super::turn_runs::TurnRuns;
 use crate::approval::approver::{ApprovalSubject, approver};

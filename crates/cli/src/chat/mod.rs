@@ -3,8 +3,10 @@
 mod acts;
 mod calls;
 mod chat_file;
+mod chat_plans;
 pub(crate) mod command;
 mod context;
+mod library;
 mod plan_command;
 mod plans;
 mod tool_offer;

@@ -13,9 +13,9 @@ use planwright::terminal_text;
 use planwright_store::StoreError;
 
 use super::calls::{CallHandler, CallOutcome};
-use super::chat_file::{Chat, ChatPlan, Conversation};
+use super::chat_file::{Chat, Conversation};
+use super::chat_plans::{ChatPlan, ChatPlans};
 use super::context::ChatContext;
-use super::plans::ChatPlans;
 use super::turn;
 use crate::args::RunFormat;
 use crate::error::{CommandError, Exit};

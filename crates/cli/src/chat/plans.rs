@@ -1,9 +1,7 @@
-//! The plans of a conversation, and the tools that write and run them.
+//! The tools of the model that write and run plans.
 
 use std::sync::PoisonError;
 
-use indexmap::IndexMap;
-use indexmap::map::Entry;
 use planwright::core::check::CheckedPlan;
 use planwright::core::{Object, Plan, Value};
 use planwright::dialects::Dialect;
@@ -15,7 +13,7 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::planner::create::PlanResponse;
 
 use super::calls::{CallHandler, CallOutcome, error_lines, trimmed};
-use super::chat_file::ChatPlan;
+use super::chat_plans::ChatPlan;
 use super::context::ChatContext;
 use crate::approval::review::{self, Judge, MAX_CHANGES, Reviewed, changed_goal};
 use crate::args::Approve;
@@ -24,39 +22,6 @@ use crate::planning::create::PlanRequirements;
 use crate::planning::progress;
 use crate::runs::store;
 use crate::view::printer::counted;
-
-/// The plans of a conversation.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ChatPlans {
-    /// The plans by their ids, the oldest first.
-    pub(super) by_id: IndexMap<String, ChatPlan>,
-    /// The number of the plan that was written last.
-    pub(super) last_number: u64,
-}
-
-impl ChatPlans {
-    /// The plans of a stored conversation. Files of an earlier version have no last number.
-    pub(super) fn stored(by_id: IndexMap<String, ChatPlan>, last_number: u64) -> Self {
-        let numbers = by_id
-            .keys()
-            .filter_map(|id| id.strip_prefix("plan-")?.parse().ok());
-        let last_number = numbers.fold(last_number, u64::max);
-        Self { by_id, last_number }
-    }
-
-    /// Adds a plan under an id that no other plan has or had, and returns the id.
-    pub(super) fn add(&mut self, plan: ChatPlan) -> String {
-        loop {
-            self.last_number += 1;
-            let id = format!("plan-{}", self.last_number);
-            // The name of a saved plan may look like such an id.
-            if let Entry::Vacant(place) = self.by_id.entry(id.clone()) {
-                place.insert(plan);
-                return id;
-            }
-        }
-    }
-}
 
 impl CallHandler<'_> {
     /// `plan_create`

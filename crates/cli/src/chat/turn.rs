@@ -17,9 +17,10 @@ use planwright::terminal_text;
 
 use super::calls::{CallHandler, CallOutcome};
 use super::chat_file::{Chat, Conversation};
+use super::chat_plans::ChatPlans;
 use super::context::ChatContext;
 use super::context::TurnEnd;
-use super::plans::{ChatPlans, headline, missing_plan_outcome};
+use super::plans::{headline, missing_plan_outcome};
 use super::tool_offer::ToolOffer;
 use super::turn_runs::RunGuard;
 use crate::approval::approver::ApprovalSubject;

@@ -21,7 +21,7 @@ use super::flow;
 use crate::args::{Format, Picture, RunFormat, ShowArguments, ToolsArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
-use crate::runs::{list, step, store};
+use crate::runs::{show, store};
 use crate::setup::settings::{self, Settings};
 use crate::tools::changed_tools;
 use crate::tools::open_servers::ServerUse;
@@ -50,9 +50,9 @@ pub(crate) async fn show(
         .is_some_and(|name| name.starts_with('@'));
     if !arguments.estimate
         && (is_position || plan_file::find_stored(&arguments.plan.text)?.is_none())
-        && let Some((store, run)) = list::find(arguments)?
+        && let Some((store, run)) = show::find(arguments)?
     {
-        return list::show(&store, &run, arguments, printer);
+        return show::show(&store, &run, arguments, printer);
     }
     let Settings { config, .. } = settings::load(Path::new("."))?;
     let config = arguments.flow().apply(config);
@@ -138,9 +138,9 @@ pub(crate) async fn show(
         flow::mark(&mut drawing, plan, loaded.labels(), &config);
     }
     if let Some(step) = &arguments.step {
-        step::print(&drawing, step, arguments.format, printer)?;
+        show::print_step(&drawing, step, arguments.format, printer)?;
     } else {
-        list::draw(&drawing, arguments.picture(), None, printer)?;
+        show::draw(&drawing, arguments.picture(), None, printer)?;
     }
     Ok(exit)
 }

@@ -35,7 +35,6 @@ use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
-use crate::tools::limits;
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::output::{self, FinishedRun};
@@ -321,7 +320,7 @@ impl AskSession<'_> {
         store: Option<&Store>,
         secret_values: SecretValues,
     ) -> Result<RunOptions, CommandError> {
-        let overrides = limits::overrides(&self.arguments.guards, RunOptions::default());
+        let overrides = self.arguments.guards.overrides(RunOptions::default());
         let mut options = RunOptions {
             secrets: self.toolbox.secrets(),
             secret_values,
@@ -372,7 +371,7 @@ impl AskSession<'_> {
 
     /// The largest number of bytes that is shown of one value.
     pub(super) fn max_output(&self) -> Option<u64> {
-        limits::max_output(&self.arguments.guards, self.config)
+        self.arguments.guards.max_output(self.config)
     }
 
     /// A created plan as it is read and stored.

@@ -22,7 +22,7 @@ use planwright::service::RunStorage;
 use planwright::stored::{self, CalledStep, EarlierConsents, StoredRun, StoredRunError};
 
 use super::session::{
-    AdaptationSettings, ConsentOutcome, RunSegment, RunSession, request_plan_approval,
+    AdaptationSettings, ConsentOutcome, RevisedPlan, RunSegment, RunSession, request_plan_approval,
 };
 use crate::args::{AdaptArguments, MomentArguments};
 use crate::error::CommandError;
@@ -64,13 +64,6 @@ impl AdaptArguments {
             memory: MemoryJournal::new(),
         }))
     }
-}
-
-/// A plan that a model wrote for a run that failed.
-pub(crate) struct RevisedPlan {
-    pub(crate) plan: CheckedPlan,
-    pub(crate) loaded: LoadedPlan,
-    pub(crate) revision: RevisionV1,
 }
 
 impl AdaptationSettings<'_> {

@@ -22,9 +22,7 @@ pub(crate) async fn call(
     })?;
     let command = PlanCommand::open(&run, printer)?;
     let needed = BTreeSet::from([arguments.tool.clone()]);
-    command
-        .run(&needed, |catalog| plan(arguments, catalog))
-        .await
+    Box::pin(command.run(&needed, |catalog| plan(arguments, catalog))).await
 }
 
 /// The plan of the call. The check reports a tool that does not exist.

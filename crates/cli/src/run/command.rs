@@ -7,10 +7,12 @@ use planwright::config::Config;
 use planwright::core::check::{CheckedPlan, Policy};
 use planwright::core::expression::EvaluationLimits;
 use planwright::core::plan::Mode;
-use planwright::core::{Catalog, PlanConsent};
+use planwright::core::{Catalog, PlanConsent, ServerName, ToolName};
+use planwright::dialects::document::nearest;
 use planwright::engine::RunId;
 use planwright::engine::SecretValues;
 use planwright::engine::options::RunOptions;
+use planwright::engine::schedule::ConcurrencyLimits;
 use planwright::format::{ReportStatus, ReportV1};
 use planwright::loaded_plan::LoadedPlan;
 use planwright::service::run_time;
@@ -26,7 +28,6 @@ use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
-use crate::tools::limits;
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::output;
@@ -130,7 +131,7 @@ impl<'a> PlanCommand<'a> {
         }
         toolbox.open_extraction(&arguments.adapt.model, &self.config);
         toolbox.apply_config(&self.config, store.as_ref(), printer)?;
-        limits::reject_unknown_names(&options.limits, toolbox)?;
+        reject_unknown_names(&options.limits, toolbox)?;
         let (checked, loaded) =
             loaded.check(&toolbox.catalog, &self.config.restrict(Policy::new()));
         let Some(plan) = checked else {
@@ -214,7 +215,7 @@ impl<'a> PlanCommand<'a> {
             format: arguments.output.format,
             progress: arguments.output.progress,
             drain: arguments.drain.limit,
-            max_output: limits::max_output(&arguments.guards, &self.config),
+            max_output: arguments.guards.max_output(&self.config),
             printer: self.printer,
             telemetry: self.telemetry.clone(),
             adaptation: arguments.adapt.open(&self.config)?,
@@ -238,7 +239,7 @@ impl<'a> PlanCommand<'a> {
             },
             ..arguments.engine.options()?
         };
-        Ok(limits::overrides(&arguments.guards, base).options(&self.config))
+        Ok(arguments.guards.overrides(base).options(&self.config))
     }
 }
 
@@ -266,4 +267,47 @@ pub(crate) fn rejected(
         }
     }
     Ok(Exit::Rejected)
+}
+
+/// Rejects limits that name an unknown server or tool, since they would have no effect.
+fn reject_unknown_names(limits: &ConcurrencyLimits, toolbox: &Toolbox) -> Result<(), CommandError> {
+    let tools: BTreeSet<String> = toolbox
+        .catalog
+        .tools()
+        .map(|tool| tool.qualified_name().to_string())
+        .collect();
+    let servers: BTreeSet<String> = toolbox
+        .catalog
+        .tools()
+        .map(|tool| tool.server.to_string())
+        .collect();
+    let of_servers: Vec<&str> = limits.servers.keys().map(ServerName::as_str).collect();
+    let of_tools: Vec<&str> = limits.tools.keys().map(ToolName::as_str).collect();
+    for (flag, what, mut unknown, known) in [
+        ("--max-per-server", "server", of_servers, &servers),
+        ("--max-per-tool", "tool", of_tools, &tools),
+    ] {
+        unknown.retain(|name| !known.contains(*name));
+        unknown.sort_unstable();
+        for name in unknown {
+            let error = CommandError::new(format!(
+                "`{flag}` limits `{name}`, but there is no such {what}"
+            ));
+            let whole = known.iter().find(|known| {
+                let tool = known.split_once('.').map(|(_, tool)| tool);
+                tool == Some(name)
+            });
+            let near = nearest(name, known.iter().map(String::as_str));
+            return Err(match whole.map(String::as_str).or(near) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None if what == "tool" && !name.contains('.') => {
+                    error.hint("write `SERVER.TOOL=N`, or `N` for each tool")
+                }
+                // A tool of a server that was not started may exist.
+                None if !toolbox.is_complete() => continue,
+                None => error.hint("`planwright tools` lists them"),
+            });
+        }
+    }
+    Ok(())
 }

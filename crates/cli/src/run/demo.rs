@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use planwright::config::Config;
-use planwright::core::check::{CheckContext, CheckedPlan, check};
+use planwright::core::check::{CheckedPlan, Policy};
 use planwright::dialects::{ReadOptions, parse};
 use planwright::drawing;
 use planwright::engine::RunSummary;
@@ -34,7 +34,7 @@ pub(crate) async fn demo(
 ) -> Result<Exit, CommandError> {
     let mut toolbox = Toolbox::empty();
     toolbox.add_workspace(&arguments.folder)?;
-    let plan = plan(&toolbox)?;
+    let (plan, loaded) = load(&toolbox)?;
     let watched = arguments.format == RunFormat::Text;
     if watched {
         printer.status(&format!(
@@ -60,13 +60,7 @@ pub(crate) async fn demo(
     };
     signals.leave_on_next();
     let ended = FinishedRun::of(summary, live);
-    output::report(
-        &ended,
-        &LoadedPlan::builtin(PLAN),
-        arguments.format,
-        None,
-        printer,
-    )?;
+    output::report(&ended, &loaded, arguments.format, None, printer)?;
     let summary = ended.summary;
     if watched {
         let savings = Savings::of(&summary);
@@ -83,21 +77,20 @@ pub(crate) async fn demo(
     Ok(Exit::of_run(summary.status))
 }
 
-fn plan(toolbox: &Toolbox) -> Result<CheckedPlan, CommandError> {
+/// Reads and checks the plan, which is sound with these tools.
+fn load(toolbox: &Toolbox) -> Result<(CheckedPlan, LoadedPlan), CommandError> {
     let options = ReadOptions::new("demo").in_dialect("native");
-    let parsed = parse(PLAN.as_bytes(), &options);
-    let mut diagnostics = parsed.diagnostics;
-    let checked = parsed.plan.and_then(|plan| {
-        let (checked, found) = check(plan, &CheckContext::new(&toolbox.catalog));
-        diagnostics.extend(found);
-        checked
-    });
-    checked.ok_or_else(|| {
-        let error = CommandError::new("the demo's own plan is not sound");
-        diagnostics.iter().fold(error, |error, diagnostic| {
-            error.hint(diagnostic.to_string())
-        })
-    })
+    let loaded = LoadedPlan::new("demo", parse(PLAN.as_bytes(), &options));
+    let (plan, loaded) = loaded.check(&toolbox.catalog, &Policy::new());
+    match plan {
+        Some(plan) => Ok((plan, loaded)),
+        None => {
+            let error = CommandError::new("the demo's own plan is not sound");
+            Err(loaded.diagnostics.iter().fold(error, |error, diagnostic| {
+                error.hint(diagnostic.to_string())
+            }))
+        }
+    }
 }
 
 /// The cost of the same work one call at a time: each call is a round trip of the model, and each round trip sends the conversation again.

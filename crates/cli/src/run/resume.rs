@@ -35,7 +35,6 @@ use crate::runs::store;
 use crate::setup::settings::{self, Settings};
 use crate::system::signals::Signals;
 use crate::system::{environment, telemetry};
-use crate::tools::limits;
 use crate::tools::open_servers::ServerUse;
 use crate::tools::toolbox::Toolbox;
 use crate::view::live::Live;
@@ -78,7 +77,7 @@ pub(crate) async fn resume(
     let Settings { config, .. } = settings::load(folder(&stored))?;
     let config = stored.with_flow(config);
     let telemetry = telemetry::open(&config)?;
-    let max_output = limits::max_output(&arguments.guards, &config);
+    let max_output = arguments.guards.max_output(&config);
     let mut signals = Signals::new()?;
     let needed = loaded.tool_names();
     let mut toolbox = tokio::select! {
@@ -111,7 +110,7 @@ pub(crate) async fn resume(
             "warning: the tool `{tool}` changed since the run was last in progress: {changes}"
         ));
     }
-    let overrides = limits::overrides(&arguments.guards, RunOptions::default());
+    let overrides = arguments.guards.overrides(RunOptions::default());
     let own = ProcessSecrets {
         texts: toolbox.secrets(),
         values: environment::get(&plan, &config)?,
@@ -254,7 +253,7 @@ fn show_once_more(
         printer,
     );
     let Settings { config, .. } = settings::load(folder(stored))?;
-    let max_output = limits::max_output(&arguments.guards, &config);
+    let max_output = arguments.guards.max_output(&config);
     let ended = FinishedRun {
         revisions: stored.revisions(),
         is_stored: true,

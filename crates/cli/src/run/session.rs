@@ -21,7 +21,6 @@ use planwright::telemetry::Telemetry;
 use planwright::{Planwright, Run};
 use planwright_store::Store;
 
-use super::adaptation::RevisedPlan;
 use super::stopping::{CANCELLING, Reaction, Stopping};
 use crate::approval::approver;
 use crate::approval::approver::{ApprovalSubject, PlanAnswer, approver};
@@ -77,6 +76,13 @@ pub(crate) struct AdaptationSettings<'a> {
     pub(crate) repairs: bool,
     /// The journal of a run that is not stored.
     pub(crate) memory: MemoryJournal,
+}
+
+/// A plan that a model wrote for a run that failed.
+pub(crate) struct RevisedPlan {
+    pub(crate) plan: CheckedPlan,
+    pub(crate) loaded: LoadedPlan,
+    pub(crate) revision: RevisionV1,
 }
 
 /// A run of one command, from its start to its report.

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use planwright::core::Value;
-use planwright::format::{ChangeV1, DiffV1, RunListingV1, StepDiffV1, StepSideV1};
+use planwright::format::{DiffV1, RunListingV1, StepDiffV1, StepSideV1};
 use planwright::stored::compare_runs;
 use planwright::terminal_text;
 use planwright_store::Store;
 
 use super::list::{milliseconds_to_duration, plan_name, status_style};
-use super::plan_diff;
+use super::plan_diff::{self, change_lines};
 use super::selector::{NEWEST, find_run};
 use super::store;
 use crate::args::{DiffArguments, Format, RunFormat};
@@ -56,10 +56,6 @@ fn compared(store: &Store, before: &str, after: &str) -> Result<DiffV1, CommandE
     Ok(compare_runs(store, &before, &after)?)
 }
 
-/// The maximum number of differing places that are shown of one value.
-const MAX_PLACES: usize = 10;
-/// The minimum width of a value, in columns.
-const MIN_ROOM: usize = 16;
 /// The smallest difference in time that is reported on its own: a factor, and milliseconds.
 const NOTABLE: (f64, f64) = (2.0, 1000.0);
 
@@ -192,41 +188,6 @@ fn has_reported_parts(step: &StepDiffV1, steps: &[StepDiffV1]) -> bool {
 
 fn status(side: &StepSideV1) -> String {
     styled(status_style(side.status), side.status.replace('_', " "))
-}
-
-pub(super) fn change_lines(
-    what: &str,
-    changes: &[ChangeV1],
-    margin: usize,
-    width: usize,
-    text: &mut String,
-) {
-    let margin = " ".repeat(margin);
-    for change in changes.iter().take(MAX_PLACES) {
-        let pointer = terminal_text::one_line(&change.pointer);
-        let pointer = format!("{what}{pointer}");
-        let used = margin.len() + terminal_text::width(&pointer) + 5;
-        let room = (width.saturating_sub(used) / 2).max(MIN_ROOM);
-        let _ = writeln!(
-            text,
-            "{margin}{}: {} → {}",
-            styled(DIM, &pointer),
-            shown(change.before.as_ref(), room),
-            shown(change.after.as_ref(), room)
-        );
-    }
-    if MAX_PLACES < changes.len() {
-        let more = counted(changes.len() - MAX_PLACES, "place");
-        let _ = writeln!(text, "{margin}{}", styled(DIM, format!("and {more} more")));
-    }
-}
-
-fn shown(value: Option<&Value>, room: usize) -> String {
-    let Some(value) = value else {
-        return "nothing".to_owned();
-    };
-    let json = value.to_json();
-    terminal_text::shortened(&terminal_text::one_line(&json), room, "…").into_owned()
 }
 
 fn times(before: Option<f64>, after: Option<f64>, ratio: Option<f64>) -> Option<String> {

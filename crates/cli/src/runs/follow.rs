@@ -1,4 +1,5 @@
-//! Stored runs in progress of any process, followed through their journals: `planwright attach` and `planwright logs --follow`.
+//! Stored runs in progress of any process: `planwright attach` and `planwright logs --follow` follow their journals, `planwright cancel` asks
+//! their process to cancel them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +13,14 @@ use planwright::format::{EntryV1, LogStream, RunClock};
 use planwright::service::{RunWatch, TimeLeft, Tools};
 use planwright::stored::{StoredRun, listing};
 use planwright::{Planwright, terminal_text};
-use planwright_store::{RunInfo, Store};
+use planwright_store::{RunInfo, Store, StoreError};
 
 use super::logs::{address, line_text};
 use super::selector::find_run;
 use super::{list, store};
-use crate::args::{AttachArguments, LogsArguments, RunFormat};
+use crate::args::{AttachArguments, CancelArguments, LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
+use crate::system::environment;
 use crate::system::signals::Signals;
 use crate::view::live::Live;
 use crate::view::output;
@@ -205,7 +207,7 @@ impl<'a> WatchedRun<'a> {
 }
 
 /// `planwright logs RUN --follow`
-pub(super) async fn logs(
+pub(crate) async fn logs(
     arguments: &LogsArguments,
     printer: Printer,
 ) -> Result<Exit, CommandError> {
@@ -280,4 +282,24 @@ fn followed_address(
             + step.get(whole.len()..).unwrap_or_default()),
         Err(error) => Err(error),
     }
+}
+
+/// `planwright cancel RUN`
+pub(crate) fn cancel(arguments: &CancelArguments, printer: Printer) -> Result<Exit, CommandError> {
+    let store = store::open(&arguments.store, printer)?;
+    let run = find_run(&store, Some(&arguments.run))?.id;
+    let by = environment::variable("USER");
+    let short = store::short_id(&run);
+    let asked = store.request_cancel(run.as_str(), by, store::now());
+    let holder = asked.map_err(|error| match error {
+        StoreError::Idle { .. } => {
+            CommandError::new(format!("no process drives the run `{short}`"))
+                .hint("`planwright runs` lists the runs with their status")
+        }
+        error => store::explain(error),
+    })?;
+    printer.status(&format!(
+        "{holder} was asked to cancel the run `{short}`; `planwright attach {short}` shows its end"
+    ));
+    Ok(Exit::Success)
 }

@@ -13,7 +13,7 @@ use planwright_store::RunInfo;
 
 use super::list::{milliseconds_to_duration, moment_in_zone, plan_name, status_style};
 use super::selector::find_run;
-use super::{follow, store};
+use super::store;
 use crate::approval::decide::ambiguous;
 use crate::args::{LogsArguments, RunFormat};
 use crate::error::{CommandError, Exit};
@@ -22,13 +22,7 @@ use crate::view::printer::Printer;
 use crate::view::printer::{BAD, BOLD, BUSY, DIM, GOOD, ODD, counted, styled, time};
 
 /// `planwright logs RUN`
-pub(crate) async fn logs(
-    arguments: &LogsArguments,
-    printer: Printer,
-) -> Result<Exit, CommandError> {
-    if arguments.follow {
-        return follow::logs(arguments, printer).await;
-    }
+pub(crate) fn logs(arguments: &LogsArguments, printer: Printer) -> Result<Exit, CommandError> {
     let store = store::open(&arguments.store, printer)?;
     let info = find_run(&store, arguments.run.as_deref())?;
     let stored = StoredRun::read(&store, info.id.as_str())?;

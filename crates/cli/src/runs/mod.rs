@@ -1,6 +1,5 @@
 //! Commands about stored runs and plans.
 
-pub(crate) mod cancel;
 pub(crate) mod diff;
 pub(crate) mod exchange;
 pub(crate) mod follow;
@@ -8,6 +7,6 @@ pub(crate) mod list;
 pub(crate) mod logs;
 mod plan_diff;
 pub(crate) mod selector;
-pub(crate) mod step;
+pub(crate) mod show;
 pub(crate) mod store;
 pub(crate) mod watch;

@@ -7,10 +7,9 @@ use indexmap::IndexMap;
 use planwright::core::Value;
 use planwright::dialects::Dialect;
 use planwright::dialects::native::Native;
-use planwright::format::{ChangedStepV1, PlanTextsDiffV1, changes};
+use planwright::format::{ChangeV1, ChangedStepV1, PlanTextsDiffV1, changes};
 use planwright::terminal_text;
 
-use super::diff::change_lines;
 use crate::args::{DiffArguments, Format, RunFormat, TextArguments};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
@@ -126,4 +125,45 @@ fn text(names: &[String; 2], diff: &PlanTextsDiffV1, steps: usize, width: usize)
         let _ = writeln!(text, "{}", styled(DIM, format!("{steps}, all the same")));
     }
     text
+}
+
+/// The maximum number of differing places that are shown of one value.
+const MAX_PLACES: usize = 10;
+/// The minimum width of a value, in columns.
+const MIN_ROOM: usize = 16;
+
+/// Writes one line for each of the first changes of a value, which `what` names.
+pub(super) fn change_lines(
+    what: &str,
+    changes: &[ChangeV1],
+    margin: usize,
+    width: usize,
+    text: &mut String,
+) {
+    let margin = " ".repeat(margin);
+    for change in changes.iter().take(MAX_PLACES) {
+        let pointer = terminal_text::one_line(&change.pointer);
+        let pointer = format!("{what}{pointer}");
+        let used = margin.len() + terminal_text::width(&pointer) + 5;
+        let room = (width.saturating_sub(used) / 2).max(MIN_ROOM);
+        let _ = writeln!(
+            text,
+            "{margin}{}: {} → {}",
+            styled(DIM, &pointer),
+            shown(change.before.as_ref(), room),
+            shown(change.after.as_ref(), room)
+        );
+    }
+    if MAX_PLACES < changes.len() {
+        let more = counted(changes.len() - MAX_PLACES, "place");
+        let _ = writeln!(text, "{margin}{}", styled(DIM, format!("and {more} more")));
+    }
+}
+
+fn shown(value: Option<&Value>, room: usize) -> String {
+    let Some(value) = value else {
+        return "nothing".to_owned();
+    };
+    let json = value.to_json();
+    terminal_text::shortened(&terminal_text::one_line(&json), room, "…").into_owned()
 }

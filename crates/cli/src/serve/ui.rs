@@ -292,8 +292,7 @@ impl CommandTools {
         };
         let overrides = RunOverrides {
             base,
-            max_calls: None,
-            max_time: None,
+            ..RunOverrides::default()
         };
         Ok(OpenTools {
             service: service.with_store(&self.store),

@@ -13,12 +13,14 @@ use crate::args::{ConfigArguments, Format, InitArguments, RunFormat};
 use crate::error::{CommandError, Exit, reason};
 use crate::system::environment;
 use crate::system::text_file::{self, may_write, write};
-use crate::tools::toolbox::SERVER_FILES;
 use crate::tools::trust;
 use crate::view::output;
 use crate::view::printer::Printer;
 
 const NAME: &str = "planwright.toml";
+
+/// The names of files with servers.
+pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
 
 /// The effective configuration, and its files.
 #[derive(Debug, Default)]

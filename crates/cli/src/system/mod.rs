@@ -1,6 +1,6 @@
 //! The process: environment, signals, files, logs and telemetry.
 
-pub(crate) mod control_echo;
+pub(crate) mod echo;
 pub(crate) mod editor;
 pub(crate) mod environment;
 pub(crate) mod signals;

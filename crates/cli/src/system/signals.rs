@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::{control_echo, terminal_input};
+use super::echo;
 use crate::error::{CommandError, reason};
 use crate::view::pager;
 
@@ -119,8 +119,8 @@ impl Signals {
     reason = "a person asks for it, and no run is in progress"
 )]
 fn leave() -> ! {
-    control_echo::restore();
-    terminal_input::restore_echo();
+    echo::restore_controls();
+    echo::restore();
     std::process::exit(i32::from(crate::error::Exit::Interrupted.code()))
 }
 

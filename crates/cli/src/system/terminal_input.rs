@@ -8,6 +8,7 @@ use std::task::Poll;
 
 use tokio::runtime::Handle;
 
+use super::echo;
 use super::editor::OpenEditor;
 use super::signals::Signals;
 use crate::error::{CommandError, reason};
@@ -310,58 +311,6 @@ impl Drop for Withdrawal {
     }
 }
 
-/// Shows again what a person types, if a question hides it: the process is about to end.
-pub(crate) fn restore_echo() {
-    echo::restore();
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The echo of what a person types.
-#[cfg(unix)]
-mod echo {
-    use std::fs::File;
-    use std::sync::Mutex;
-
-    use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
-
-    use super::lock;
-
-    /// The terminal whose echo is off, with its settings before.
-    static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
-
-    /// Turns the echo of `terminal` off. A terminal without settings shows what is typed.
-    pub(super) fn hide(terminal: &File) {
-        let mut hidden = lock(&HIDDEN);
-        if hidden.is_some() {
-            return;
-        }
-        let (Ok(terminal), Ok(before)) = (terminal.try_clone(), tcgetattr(terminal)) else {
-            return;
-        };
-        let mut silent = before.clone();
-        silent.local_flags.remove(LocalFlags::ECHO);
-        if tcsetattr(&terminal, SetArg::TCSANOW, &silent).is_ok() {
-            *hidden = Some((terminal, before));
-        }
-    }
-
-    /// Turns the echo on again.
-    pub(super) fn restore() {
-        if let Some((terminal, before)) = lock(&HIDDEN).take() {
-            // A terminal that is gone needs no echo.
-            let _ = tcsetattr(&terminal, SetArg::TCSANOW, &before);
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod echo {
-    /// Changes nothing: there is no such terminal.
-    pub(super) fn hide(_: &std::fs::File) {}
-
-    /// Changes nothing: there is no such terminal.
-    pub(super) fn restore() {}
 }

@@ -1,7 +1,6 @@
-//! The tools of a command: their servers, limits, trust, and changed definitions.
+//! The tools of a command: their servers, trust, and changed definitions.
 
 pub(crate) mod changed_tools;
-pub(crate) mod limits;
 mod on_demand;
 pub(crate) mod open_servers;
 pub(crate) mod servers;

@@ -410,9 +410,6 @@ pub(crate) fn servers_file(
     Ok(is_trusted.then_some(ServersFile { path, text, origin }))
 }
 
-/// The names of files with servers.
-pub(crate) const SERVER_FILES: [&str; 2] = ["mcp.json", ".mcp.json"];
-
 /// Returns the `mcp.json` and its text: the named one, else the nearest one from the folder of the command upwards, else that in the user's
 /// settings. Its servers may be started only if it was named or is trusted.
 pub(crate) fn find_servers_file(
@@ -439,7 +436,7 @@ pub(crate) fn servers_file_candidates(
     let here = arguments.folder.clone().unwrap_or_default();
     let mut folders = settings::project_folders(&here)?;
     folders.extend(environment::settings_folder());
-    let in_folder = |folder: PathBuf| SERVER_FILES.map(|name| folder.join(name));
+    let in_folder = |folder: PathBuf| settings::SERVER_FILES.map(|name| folder.join(name));
     Ok(folders.into_iter().flat_map(in_folder).collect())
 }
 

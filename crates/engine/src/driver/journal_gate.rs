@@ -157,7 +157,8 @@ impl JournalGate {
     fn flush(&mut self) {
         self.flush_at = None;
         let waiters = std::mem::take(&mut self.waiters);
-        let result = append_entries(&self.journal, std::mem::take(&mut self.batch));
+        let batch = std::mem::take(&mut self.batch);
+        let result = without_panic(|| self.journal.append(batch));
         self.commits
             .push_back(Box::pin(async move { (waiters, result.await) }));
     }
@@ -242,16 +243,7 @@ async fn wait_until(due: Option<Instant>) {
     }
 }
 
-/// Appends entries to a journal, which accepts them before this returns. A panic of the journal means that they are
-/// not stored.
-fn append_entries(
-    journal: &Arc<dyn Journal>,
-    entries: Vec<Entry>,
-) -> BoxFuture<'static, Result<(), JournalError>> {
-    without_panic(|| journal.append(entries))
-}
-
-/// Returns the future of an operation of a journal, with its panics as errors.
+/// Returns the future of an operation of a journal, with its panics as errors: then the entries are not stored.
 fn without_panic(
     operation: impl FnOnce() -> BoxFuture<'static, Result<(), JournalError>>,
 ) -> BoxFuture<'static, Result<(), JournalError>> {

@@ -4,11 +4,7 @@ mod drive;
 mod handle;
 mod in_flight;
 mod journal_gate;
-mod shared_durations;
-mod spawn_request;
 mod timers;
 
 pub(crate) use drive::Driver;
-pub use handle::{Canceller, RunHandle};
-pub(crate) use shared_durations::SharedDurations;
-pub use spawn_request::{SpawnRequest, StartError};
+pub use handle::{Canceller, RunHandle, SpawnRequest, StartError};

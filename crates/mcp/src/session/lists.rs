@@ -81,7 +81,7 @@ impl Session {
         let mut params = Value::empty_object();
         let mut seen = HashSet::new();
         for _ in 0..MAX_PAGES {
-            let page = match self.request(method, &params, None).await {
+            let page = match self.request(method, &params, None, None).await {
                 Ok(page) => page,
                 Err(RequestError::Refused(error))
                     if error.code == UpstreamError::UNKNOWN_METHOD =>

@@ -19,19 +19,9 @@ use super::router::RequestError;
 use crate::object::without;
 
 impl Session {
-    /// Sends a request and returns its result unchanged. Dropping the future cancels the request.
+    /// Sends a request and returns its result unchanged. Dropping the future cancels the request. Progress restarts the `clock`, and requests
+    /// of the server pause it.
     pub(crate) async fn request(
-        &self,
-        method: &str,
-        params: &Value,
-        caller: Option<&Arc<dyn Caller>>,
-    ) -> Result<Value, RequestError> {
-        self.timed_request(method, params, caller, None).await
-    }
-
-    /// Sends a request like [`request`](Self::request), with a clock that progress restarts and requests of the server
-    /// pause.
-    pub(crate) async fn timed_request(
         &self,
         method: &str,
         params: &Value,

@@ -95,7 +95,7 @@ impl ServerBackend {
     ) -> Result<Value, ToolError> {
         call.clock.restart();
         let (caller, clock) = (self.caller.as_ref(), Some(&call.clock));
-        let request = session.timed_request("tools/call", params, caller, clock);
+        let request = session.request("tools/call", params, caller, clock);
         let response = match self.server.config.timeout {
             None => request.await,
             Some(limit) => tokio::select! {

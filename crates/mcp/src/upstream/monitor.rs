@@ -109,7 +109,7 @@ impl SessionMonitor {
         let requests = self.subscribed.all().into_iter().map(async |uri| {
             let params = Value::object([("uri", Value::Text(uri))]);
             self.session
-                .request("resources/subscribe", &params, None)
+                .request("resources/subscribe", &params, None, None)
                 .await
         });
         // A resource may no longer exist; its subscribers then get no notifications, as before.
@@ -275,7 +275,9 @@ impl ResourceSubscription {
         // On a stateless session, the monitor's subscription task includes the URI.
         if is_first && !session.server_info.is_stateless {
             let params = subscription.params();
-            let outcome = session.request("resources/subscribe", &params, None).await;
+            let outcome = session
+                .request("resources/subscribe", &params, None, None)
+                .await;
             if let Err(error) = outcome {
                 return Err(upstream.server.error(session, error).await);
             }
@@ -302,7 +304,7 @@ impl Drop for ResourceSubscription {
             runtime.spawn(async move {
                 // Notifications without subscribers are dropped, so a failure has no effect.
                 let _ = session
-                    .request("resources/unsubscribe", &params, None)
+                    .request("resources/unsubscribe", &params, None, None)
                     .await;
             });
         }
@@ -446,7 +448,7 @@ fn log_warnings(warnings: &[String]) {
 async fn listen(session: Arc<Session>, filter: Value) -> Result<Value, RequestError> {
     let params = Value::object([("notifications", filter)]);
     let method = "subscriptions/listen";
-    session.request(method, &params, None).await
+    session.request(method, &params, None, None).await
 }
 
 /// Returns the changes to subscribe to: those that the server supports, and the subscribed resources.

@@ -183,7 +183,10 @@ impl Upstreams {
             .server_for(&self.inner.client, caller.as_ref())
             .await?;
         let session = server.session().await?;
-        match session.request(method, &params, caller.as_ref()).await {
+        match session
+            .request(method, &params, caller.as_ref(), None)
+            .await
+        {
             Ok(result) => {
                 server.record_success();
                 Ok(result)

@@ -6,8 +6,7 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::List;
-use super::source::ConfigSource;
+use super::setting::{List, SourceText};
 
 /// The calendar of phrases of time such as `this week` and `last fiscal year`.
 #[derive(Debug, Default, Deserialize)]
@@ -131,8 +130,7 @@ pub struct DatesSettings {
 
 impl DatesSettings {
     /// Adds the settings of a file. A calendar grants no permissions, so a project's settings replace the user's own.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
-        let table = &source.file.dates;
+    pub(super) fn add(&mut self, table: &DatesTable, source: &SourceText) {
         if let Some(day) = &table.first_weekday {
             let number = day.get_ref().0;
             self.first_weekday = Some(number);

@@ -1,25 +1,25 @@
 //! The effective configuration: the user's file and the project's together; and its settings with their sources, as a list.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use planwright_core::check::{Policy, ToolRule};
+use planwright_core::check::Policy;
 use planwright_core::flow::FlowPolicy;
 use planwright_core::plan::ExternalValue;
-use planwright_core::{Catalog, Tool, ToolPattern, Value};
-use planwright_engine::{Bound, Guards, Rate};
+use planwright_core::{Catalog, Tool, Value};
+use planwright_engine::{Bound, Guards};
 use planwright_format::SettingV1 as Setting;
-use toml::Spanned;
 
 use super::dates::DatesSettings;
 use super::external_values::{ConfigPlace, OutsideRules};
 use super::flow::FlowRules;
 use super::model::ModelSettings;
-use super::serve::{self, Stage};
 use super::serve::{Retention, Serve};
-use super::source::{ConfigSource, Origin};
+use super::setting::List;
+use super::source::ConfigSource;
+use super::stages::Stage;
 use super::telemetry::TelemetrySettings;
-use super::tools::{ToolRules, place_of};
+use super::tools::ToolRules;
+use super::{budgets, stages};
 use crate::pins::PinPolicy;
 
 /// The effective configuration: the user's file and the project's together.
@@ -177,112 +177,38 @@ impl Config {
     }
 
     fn add(&mut self, source: &ConfigSource) {
+        let ConfigSource { file, text } = source;
         // Stages of two files are not merged, since that could allow transitions that neither file has.
         if self.stages.is_empty() {
-            self.stages = serve::read(source);
+            self.stages = stages::read(&file.stages, text);
         }
-        self.tools.add(source);
-        self.flow.add(source);
-        self.outside.add(source);
-        self.serve.add(source);
-        self.retention.add(source);
-        self.telemetry.add(source);
-        self.model.add(source);
-        self.dates.add(source);
-        let count = |value: &Spanned<u64>| bound(source, value, *value.get_ref());
-        if let Some(wanted) = &source.file.approvals.passphrase {
+        self.tools.add(&file.tools, text);
+        if let Some(flow) = &file.flow {
+            self.flow.add(flow, text);
+        }
+        self.outside.add(&file.env, &file.secrets, text);
+        self.serve.add(&file.serve, text);
+        self.retention.add(&file.store, text);
+        self.telemetry.add(&file.telemetry, text);
+        self.model.add(&file.model, text);
+        self.dates.add(&file.dates, text);
+        if let Some(wanted) = &file.approvals.passphrase {
             let wants = *wanted.get_ref() || self.requires_passphrase();
-            self.passphrase = Some(bound(source, wanted, wants));
+            self.passphrase = Some(text.bound(wanted, wants));
         }
-        let budgets = &source.file.budgets;
-        let guards = &mut self.guards;
-        lower(&mut guards.calls, budgets.calls.as_ref().map(count));
-        lower(
-            &mut guards.wall_time,
-            budgets
-                .wall_time
-                .as_ref()
-                .map(|time| bound(source, time, time.get_ref().0)),
-        );
-        lower(
-            &mut guards.output_bytes,
-            budgets
-                .output_bytes
-                .as_ref()
-                .map(|size| bound(source, size, size.get_ref().0)),
-        );
-        // The default is at least as strict, so a looser project's file has no effect.
-        let written = budgets.written_bytes.as_ref().filter(|size| {
-            source.origin == Origin::User || size.get_ref().0 <= Guards::WRITTEN_BYTES
-        });
-        lower(
-            &mut guards.written_bytes,
-            written.map(|size| bound(source, size, size.get_ref().0)),
-        );
-        let whole =
-            |value: &Spanned<std::num::NonZeroU64>| bound(source, value, value.get_ref().get());
-        lower(
-            &mut guards.failures_in_a_row,
-            budgets.failures_in_a_row.as_ref().map(whole),
-        );
-        let runaway = &source.file.runaway;
-        lower(&mut guards.same_call, runaway.same_call.as_ref().map(whole));
-        lower(
-            &mut guards.same_rounds,
-            runaway.same_rounds.as_ref().map(whole),
-        );
-        for (pattern, limit) in &budgets.tools {
-            let pattern = ToolPattern::new(pattern.get_ref().as_str());
-            guards.tools.push((pattern, count(limit)));
-        }
-        for (server, limit) in &budgets.servers {
-            guards.servers.push((server.as_str().into(), count(limit)));
-        }
-        for (server, rate) in &source.file.rates {
-            let rate = bound(source, rate, rate.get_ref().0);
-            self.add_rate(server, rate);
-        }
+        let tables = (&file.budgets, &file.rates, &file.runaway);
+        budgets::add(&mut self.guards, tables, text);
         // Limits on output are no protection, so the nearer file decides.
-        if let Some(size) = &source.file.output.max_bytes {
-            self.max_output = Some(bound(source, size, size.get_ref().0));
+        if let Some(size) = &file.output.max_bytes {
+            self.max_output = Some(text.bound(size, size.get_ref().0));
         }
-    }
-
-    /// Adds a rate limit; of two for one server, the one with the longer interval between calls applies.
-    fn add_rate(&mut self, server: &str, rate: Bound<Rate>) {
-        let rates = &mut self.guards.rates;
-        let known = rates.iter_mut().find(|(known, _)| &**known == server);
-        match known {
-            Some((_, known)) if gap(rate.limit) > gap(known.limit) => *known = rate,
-            Some(_) => {}
-            None => rates.push((server.into(), rate)),
-        }
-    }
-}
-
-/// The time from one call to the next.
-fn gap(rate: Rate) -> Duration {
-    rate.per / rate.calls.get()
-}
-
-fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, limit: U) -> Bound<U> {
-    Bound::set_in(limit, source.place(value))
-}
-
-/// Replaces `known` by the lower one of two bounds.
-pub(super) fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
-    let Some(other) = other else {
-        return;
-    };
-    if known.as_ref().is_none_or(|known| other.limit < known.limit) {
-        *known = Some(other);
     }
 }
 
 impl Config {
     /// Returns all effective settings, in the order of the reference. A list has one entry for each of its patterns.
     pub fn settings(&self) -> Vec<Setting> {
-        let mut list = List(Vec::new());
+        let mut list = List::default();
         self.list_tools(&mut list);
         list.one(
             "approvals.passphrase",
@@ -290,30 +216,7 @@ impl Config {
             Value::from,
         );
         self.flow.list(&mut list);
-        let guards = &self.guards;
-        list.count("budgets.calls", guards.calls.as_ref());
-        let time = guards.wall_time.as_ref();
-        list.one("budgets.wall_time", time, |time| {
-            Value::from(shown_time(time))
-        });
-        list.count("budgets.output_bytes", guards.output_bytes.as_ref());
-        list.count("budgets.written_bytes", guards.written_bytes.as_ref());
-        list.count(
-            "budgets.failures_in_a_row",
-            guards.failures_in_a_row.as_ref(),
-        );
-        for (pattern, bound) in &guards.tools {
-            list.count(&format!("budgets.tools.\"{pattern}\""), Some(bound));
-        }
-        for (server, bound) in &guards.servers {
-            list.count(&format!("budgets.servers.{server}"), Some(bound));
-        }
-        for (server, bound) in &guards.rates {
-            let key = format!("rates.{server}");
-            list.one(&key, Some(bound), |rate| Value::from(shown_rate(rate)));
-        }
-        list.count("runaway.same_call", guards.same_call.as_ref());
-        list.count("runaway.same_rounds", guards.same_rounds.as_ref());
+        budgets::list(&self.guards, &mut list);
         list.count("output.max_bytes", self.max_output.as_ref());
         self.list_outside(&mut list);
         self.list_stages(&mut list);
@@ -418,74 +321,4 @@ impl Config {
         let set_in = tools.learns_nothing.as_ref();
         list.push("tools.learn_outputs", Value::from(set_in.is_none()), set_in);
     }
-}
-
-pub(super) struct List(Vec<Setting>);
-
-impl List {
-    pub(super) fn push(&mut self, key: &str, value: Value, set_in: Option<&Arc<str>>) {
-        self.0.push(Setting {
-            key: key.to_owned(),
-            value,
-            set_in: place_of(set_in),
-        });
-    }
-
-    fn rules<'a>(&mut self, key: &str, rules: impl Iterator<Item = &'a ToolRule>) {
-        let before = self.0.len();
-        for rule in rules {
-            self.push(
-                key,
-                Value::from(rule.pattern.as_str()),
-                rule.set_in.as_ref(),
-            );
-        }
-        if self.0.len() == before {
-            self.push(key, Value::Null, None);
-        }
-    }
-
-    fn count(&mut self, key: &str, bound: Option<&Bound>) {
-        self.one(key, bound, Value::from);
-    }
-
-    fn one<T: Copy>(&mut self, key: &str, bound: Option<&Bound<T>>, shown: impl Fn(T) -> Value) {
-        match bound {
-            Some(bound) => self.push(key, shown(bound.limit), Some(&bound.set_in)),
-            None => self.push(key, Value::Null, None),
-        }
-    }
-
-    /// A setting that is optional: it is listed only if a file sets it.
-    pub(super) fn add<T: Copy>(
-        &mut self,
-        key: &str,
-        bound: Option<&Bound<T>>,
-        shown: impl Fn(T) -> Value,
-    ) {
-        if bound.is_some() {
-            self.one(key, bound, shown);
-        }
-    }
-}
-
-/// A time as it may be written in the file.
-pub(super) fn shown_time(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0 if time.is_zero() => "0s".to_owned(),
-        _ if time.subsec_nanos() > 0 => format!("{}ms", time.as_millis()),
-        _ if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
-        _ if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
-        _ => format!("{seconds}s"),
-    }
-}
-
-pub(super) fn shown_rate(rate: Rate) -> String {
-    let per = shown_time(rate.per);
-    let per = match per.as_str() {
-        "1s" | "1m" | "1h" => &per[1..],
-        other => other,
-    };
-    format!("{}/{per}", rate.calls)
 }

@@ -1,13 +1,39 @@
 //! External values for plans, and the tools that may receive them.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use planwright_core::check::{AllowList, Policy, Release};
 use planwright_core::plan::ExternalValue;
+use serde::Deserialize;
 use toml::Spanned;
 
-use super::source::{ConfigSource, Origin};
+use super::setting::{Origin, SourceText};
 use super::value_syntax::Pattern;
+
+/// A secret: its place, and the tools that may receive it. Only your own file can set the place.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "secret"))]
+pub(super) struct SecretTable {
+    /// The variable of the environment that holds it.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) env: Option<Spanned<String>>,
+    /// The file that holds it, from the folder of this file on; a line break at its end does not count.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) file: Option<Spanned<String>>,
+    /// The tools that may receive it.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) tools: Option<Spanned<Vec<Spanned<Pattern>>>>,
+}
+
+/// The variables of the environment, with the tools that may receive each.
+pub(super) type ToolsByName = BTreeMap<Spanned<String>, Spanned<Vec<Spanned<Pattern>>>>;
+
+/// The secrets by their names.
+pub(super) type SecretTables = BTreeMap<Spanned<String>, SecretTable>;
 
 /// The place of an external value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,11 +63,11 @@ pub(super) struct Secret {
 impl OutsideRules {
     /// Adds the rules of a file. The user's file releases values. A project's file can only shorten the lists, so its other entries are
     /// ignored.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
-        for (name, tools) in &source.file.env {
+    pub(super) fn add(&mut self, env: &ToolsByName, secrets: &SecretTables, source: &SourceText) {
+        for (name, tools) in env {
             self.add_release(source, ExternalValue::Environment, name.get_ref(), tools);
         }
-        for (name, secret) in &source.file.secrets {
+        for (name, secret) in secrets {
             if let Some(tools) = &secret.tools {
                 self.add_release(source, ExternalValue::Secrets, name.get_ref(), tools);
             }
@@ -67,7 +93,7 @@ impl OutsideRules {
 
     fn add_release(
         &mut self,
-        source: &ConfigSource,
+        source: &SourceText,
         what: ExternalValue,
         name: &str,
         tools: &Spanned<Vec<Spanned<Pattern>>>,
@@ -113,12 +139,15 @@ impl OutsideRules {
 }
 
 /// Returns the issues of a file's settings of secrets, each with its place and a hint.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(std::ops::Range<usize>, String, String)> {
+pub(super) fn issues(
+    secrets: &SecretTables,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     let mut issues = Vec::new();
     let is_project = source.origin == Origin::Project;
-    for (key, secret) in &source.file.secrets {
+    for (key, secret) in secrets {
         let name = key.get_ref();
-        let mut say = |span: std::ops::Range<usize>, message: String, help: &str| {
+        let mut say = |span: Range<usize>, message: String, help: &str| {
             issues.push((span, message, help.to_owned()));
         };
         match (&secret.env, &secret.file) {

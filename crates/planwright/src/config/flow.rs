@@ -8,8 +8,7 @@ use planwright_core::flow::{FlowPattern, FlowPolicy, FlowRule, Guard, OnViolatio
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::List;
-use super::source::{ConfigSource, Origin};
+use super::setting::{List, Origin, SourceText};
 use super::value_syntax::is_tool_pattern;
 
 /// The text that stands for the built-in guards in a list.
@@ -153,10 +152,7 @@ pub(super) struct FlowRules {
 }
 
 impl FlowRules {
-    pub(super) fn add(&mut self, source: &ConfigSource) {
-        let Some(table) = &source.file.flow else {
-            return;
-        };
+    pub(super) fn add(&mut self, table: &FlowTable, source: &SourceText) {
         let is_own = source.origin == Origin::User;
         match &table.enabled {
             Some(enabled) if !*enabled.get_ref() => {
@@ -277,7 +273,7 @@ impl FlowRules {
     }
 }
 
-fn rule(source: &ConfigSource, pattern: &Spanned<FlowPatternText>) -> FlowRule {
+fn rule(source: &SourceText, pattern: &Spanned<FlowPatternText>) -> FlowRule {
     FlowRule {
         pattern: pattern.get_ref().0.clone(),
         set_in: Some(source.place(pattern)),
@@ -289,10 +285,10 @@ fn text_of(pattern: &Spanned<FlowPatternText>) -> Value {
 }
 
 /// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let Some(table) = &source.file.flow else {
-        return Vec::new();
-    };
+pub(super) fn issues(
+    table: &FlowTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();
     }

@@ -2,27 +2,29 @@
 //!
 //! Without IO: parses texts to settings, each with its place; callers read the files.
 
+mod budgets;
 mod dates;
 mod effective;
 pub(crate) mod external_values;
 mod flow;
 mod model;
-#[cfg(test)]
-mod reference;
-mod run_overrides;
 mod serve;
+mod setting;
 mod source;
+mod stages;
 mod telemetry;
 mod tools;
 mod value_syntax;
 
 pub use self::external_values::ConfigPlace;
+pub use budgets::{BoundAccess, BoundField, BoundFlag, RUN_BOUNDS, RunBound, RunOverrides};
 pub use dates::{DatesSettings, FiscalYearNumber};
 pub use effective::Config;
 pub use model::{ModelPrices, ModelSettings};
-pub use run_overrides::RunOverrides;
-pub use serve::{Retention, Serve, Stage};
-pub use source::{ConfigIssue, ConfigSource, Origin};
+pub use serve::{Retention, Serve};
+pub use setting::Origin;
+pub use source::{ConfigIssue, ConfigSource};
+pub use stages::Stage;
 pub use telemetry::TelemetrySettings;
 pub use value_syntax::{is_tool_pattern, rate, size, time};
 

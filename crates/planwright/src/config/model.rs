@@ -9,9 +9,8 @@ use planwright_dialects::native::PlanDialect;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::{List, shown_time};
 use super::external_values::ConfigPlace;
-use super::source::{ConfigSource, Origin};
+use super::setting::{List, Origin, SourceText, shown_time};
 use super::value_syntax::{HttpUrl, TimeLimit};
 
 /// The model that writes plans. Only in your own file.
@@ -142,11 +141,10 @@ pub struct ModelPrices {
 
 impl ModelSettings {
     /// The model sees the user's words and the results of tools, so only the user's own file chooses it.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
+    pub(super) fn add(&mut self, table: &ModelTable, source: &SourceText) {
         if source.origin == Origin::Project {
             return;
         }
-        let table = &source.file.model;
         let text = |value: &Spanned<String>| Arc::<str>::from(value.get_ref().as_str());
         self.name = table.name.as_ref().map(text);
         self.base_url = table.base_url.as_ref().map(|url| url.get_ref().0.clone());
@@ -196,7 +194,7 @@ impl PricesTable {
 }
 
 /// The settings of a file, with their places.
-fn settings(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Value, Arc<str>)> {
+fn settings(table: &ModelTable, source: &SourceText) -> Vec<(&'static str, Value, Arc<str>)> {
     let mut settings = Vec::new();
     let text = |value: &String| Value::from(value.as_str());
     let number = |value: &std::num::NonZeroU32| Value::from(value.get());
@@ -269,7 +267,7 @@ fn settings(table: &ModelTable, source: &ConfigSource) -> Vec<(&'static str, Val
 
 fn push<T>(
     settings: &mut Vec<(&'static str, Value, Arc<str>)>,
-    source: &ConfigSource,
+    source: &SourceText,
     word: &'static str,
     value: Option<&Spanned<T>>,
     shown: impl Fn(&T) -> Value,
@@ -280,8 +278,10 @@ fn push<T>(
 }
 
 /// Returns the issues of a file's settings of the model, each with its place and a hint.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let table = &source.file.model;
+pub(super) fn issues(
+    table: &ModelTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::Project {
         let spans = [
             table.name.as_ref().map(Spanned::span),

@@ -1,19 +1,16 @@
-//! `[serve]` and `[store]`: the gateway, and the limits of time and size of its stored runs; and the stages of work through a gateway.
+//! `[serve]` and `[store]`: the gateway, and the limits of time and size of its stored runs.
 
-use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use planwright_core::{ToolPattern, Value};
-use planwright_dialects::document::nearest;
+use planwright_core::Value;
 use planwright_engine::{Bound, Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::{List, shown_rate, shown_time};
-use super::source::{ConfigSource, Origin, StageTable};
+use super::setting::{List, Origin, SourceText, shown_rate, shown_time};
 use super::value_syntax::{HttpUrl, RateLimit, Size, Time, TimeLimit};
 
 /// The limits of `serve` for its clients, and its HTTP server with `--listen`. Without this table it serves this machine alone.
@@ -29,7 +26,7 @@ pub(super) struct ServeTable {
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     origins: Vec<Spanned<HttpUrl>>,
     /// The largest request: a number, or text such as `4MiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
     max_body: Option<Spanned<Size>>,
     /// The largest number of requests of one client in progress; requests that only listen do not count.
     #[cfg_attr(test, schemars(with = "NonZeroU32"))]
@@ -53,7 +50,7 @@ pub(super) struct ServeTable {
     #[cfg_attr(test, schemars(with = "String"))]
     recall_for: Option<Spanned<Time>>,
     /// Maximum number of bytes of earlier results that one plan may refer to: a number, or text such as `8MiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
     recall_bytes: Option<Spanned<Size>>,
     /// The time that a call in a plan may go without progress, such as `5m`, for steps and servers without a `timeout` of their own. An
     /// open question to a person does not count.
@@ -134,10 +131,9 @@ impl Serve {
     /// Adds the settings of a file. Only the user's own file decides about access. Of two bounds the lower one applies; a project's bound
     /// is
     /// compared with the built-in one, too.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
-        let table = &source.file.serve;
+    pub(super) fn add(&mut self, table: &ServeTable, source: &SourceText) {
         if source.origin == Origin::User {
-            self.add_own(source, table);
+            self.add_own(table, source);
         }
         for (known, value, default) in [
             (&mut self.max_body, &table.max_body, Self::MAX_BODY),
@@ -205,7 +201,7 @@ impl Serve {
         }
     }
 
-    fn add_own(&mut self, source: &ConfigSource, table: &ServeTable) {
+    fn add_own(&mut self, table: &ServeTable, source: &SourceText) {
         for host in &table.hosts {
             let name = host.get_ref().to_ascii_lowercase();
             self.hosts.push(name.into());
@@ -271,7 +267,7 @@ impl Serve {
 /// Applies a file's bound if it is lower than the known one. Only the user's own file may exceed the `default` one.
 fn lower<T, U: Ord>(
     known: &mut Option<Bound<U>>,
-    source: &ConfigSource,
+    source: &SourceText,
     value: Option<&Spanned<T>>,
     default: U,
     limit: impl Fn(&T) -> U,
@@ -279,12 +275,14 @@ fn lower<T, U: Ord>(
     let bound = value.map(|value| Bound::set_in(limit(value.get_ref()), source.place(value)));
     let is_free = source.origin == Origin::User || known.is_some();
     let bound = bound.filter(|bound| is_free || bound.limit <= default);
-    super::effective::lower(known, bound);
+    super::setting::lower(known, bound);
 }
 
 /// Returns the issues of a file's settings of `[serve]`, each with its place and a hint.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let table = &source.file.serve;
+pub(super) fn issues(
+    table: &ServeTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     let mut issues = Vec::new();
     let mut say = |span: Range<usize>, message: &str, help: &str| {
         issues.push((span, message.to_owned(), help.to_owned()));
@@ -327,7 +325,7 @@ pub(super) struct StoreTable {
     #[cfg_attr(test, schemars(with = "String"))]
     keep: Option<Spanned<TimeLimit>>,
     /// The size of the store at which the oldest runs that have ended are deleted: a number, or text such as `1GiB`.
-    #[cfg_attr(test, schemars(schema_with = "super::reference::size"))]
+    #[cfg_attr(test, schemars(schema_with = "super::tests::reference::size"))]
     max_bytes: Option<Spanned<Size>>,
 }
 
@@ -342,11 +340,10 @@ pub struct Retention {
 
 impl Retention {
     /// Only the user's own file decides which of the user's runs are deleted.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
+    pub(super) fn add(&mut self, table: &StoreTable, source: &SourceText) {
         if source.origin == Origin::Project {
             return;
         }
-        let table = &source.file.store;
         if let Some(keep) = &table.keep {
             self.keep = Some(Bound::set_in(keep.get_ref().0, source.place(keep)));
         }
@@ -363,8 +360,10 @@ impl Retention {
 }
 
 /// Returns the issues of a file's settings of `[store]`, each with its place and a hint.
-pub(super) fn store_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let table = &source.file.store;
+pub(super) fn store_issues(
+    table: &StoreTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     let value = [
         table.keep.as_ref().map(Spanned::span),
         table.max_bytes.as_ref().map(Spanned::span),
@@ -378,122 +377,4 @@ pub(super) fn store_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, 
         )],
         _ => Vec::new(),
     }
-}
-
-/// A stage of work: its tools, and the stages that can follow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// The name of the stage.
-    pub name: Arc<str>,
-    /// The tools of the stage.
-    pub tools: Vec<ToolPattern>,
-    /// The stages that can follow it.
-    pub next: Vec<Arc<str>>,
-    /// The names that must have values before a client can move to it.
-    pub needs: Vec<Arc<str>>,
-    /// The place that sets it, such as `planwright.toml:4`.
-    pub set_in: Option<Arc<str>>,
-}
-
-/// The stages of a file, in its order.
-pub(super) fn read(source: &ConfigSource) -> Vec<Stage> {
-    let names = |list: &[Spanned<String>]| -> Vec<Arc<str>> {
-        let names = list.iter().map(|name| name.get_ref().as_str());
-        names.map(Arc::from).collect()
-    };
-    let stage = |(name, table): (&Spanned<String>, &StageTable)| Stage {
-        name: name.get_ref().as_str().into(),
-        tools: table
-            .tools
-            .iter()
-            .flat_map(Spanned::get_ref)
-            .map(|pattern| pattern.get_ref().0.clone())
-            .collect(),
-        next: names(&table.next),
-        needs: names(&table.needs),
-        set_in: Some(source.place(name)),
-    };
-    in_order(source).into_iter().map(stage).collect()
-}
-
-/// Returns the issues of a file's stages, each with its place and a hint.
-pub(super) fn stage_issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let stages = in_order(source);
-    let names: Vec<&str> = stages
-        .iter()
-        .map(|(name, _)| name.get_ref().as_str())
-        .collect();
-    let mut issues = Vec::new();
-    for (key, table) in &stages {
-        let name = key.get_ref();
-        if name.is_empty()
-            || name.contains(|letter: char| letter.is_whitespace() || letter.is_control())
-        {
-            issues.push((
-                key.span(),
-                format!("`{}` cannot be the name of a stage", name.escape_debug()),
-                "write a name without spaces, since models must repeat it".to_owned(),
-            ));
-        }
-        if table.tools.is_none() {
-            issues.push((
-                key.span(),
-                format!("the stage `{name}` has no `tools`"),
-                "write `tools = [\"server.tool\"]`, or `tools = []` for none".to_owned(),
-            ));
-        }
-        for next in &table.next {
-            let target = next.get_ref();
-            if names.contains(&target.as_str()) {
-                continue;
-            }
-            issues.push((
-                next.span(),
-                format!("there is no stage `{target}`"),
-                match nearest(target, names.iter().copied()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are: `{}`", names.join("`, `")),
-                },
-            ));
-        }
-    }
-    let reached = reached(&stages);
-    for (key, _) in &stages {
-        let name = key.get_ref();
-        if !reached.contains(name.as_str()) {
-            issues.push((
-                key.span(),
-                format!("the stage `{name}` is unreachable"),
-                format!("write `next = [\"{name}\"]` in a stage before it, or remove it"),
-            ));
-        }
-    }
-    issues
-}
-
-/// The stages in the order in which they are written.
-fn in_order(source: &ConfigSource) -> Vec<(&Spanned<String>, &StageTable)> {
-    let mut stages: Vec<_> = source.file.stages.iter().collect();
-    stages.sort_by_key(|(name, _)| name.span().start);
-    stages
-}
-
-/// Returns the names of the stages that are reachable from the first.
-fn reached<'a>(stages: &[(&'a Spanned<String>, &'a StageTable)]) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut open: Vec<&str> = stages
-        .first()
-        .map(|(name, _)| name.get_ref().as_str())
-        .into_iter()
-        .collect();
-    while let Some(name) = open.pop() {
-        if reached.insert(name) {
-            let here = stages.iter().filter(|(key, _)| key.get_ref() == name);
-            open.extend(
-                here.flat_map(|(_, table)| &table.next)
-                    .map(|next| next.get_ref().as_str()),
-            );
-        }
-    }
-    reached
 }

@@ -8,8 +8,7 @@ use planwright_core::Value;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::effective::List;
-use super::source::{ConfigSource, Origin};
+use super::setting::{List, Origin, SourceText};
 use super::value_syntax::HttpUrl;
 
 /// The collector of spans and metrics, over OTLP. Only in your own file.
@@ -55,11 +54,10 @@ impl std::fmt::Debug for TelemetrySettings {
 
 impl TelemetrySettings {
     /// Only the user's own file decides where data about runs goes.
-    pub(super) fn add(&mut self, source: &ConfigSource) {
+    pub(super) fn add(&mut self, table: &TelemetryTable, source: &SourceText) {
         if source.origin == Origin::Project {
             return;
         }
-        let table = &source.file.telemetry;
         if let Some(endpoint) = &table.endpoint {
             self.endpoint = Some(endpoint.get_ref().0.clone());
             self.endpoint_set_in = Some(source.place(endpoint));
@@ -92,8 +90,10 @@ impl TelemetrySettings {
 }
 
 /// Returns the issues of a file's settings of telemetry, each with its place and a hint.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
-    let table = &source.file.telemetry;
+pub(super) fn issues(
+    table: &TelemetryTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     let settings = [
         table.endpoint.as_ref().map(Spanned::span),
         table.headers.keys().next().map(Spanned::span),

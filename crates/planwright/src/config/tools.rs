@@ -8,13 +8,69 @@ use planwright_core::{Annotations, Tool, ToolPattern, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::source::{ConfigSource, Origin};
+use super::setting::{Origin, SourceText, place_of};
 use super::value_syntax::Pattern;
 use crate::pins::PinPolicy;
 
 /// The reason why a tool needs approval if it does not declare whether it is destructive.
 const UNSTATED: &str =
     "its server states neither `readOnlyHint: true` nor `destructiveHint: false`";
+
+/// Lists of patterns: `server.tool`, or `tool` of any server, in which `*` stands for any text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "tools"))]
+pub(super) struct ToolsTable {
+    /// The tools that plans may call; without it, all of them.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) allow: Option<Spanned<Vec<Spanned<Pattern>>>>,
+    /// The tools that plans may not call, even if they are allowed.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) deny: Vec<Spanned<Pattern>>,
+    /// The tools that ask a person before each call.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) ask: Vec<Spanned<Pattern>>,
+    /// The tools that need not ask although they declare themselves destructive; only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) no_ask: Vec<Spanned<Pattern>>,
+    /// The tools that change nothing, regardless of their annotations; only in your own file. Such a tool need not ask either.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) read_only: Vec<Spanned<Pattern>>,
+    /// The tools that may safely be called twice with the same arguments, regardless of their annotations; only in your own
+    /// file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) idempotent: Vec<Spanned<Pattern>>,
+    /// The policy for tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person accepts the
+    /// change, `warn` shows it, `off` pins nothing. Without it, `ask`, and `warn` for the servers of the user's own `mcp.json`. A project's
+    /// file can only make it stricter.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) pin: Option<Spanned<PinWord>>,
+    /// The policy for tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run` calls them.
+    /// Without it, they ask if a plan or `call_tool` of the gateway calls them, and run elsewhere. A project's file can only make it
+    /// stricter.
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub(super) unannotated: Option<Spanned<Unannotated>>,
+    /// The parameters of other people's servers that take references in a plan that shares marked parameters only, as those of the
+    /// Concierge dialect: `TOOL:PARAMETER`, or `TOOL:*` for all of a tool; only in your own file.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub(super) sharable: Vec<Spanned<SharablePattern>>,
+    /// False to record no structure of answers: the names and types of the fields that tools without an output schema returned in stored runs,
+    /// without values. A project's file can only switch it off.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(super) learn_outputs: Option<Spanned<bool>>,
+}
+
+/// The way in which decisions about calls are made.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "approvals"))]
+pub(super) struct ApprovalsTable {
+    /// True if decisions from the command line require the passphrase that `planwright passphrase` sets.
+    #[cfg_attr(test, schemars(with = "bool"))]
+    pub(super) passphrase: Option<Spanned<bool>>,
+}
 
 /// The rules of the configuration about tools.
 #[derive(Clone, Debug, Default)]
@@ -156,8 +212,7 @@ impl TryFrom<String> for PinWord {
 }
 
 impl ToolRules {
-    pub(super) fn add(&mut self, source: &ConfigSource) {
-        let tools = &source.file.tools;
+    pub(super) fn add(&mut self, tools: &ToolsTable, source: &SourceText) {
         let rules = |patterns: &[Spanned<Pattern>]| -> Vec<ToolRule> {
             let rule = |pattern: &Spanned<Pattern>| ToolRule {
                 pattern: pattern.get_ref().0.clone(),
@@ -291,11 +346,14 @@ fn vouched(stated: Annotations, read_only: bool, idempotent: bool) -> Annotation
 
 /// Returns the settings of a project's file that only the user's own file may have, each with its place, the issue and a hint. They would
 /// relax restrictions: calls without approval, repeated calls, and calls before the plan is complete.
-pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String)> {
+pub(super) fn issues(
+    tools: &ToolsTable,
+    approvals: &ApprovalsTable,
+    source: &SourceText,
+) -> Vec<(Range<usize>, String, String)> {
     if source.origin == Origin::User {
         return Vec::new();
     }
-    let tools = &source.file.tools;
     let user_only = [
         (
             &tools.no_ask,
@@ -327,7 +385,7 @@ pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         )
     });
     let said = said.chain(sharable);
-    let passphrase = source.file.approvals.passphrase.iter().map(|wanted| {
+    let passphrase = approvals.passphrase.iter().map(|wanted| {
         (
             wanted.span(),
             "a project cannot lift the passphrase for decisions".to_owned(),
@@ -359,9 +417,4 @@ pub(super) fn issues(source: &ConfigSource) -> Vec<(Range<usize>, String, String
         )
     });
     said.chain(passphrase).chain(off).chain(run).collect()
-}
-
-/// Returns the place of a rule, for lists of settings.
-pub(super) fn place_of(set_in: Option<&Arc<str>>) -> Arc<str> {
-    set_in.map_or_else(|| Arc::from("default"), Arc::clone)
 }

@@ -4,34 +4,13 @@
 use std::collections::{HashMap, HashSet};
 
 use planwright_core::check::DependencyKind;
-use planwright_core::flow::{
-    Confidentiality, FlowContext, FlowParameter, FlowReport, Integrity, analyze,
-};
+use planwright_core::flow::{FlowContext, FlowReport, analyze};
 use planwright_core::plan::{Action, PlanTarget};
-use planwright_core::{CheckedPlan, Code, Plan};
+use planwright_core::{CheckedPlan, Plan};
 
+use super::Mark;
+use super::flow_labels::{EdgeLabels, Violation};
 use super::graph::{Graph, path_of};
-use super::{GraphV1, Mark, RunRecord, StepDetailV1, Style};
-
-/// A sound plan as a graph of text, each line ended.
-pub fn text(plan: &CheckedPlan, style: &Style) -> String {
-    Drawing::of(plan).text(style)
-}
-
-/// A sound plan as a flowchart for Mermaid.
-pub fn mermaid(plan: &CheckedPlan) -> String {
-    Drawing::of(plan).mermaid()
-}
-
-/// A sound plan as a directed graph for Graphviz.
-pub fn dot(plan: &CheckedPlan) -> String {
-    Drawing::of(plan).dot()
-}
-
-/// A sound plan's steps and edges as data.
-pub fn json(plan: &CheckedPlan) -> GraphV1 {
-    Drawing::of(plan).json()
-}
 
 /// A plan, ready to be drawn in any way.
 #[derive(Clone, Debug)]
@@ -85,56 +64,9 @@ impl Drawing {
         }
     }
 
-    /// A graph of text, each line ended.
-    pub fn text(&self, options: &Style) -> String {
-        super::text::draw(self, options)
-    }
-
-    /// A list, one line a step, with the steps that each waits for.
-    pub fn list(&self, options: &Style) -> String {
-        super::list::draw(self, options)
-    }
-
-    /// The step `id` in full, each line ended: its arguments with their origins, its conditions, the steps around it. `outer/inner` is a step
-    /// of the plan that `outer` runs. `None` if there is no such step.
-    pub fn step(&self, id: &str, options: &Style) -> Option<String> {
-        super::step::describe(self, id, options)
-    }
-
-    /// The step `id` in full as data, found as [`step`](Self::step) finds it.
-    pub fn step_detail(&self, id: &str) -> Option<StepDetailV1> {
-        StepDetailV1::of(self, id)
-    }
-
     /// The ids of the steps, without those of plans that steps run.
     pub fn step_ids(&self) -> impl Iterator<Item = &str> {
         self.main.steps.iter().map(|step| &*step.id)
-    }
-
-    /// A flowchart for Mermaid.
-    pub fn mermaid(&self) -> String {
-        super::flowchart::draw_mermaid(&self.main)
-    }
-
-    /// A directed graph for Graphviz.
-    pub fn dot(&self) -> String {
-        super::flowchart::draw_dot(&self.main)
-    }
-
-    /// An image of the graph, SVG, and of the timeline of a `run`, with colours for light and dark screens.
-    pub fn svg(&self, run: Option<&RunRecord<'_>>) -> String {
-        super::image::svg::draw(self, run)
-    }
-
-    /// An HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads
-    /// nothing.
-    pub fn html(&self, run: Option<&RunRecord<'_>>) -> String {
-        super::image::page::write(self, run)
-    }
-
-    /// Steps and edges as data.
-    pub fn json(&self) -> GraphV1 {
-        GraphV1::of(self)
     }
 }
 
@@ -180,62 +112,6 @@ fn add_unchecked(plan: &Plan, inside: &str, parts: &mut Vec<SubPlan>) {
             name: name.clone(),
         });
         add_unchecked(inner, &name, parts);
-    }
-}
-
-/// The labels of the values that flow along an edge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct EdgeLabels {
-    pub(super) integrity: Integrity,
-    pub(super) confidentiality: Confidentiality,
-}
-
-impl EdgeLabels {
-    pub(super) fn join(self, other: Self) -> Self {
-        Self {
-            integrity: self.integrity.max(other.integrity),
-            confidentiality: self.confidentiality.max(other.confidentiality),
-        }
-    }
-
-    /// Returns the labels that a picture marks; `None` for trusted and public values.
-    pub(super) fn mark(self) -> Option<&'static str> {
-        match (self.integrity, self.confidentiality) {
-            (Integrity::Trusted, Confidentiality::Public) => None,
-            (Integrity::Trusted, Confidentiality::Private) => Some("private"),
-            (Integrity::Untrusted, Confidentiality::Public) => Some("untrusted"),
-            (Integrity::Untrusted, Confidentiality::Private) => Some("untrusted, private"),
-        }
-    }
-}
-
-/// A violation of the flow policy by a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Violation {
-    pub(super) code: Code,
-    /// The path of the parameter; empty for all arguments together.
-    pub(super) parameter: String,
-}
-
-impl Violation {
-    fn of(parameter: &FlowParameter) -> Option<Self> {
-        Some(Self {
-            code: parameter.code?,
-            parameter: parameter.parameter.to_string(),
-        })
-    }
-
-    /// Returns the violation in a few words.
-    pub(super) fn note(&self) -> String {
-        let what = match self.parameter.as_str() {
-            "" => "arguments",
-            parameter => parameter,
-        };
-        match self.code {
-            Code::UntrustedDecision => format!("decided by an untrusted value ({})", self.code),
-            Code::PrivateArgument => format!("{what}: private ({})", self.code),
-            _ => format!("{what}: untrusted ({})", self.code),
-        }
     }
 }
 

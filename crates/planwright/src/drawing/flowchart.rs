@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use planwright_core::CheckedPlan;
 use planwright_core::check::DependencyKind;
 
 use super::Mark;
+use super::drawn_plan::Drawing;
 use super::graph::{
     ActionLabel, Edge, Graph, GraphStep, action_text, condition, marked_id, notes_beside_condition,
 };
@@ -21,61 +23,75 @@ const CLASSES: &[(Mark, &str)] = &[
     (Mark::Unknown, "fill:#f1e6ff,stroke:#7b3fc4,color:#213"),
 ];
 
-pub(super) fn draw_mermaid(graph: &Graph) -> String {
-    let mut text = String::new();
-    if let Some(name) = graph.title.as_ref().or(graph.name.as_ref()) {
-        // A JSON text is a YAML text too.
-        let name = planwright_core::Value::from(&*terminal_text::one_line(name)).to_json();
-        let _ = writeln!(text, "---\ntitle: {name}\n---");
-    }
-    text.push_str("flowchart TD\n");
-    for (position, step) in graph.steps.iter().enumerate() {
-        mermaid_node(position, step, &mut text);
-    }
-    let mut links = 0;
-    for (position, step) in graph.steps.iter().enumerate() {
-        if step.when.is_some() {
-            let _ = writeln!(text, "    c{position} -->|yes| s{position}");
+/// A sound plan as a flowchart for Mermaid.
+pub fn mermaid(plan: &CheckedPlan) -> String {
+    Drawing::of(plan).mermaid()
+}
+
+/// A sound plan as a directed graph for Graphviz.
+pub fn dot(plan: &CheckedPlan) -> String {
+    Drawing::of(plan).dot()
+}
+
+impl Drawing {
+    /// A flowchart for Mermaid.
+    pub fn mermaid(&self) -> String {
+        let graph = &self.main;
+        let mut text = String::new();
+        if let Some(name) = graph.title.as_ref().or(graph.name.as_ref()) {
+            // A JSON text is a YAML text too.
+            let name = planwright_core::Value::from(&*terminal_text::one_line(name)).to_json();
+            let _ = writeln!(text, "---\ntitle: {name}\n---");
+        }
+        text.push_str("flowchart TD\n");
+        for (position, step) in graph.steps.iter().enumerate() {
+            mermaid_node(position, step, &mut text);
+        }
+        let mut links = 0;
+        for (position, step) in graph.steps.iter().enumerate() {
+            if step.when.is_some() {
+                let _ = writeln!(text, "    c{position} -->|yes| s{position}");
+                links += 1;
+            }
+        }
+        let mut dashed = Vec::new();
+        let mut marked = Vec::new();
+        for edge in merged(&graph.edges) {
+            let arrow = if edge.optional { "-.->" } else { "-->" };
+            let to = match graph.steps.get(edge.to) {
+                Some(step) if step.when.is_some() => 'c',
+                _ => 's',
+            };
+            let label = match edge.mark() {
+                Some(mark) => {
+                    marked.push(links.to_string());
+                    format!("|{mark}|")
+                }
+                None => String::new(),
+            };
+            let _ = writeln!(text, "    s{} {arrow}{label} {to}{}", edge.from, edge.to);
+            if is_order(edge.kind) {
+                dashed.push(links.to_string());
+            }
             links += 1;
         }
-    }
-    let mut dashed = Vec::new();
-    let mut marked = Vec::new();
-    for edge in merged(&graph.edges) {
-        let arrow = if edge.optional { "-.->" } else { "-->" };
-        let to = match graph.steps.get(edge.to) {
-            Some(step) if step.when.is_some() => 'c',
-            _ => 's',
-        };
-        let label = match edge.mark() {
-            Some(mark) => {
-                marked.push(links.to_string());
-                format!("|{mark}|")
-            }
-            None => String::new(),
-        };
-        let _ = writeln!(text, "    s{} {arrow}{label} {to}{}", edge.from, edge.to);
-        if is_order(edge.kind) {
-            dashed.push(links.to_string());
+        if !dashed.is_empty() {
+            let _ = writeln!(
+                text,
+                "    linkStyle {} stroke-dasharray: 8 5",
+                dashed.join(",")
+            );
         }
-        links += 1;
+        if !marked.is_empty() {
+            let _ = writeln!(
+                text,
+                "    linkStyle {} stroke:#c62828,stroke-width:3px",
+                marked.join(",")
+            );
+        }
+        classes(graph, &mut text);
+        text
     }
-    if !dashed.is_empty() {
-        let _ = writeln!(
-            text,
-            "    linkStyle {} stroke-dasharray: 8 5",
-            dashed.join(",")
-        );
-    }
-    if !marked.is_empty() {
-        let _ = writeln!(
-            text,
-            "    linkStyle {} stroke:#c62828,stroke-width:3px",
-            marked.join(",")
-        );
-    }
-    classes(graph, &mut text);
-    text
 }
 
 /// Merges the edges of each pair of steps: data before order, certain before optional, the labels of all.
@@ -164,48 +180,52 @@ fn escaped(text: &str) -> String {
     escaped.replace("$$", "#36;#36;")
 }
 
-pub(super) fn draw_dot(graph: &Graph) -> String {
-    let mut text = String::new();
-    let name = graph.name.as_deref().unwrap_or("plan");
-    let _ = writeln!(
-        text,
-        "digraph {} {{",
-        quoted(&terminal_text::one_line(name))
-    );
-    if let Some(title) = &graph.title {
-        let title = quoted(&terminal_text::one_line(title));
-        let _ = writeln!(text, "    label={title};\n    labelloc=t;");
-    }
-    text.push_str("    node [shape=box, style=\"rounded,filled\", fillcolor=white];\n");
-    for (position, step) in graph.steps.iter().enumerate() {
-        dot_node(position, step, &mut text);
-    }
-    for edge in merged(&graph.edges) {
-        let to = match graph.steps.get(edge.to) {
-            Some(step) if step.when.is_some() => 'c',
-            _ => 's',
-        };
-        let mut attributes = Vec::new();
-        match (is_order(edge.kind), edge.optional) {
-            (true, _) => attributes.push("style=dashed".to_owned()),
-            (false, true) => attributes.push("style=dotted".to_owned()),
-            (false, false) => {}
+impl Drawing {
+    /// A directed graph for Graphviz.
+    pub fn dot(&self) -> String {
+        let graph = &self.main;
+        let mut text = String::new();
+        let name = graph.name.as_deref().unwrap_or("plan");
+        let _ = writeln!(
+            text,
+            "digraph {} {{",
+            quoted(&terminal_text::one_line(name))
+        );
+        if let Some(title) = &graph.title {
+            let title = quoted(&terminal_text::one_line(title));
+            let _ = writeln!(text, "    label={title};\n    labelloc=t;");
         }
-        if let Some(mark) = edge.mark() {
-            attributes.push(format!(
-                "label={}, color=\"#c62828\", penwidth=2",
-                quoted(mark)
-            ));
+        text.push_str("    node [shape=box, style=\"rounded,filled\", fillcolor=white];\n");
+        for (position, step) in graph.steps.iter().enumerate() {
+            dot_node(position, step, &mut text);
         }
-        let attributes = if attributes.is_empty() {
-            String::new()
-        } else {
-            format!(" [{}]", attributes.join(", "))
-        };
-        let _ = writeln!(text, "    s{} -> {to}{}{attributes};", edge.from, edge.to);
+        for edge in merged(&graph.edges) {
+            let to = match graph.steps.get(edge.to) {
+                Some(step) if step.when.is_some() => 'c',
+                _ => 's',
+            };
+            let mut attributes = Vec::new();
+            match (is_order(edge.kind), edge.optional) {
+                (true, _) => attributes.push("style=dashed".to_owned()),
+                (false, true) => attributes.push("style=dotted".to_owned()),
+                (false, false) => {}
+            }
+            if let Some(mark) = edge.mark() {
+                attributes.push(format!(
+                    "label={}, color=\"#c62828\", penwidth=2",
+                    quoted(mark)
+                ));
+            }
+            let attributes = if attributes.is_empty() {
+                String::new()
+            } else {
+                format!(" [{}]", attributes.join(", "))
+            };
+            let _ = writeln!(text, "    s{} -> {to}{}{attributes};", edge.from, edge.to);
+        }
+        text.push_str("}\n");
+        text
     }
-    text.push_str("}\n");
-    text
 }
 
 fn dot_node(position: usize, step: &GraphStep, text: &mut String) {

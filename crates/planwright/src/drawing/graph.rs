@@ -12,7 +12,7 @@ use planwright_core::schema::{replace_parts, secret_parts};
 use planwright_core::{CheckedPlan, CheckedStep, Dependency, Plan, Step, Value};
 use planwright_engine::run::MASK;
 
-use super::drawn_plan::{EdgeLabels, Violation};
+use super::flow_labels::{EdgeLabels, Violation};
 use super::{Mark, StepState, Symbols};
 use crate::terminal_text;
 

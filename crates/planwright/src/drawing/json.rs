@@ -1,9 +1,9 @@
 //! The graph as data, `planwright.graph/1`.
 
-use planwright_core::Value;
 use planwright_core::check::DependencyKind;
 use planwright_core::flow::{Confidentiality, Integrity};
 use planwright_core::plan::Ordering;
+use planwright_core::{CheckedPlan, Value};
 use planwright_engine::RunId;
 use serde::Serialize;
 
@@ -168,10 +168,16 @@ pub struct InnerPlanV1 {
     pub edges: Vec<EdgeV1>,
 }
 
-impl GraphV1 {
-    pub(super) fn of(drawing: &Drawing) -> Self {
-        let graph = &drawing.main;
-        Self {
+/// A sound plan's steps and edges as data.
+pub fn json(plan: &CheckedPlan) -> GraphV1 {
+    Drawing::of(plan).json()
+}
+
+impl Drawing {
+    /// Steps and edges as data.
+    pub fn json(&self) -> GraphV1 {
+        let graph = &self.main;
+        GraphV1 {
             schema: GRAPH_SCHEMA,
             name: graph.name.clone(),
             title: graph.title.clone(),
@@ -181,7 +187,7 @@ impl GraphV1 {
             listed: graph.ordering == Ordering::Listed,
             steps: graph.steps.iter().map(StepNodeV1::of).collect(),
             edges: edges(graph),
-            plans: drawing
+            plans: self
                 .parts
                 .iter()
                 .map(|part| InnerPlanV1 {

@@ -8,15 +8,18 @@ use super::graph::{Graph, GraphStep, action_text};
 use super::text::Style;
 use crate::terminal_text;
 
-/// Draws `drawing`: `○ 3. report [write_file]  ← after: 1, 2`, and `∥` at steps that may run at the same time as others.
-pub(super) fn draw(drawing: &Drawing, style: &Style) -> String {
-    let mut text = String::new();
-    add(&drawing.main, style, &mut text);
-    for part in &drawing.parts {
-        let _ = writeln!(text, "\nplan {}", terminal_text::one_line(&part.name));
-        add(&part.graph, style, &mut text);
+impl Drawing {
+    /// A list, one line a step, with the steps that each waits for: `○ 3. report [write_file]  ← after: 1, 2`, and `∥` at steps that may run
+    /// at the same time as others.
+    pub fn list(&self, style: &Style) -> String {
+        let mut text = String::new();
+        add(&self.main, style, &mut text);
+        for part in &self.parts {
+            let _ = writeln!(text, "\nplan {}", terminal_text::one_line(&part.name));
+            add(&part.graph, style, &mut text);
+        }
+        text
     }
-    text
 }
 
 fn add(graph: &Graph, style: &Style, text: &mut String) {

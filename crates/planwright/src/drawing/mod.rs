@@ -10,6 +10,7 @@
 //! ```
 
 pub(crate) mod drawn_plan;
+mod flow_labels;
 mod flowchart;
 pub(crate) mod graph;
 mod image;
@@ -24,16 +25,17 @@ mod timeline;
 #[cfg(test)]
 mod tests;
 
-pub use self::drawn_plan::{Drawing, dot, json, mermaid, text};
+pub use self::drawn_plan::Drawing;
+pub use flowchart::{dot, mermaid};
 pub use image::graph_layout::{GraphLayoutV1, LaidOutEdgeV1, LaidOutStepV1};
 pub use image::page::RunRecord;
 pub use image::run_parts::RunParts;
 pub use json::{
     DrawnRunV1, EdgeV1, GRAPH_SCHEMA, GraphV1, InnerPlanV1, InputV1, RepeatV1, StepNodeV1,
-    ViolationV1,
+    ViolationV1, json,
 };
 pub use lanes::Symbols;
 pub use state::{Mark, StepState};
 pub use step::{ArgumentV1, StepDetailV1};
-pub use text::Style;
+pub use text::{Style, text};
 pub use timeline::{TimelineBarV1, TimelineV1};

@@ -37,10 +37,10 @@ pub struct ArgumentV1 {
     pub origins: Vec<String>,
 }
 
-impl StepDetailV1 {
-    /// The step `id`, or `outer/inner` for a step of the plan that `outer` runs; `None` if there is none.
-    pub(super) fn of(drawing: &Drawing, id: &str) -> Option<Self> {
-        let (graph, index) = find(drawing, id)?;
+impl Drawing {
+    /// The step `id` in full as data, found as [`step`](Self::step) finds it.
+    pub fn step_detail(&self, id: &str) -> Option<StepDetailV1> {
+        let (graph, index) = find(self, id)?;
         let step = graph.steps.get(index)?;
         let arguments = step.arguments.iter().map(|argument| ArgumentV1 {
             name: argument.name.clone(),
@@ -48,7 +48,7 @@ impl StepDetailV1 {
             origins: argument.origins.clone(),
         });
         let ids = |ids: Vec<&str>| ids.into_iter().map(str::to_owned).collect();
-        Some(Self {
+        Some(StepDetailV1 {
             step: StepNodeV1::of(step),
             arguments: arguments.collect(),
             notes: whole_notes(step, Symbols::default()),
@@ -81,31 +81,34 @@ fn ids(graph: &Graph, indices: impl Iterator<Item = usize>) -> Vec<&str> {
     ids
 }
 
-/// Describes the step `id`, or `outer/inner` for a step of the plan that `outer` runs; `None` if there is none.
-pub(super) fn describe(drawing: &Drawing, id: &str, style: &Style) -> Option<String> {
-    let (graph, index) = find(drawing, id)?;
-    let step = graph.steps.get(index)?;
-    let symbols = style.symbols;
-    let mut text = format!(
-        "{} {}  {}\n",
-        symbols.step(step.mark),
-        terminal_text::one_line(id),
-        action_text(step)
-    );
-    for note in whole_notes(step, symbols) {
-        let _ = writeln!(text, "  {note}");
-    }
-    arguments(step, symbols.takes(), &mut text);
-    for (label, ids) in [
-        ("waits for", before(graph, index)),
-        ("is awaited by", after(graph, index)),
-    ] {
-        if !ids.is_empty() {
-            let names: Vec<_> = ids.into_iter().map(terminal_text::one_line).collect();
-            let _ = writeln!(text, "  {label} {}", names.join(", "));
+impl Drawing {
+    /// The step `id` in full, each line ended: its arguments with their origins, its conditions, the steps around it. `outer/inner` is a step
+    /// of the plan that `outer` runs. `None` if there is no such step.
+    pub fn step(&self, id: &str, style: &Style) -> Option<String> {
+        let (graph, index) = find(self, id)?;
+        let step = graph.steps.get(index)?;
+        let symbols = style.symbols;
+        let mut text = format!(
+            "{} {}  {}\n",
+            symbols.step(step.mark),
+            terminal_text::one_line(id),
+            action_text(step)
+        );
+        for note in whole_notes(step, symbols) {
+            let _ = writeln!(text, "  {note}");
         }
+        arguments(step, symbols.takes(), &mut text);
+        for (label, ids) in [
+            ("waits for", before(graph, index)),
+            ("is awaited by", after(graph, index)),
+        ] {
+            if !ids.is_empty() {
+                let names: Vec<_> = ids.into_iter().map(terminal_text::one_line).collect();
+                let _ = writeln!(text, "  {label} {}", names.join(", "));
+            }
+        }
+        Some(text)
     }
-    Some(text)
 }
 
 fn find<'d>(drawing: &'d Drawing, id: &str) -> Option<(&'d Graph, usize)> {

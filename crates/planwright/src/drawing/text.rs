@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use anstyle::AnsiColor;
+use planwright_core::CheckedPlan;
 use planwright_core::plan::{Mode, OnFailure, Ordering};
 
 use super::drawn_plan::Drawing;
@@ -31,24 +32,32 @@ const MAX_COLUMN_WIDTH: usize = 32;
 /// The minimum width of notes, in columns. With less room they are not broken.
 const MIN_ROOM: usize = 24;
 
-pub(super) fn draw(drawing: &Drawing, options: &Style) -> String {
-    let mut text = String::new();
-    Painter::new(&drawing.main, options).paint(None, &mut text);
-    for part in &drawing.parts {
-        let name = terminal_text::one_line(&part.name);
-        let title = if part.is_inline {
-            format!("plan of step {name}")
-        } else {
-            format!("plan {name}")
-        };
-        text.push('\n');
-        Painter::new(&part.graph, options).paint(Some(&title), &mut text);
+/// A sound plan as a graph of text, each line ended.
+pub fn text(plan: &CheckedPlan, style: &Style) -> String {
+    Drawing::of(plan).text(style)
+}
+
+impl Drawing {
+    /// A graph of text, each line ended.
+    pub fn text(&self, options: &Style) -> String {
+        let mut text = String::new();
+        Painter::new(&self.main, options).paint(None, &mut text);
+        for part in &self.parts {
+            let name = terminal_text::one_line(&part.name);
+            let title = if part.is_inline {
+                format!("plan of step {name}")
+            } else {
+                format!("plan {name}")
+            };
+            text.push('\n');
+            Painter::new(&part.graph, options).paint(Some(&title), &mut text);
+        }
+        if self.has_flow {
+            let label = styled(options.colour, DIM, "flow:");
+            let _ = writeln!(text, "\n{label} {}", legend(self, options.symbols));
+        }
+        text
     }
-    if drawing.has_flow {
-        let label = styled(options.colour, DIM, "flow:");
-        let _ = writeln!(text, "\n{label} {}", legend(drawing, options.symbols));
-    }
-    text
 }
 
 /// The meaning of the marks of the flow.

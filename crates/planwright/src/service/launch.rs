@@ -1,24 +1,16 @@
 //! The start of every run: from a specification to a run with a unique id, which can call only the tools that its plan was checked with.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
-use planwright_core::Catalog;
-use planwright_core::check::Policy;
 use planwright_engine::approval::ApprovalRequest;
-use planwright_engine::{
-    Approver, Decision, ErrorKind, ToolBackend, ToolCall, ToolError, ToolOutput,
-};
+use planwright_engine::{Approver, Decision};
 
-use super::planwright::{Claim, Open};
-#[cfg(feature = "store")]
-use super::requests::RunRequests;
-#[cfg(feature = "store")]
-use super::run::Learning;
+use super::planwright::Claim;
 use super::spec::{EventObserver, ObservedRun, RunSpec};
+#[cfg(feature = "store")]
+use super::store_link::StoreLink;
 use super::{Error, Planwright, Run};
 
 impl Planwright {
@@ -37,46 +29,25 @@ impl Planwright {
         let claim = self.claim(&spec.id)?;
         // A resumed run keeps the time of its start.
         spec.options.evaluation.now.get_or_insert_with(run_time);
-        #[cfg(feature = "store")]
-        let learning = Learning::new(&mut spec)?.filter(|_| self.open().learns);
-        #[cfg(feature = "store")]
-        let requests = spec.storage.requests().map(|(store, holder)| {
-            let consent = spec.storage.consent(&spec.plan, &spec.options);
-            RunRequests::new(store.clone(), spec.id.clone(), holder.cloned(), consent)
-        });
+        let mut store = StoreLink::open(self, &mut spec)?;
         let (start, journal) = spec.open()?;
-        #[cfg(feature = "store")]
-        let engine = match &learning {
-            Some(learning) => learning.engine(BoundBackend::of(self.open())),
-            None => self.plain_engine(),
+        let approver = ClaimingApprover {
+            approver: store.approver(spec.approver),
+            _claim: claim,
         };
-        #[cfg(not(feature = "store"))]
-        let engine = self.plain_engine();
-        #[cfg(feature = "store")]
-        let approver = match &requests {
-            Some(requests) => requests.approver(spec.approver),
-            None => spec.approver,
-        };
-        #[cfg(not(feature = "store"))]
-        let approver = spec.approver;
-        let engine = engine
+        let engine = store
+            .engine(self)
             .with_options(spec.options)
-            .with_approver(Arc::new(ClaimingApprover {
-                approver,
-                _claim: claim,
-            }));
+            .with_approver(Arc::new(approver));
         let (handle, events) = engine.try_spawn(start)?;
+        store.watch(handle.canceller());
         let observers = self.observe(&ObservedRun {
             id: spec.id.clone(),
             client: spec.client,
             plan: spec.plan.plan().name.clone(),
             trace: spec.trace,
         });
-        #[cfg(feature = "store")]
-        let requests = requests.map(|requests| requests.watch(handle.canceller()));
         Ok(Run {
-            #[cfg(feature = "store")]
-            requests,
             handle,
             events,
             id: spec.id,
@@ -84,8 +55,7 @@ impl Planwright {
             planwright: self.clone(),
             observers,
             journal,
-            #[cfg(feature = "store")]
-            learning,
+            store,
         })
     }
 
@@ -106,54 +76,6 @@ pub fn run_time() -> Duration {
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(u64::MAX))
 }
 
-/// The backends of open tools. Before a call is sent, they reject it if its tool differs from the open one, or if the policy does not
-/// allow it,
-/// no matter how the plan reached the engine.
-pub(super) struct BoundBackend {
-    pub(super) backend: Arc<dyn ToolBackend>,
-    pub(super) catalog: Arc<Catalog>,
-    pub(super) policy: Policy,
-}
-
-impl BoundBackend {
-    pub(super) fn of(open: &Open) -> Self {
-        Self {
-            backend: Arc::clone(&open.backend),
-            catalog: Arc::clone(&open.catalog),
-            policy: open.policy.clone(),
-        }
-    }
-}
-
-impl ToolBackend for BoundBackend {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        let refusal = match self.catalog.difference(&call.tool) {
-            Some(reason) => {
-                let name = call.tool.qualified_name();
-                Some(format!(
-                    "the plan was checked with another tool `{name}`: {reason}"
-                ))
-            }
-            None => self
-                .policy
-                .objection(&call.tool)
-                .map(|(message, _)| message),
-        };
-        match refusal {
-            None => self.backend.call(call),
-            Some(message) => {
-                futures::future::ready(Err(ToolError::new(ErrorKind::Policy, message))).boxed()
-            }
-        }
-    }
-}
-
-impl fmt::Debug for BoundBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BoundBackend").finish_non_exhaustive()
-    }
-}
-
 /// The approver of a run, with the claim on its id. The engine drops both when the run has ended or was abandoned.
 struct ClaimingApprover {
     approver: Arc<dyn Approver>,
@@ -164,4 +86,34 @@ impl Approver for ClaimingApprover {
     fn decide(&self, request: ApprovalRequest) -> BoxFuture<'_, Decision> {
         self.approver.decide(request)
     }
+}
+
+/// The link to a store, in a library without stores.
+#[cfg(not(feature = "store"))]
+pub(super) struct StoreLink;
+
+#[cfg(not(feature = "store"))]
+#[expect(
+    clippy::unused_self,
+    reason = "the link to a store has the same methods"
+)]
+impl StoreLink {
+    #[expect(clippy::unnecessary_wraps, reason = "a store may fail")]
+    fn open(_: &Planwright, _: &mut RunSpec) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn engine(&self, planwright: &Planwright) -> planwright_engine::Engine {
+        planwright.plain_engine()
+    }
+
+    fn approver(&self, approver: Arc<dyn Approver>) -> Arc<dyn Approver> {
+        approver
+    }
+
+    fn watch(&mut self, _: planwright_engine::Canceller) {}
+
+    pub(super) fn extend(&self) {}
+
+    pub(super) async fn learn(&mut self, _: &planwright_engine::Durations) {}
 }

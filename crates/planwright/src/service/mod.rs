@@ -1,7 +1,5 @@
 //! The service for programs that embed the library: tools that are opened once, and plans that are checked and run with them.
 
-#[cfg(feature = "store")]
-mod answers;
 mod builder;
 mod error;
 mod launch;
@@ -15,6 +13,8 @@ mod run_builder;
 mod sources;
 mod spec;
 #[cfg(feature = "store")]
+mod store_link;
+#[cfg(feature = "store")]
 mod stored_runs;
 #[cfg(feature = "planner")]
 mod streamed;
@@ -24,8 +24,6 @@ mod view;
 pub use crate::config::RunOverrides;
 
 pub use self::spec::{EventObserver, ObservedRun, RunObserver};
-#[cfg(feature = "store")]
-pub use answers::with_seen_answers;
 pub use builder::Builder;
 pub use error::Error;
 pub use launch::run_time;
@@ -35,6 +33,8 @@ pub use resume::Resume;
 pub use run::Run;
 pub use run_builder::RunBuilder;
 pub use spec::{RunSpec, RunStorage};
+#[cfg(feature = "store")]
+pub use store_link::with_seen_answers;
 #[cfg(feature = "store")]
 pub use stored_runs::RunWatch;
 #[cfg(feature = "planner")]

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use planwright_core::check::{CheckContext, Library, Policy, check};
 use planwright_core::{Catalog, CheckedPlan, Object, Value};
 use planwright_dialects::native::Native;
@@ -12,7 +13,10 @@ use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::RunId;
 use planwright_engine::approval::Always;
 use planwright_engine::run::{Estimate, estimate};
-use planwright_engine::{Approver, Decision, Durations, Engine, RunOptions, ToolBackend};
+use planwright_engine::{
+    Approver, Decision, Durations, Engine, ErrorKind, RunOptions, ToolBackend, ToolCall, ToolError,
+    ToolOutput,
+};
 #[cfg(feature = "mcp")]
 use planwright_mcp::{Connections, ServerFailure};
 #[cfg(feature = "store")]
@@ -20,7 +24,6 @@ use planwright_store::Store;
 
 #[cfg(feature = "store")]
 use super::Resume;
-use super::launch::BoundBackend;
 use super::{Builder, Error, Run, RunBuilder, RunObserver};
 use crate::loaded_plan::LoadedPlan;
 
@@ -102,6 +105,15 @@ impl Open {
             learns: true,
         }
     }
+
+    /// The backends, as runs may call them.
+    pub(super) fn bound_backend(&self) -> BoundBackend {
+        BoundBackend {
+            backend: Arc::clone(&self.backend),
+            catalog: Arc::clone(&self.catalog),
+            policy: self.policy.clone(),
+        }
+    }
 }
 
 impl Planwright {
@@ -112,11 +124,7 @@ impl Planwright {
 
     /// A service over tools that the caller has opened. Its runs have the default options unless their [specification](super::RunSpec) has others.
     pub fn over(tools: Tools) -> Self {
-        Self::with_open(Open {
-            active: ActiveRuns::default(),
-            library: Library::new(),
-            ..Open::of(tools)
-        })
+        Self::with_open(Open::of(tools))
     }
 
     /// The same service over other tools: observers and the ids in progress are shared.
@@ -305,7 +313,7 @@ impl Planwright {
     }
 
     pub(super) fn with_open(open: Open) -> Self {
-        let engine = Engine::new(BoundBackend::of(&open));
+        let engine = Engine::new(open.bound_backend());
         Self(Arc::new(Inner { open, engine }))
     }
 
@@ -352,6 +360,43 @@ impl fmt::Debug for Planwright {
             .field("tools", &self.0.open.catalog.len())
             .field("options", &self.0.open.options)
             .finish_non_exhaustive()
+    }
+}
+
+/// The backends of open tools. Before a call is sent, they reject it if its tool differs from the open one, or if the policy does not
+/// allow it, no matter how the plan reached the engine.
+pub(super) struct BoundBackend {
+    backend: Arc<dyn ToolBackend>,
+    catalog: Arc<Catalog>,
+    policy: Policy,
+}
+
+impl ToolBackend for BoundBackend {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        let refusal = match self.catalog.difference(&call.tool) {
+            Some(reason) => {
+                let name = call.tool.qualified_name();
+                Some(format!(
+                    "the plan was checked with another tool `{name}`: {reason}"
+                ))
+            }
+            None => self
+                .policy
+                .objection(&call.tool)
+                .map(|(message, _)| message),
+        };
+        match refusal {
+            None => self.backend.call(call),
+            Some(message) => {
+                futures::future::ready(Err(ToolError::new(ErrorKind::Policy, message))).boxed()
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BoundBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundBackend").finish_non_exhaustive()
     }
 }
 

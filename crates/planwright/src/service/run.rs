@@ -10,27 +10,15 @@ use planwright_dialects::native::Native;
 use planwright_dialects::{ParseResult, ReadOptions};
 use planwright_engine::RunId;
 use planwright_engine::{Canceller, Journal, RunHandle, RunSummary, StampedEvent};
-#[cfg(feature = "store")]
-use planwright_engine::{Durations, Engine, RunOptions};
-#[cfg(feature = "store")]
-use planwright_store::Store;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-#[cfg(feature = "store")]
-use super::answers::{AnswerRecord, RecordingBackend};
-#[cfg(feature = "store")]
-use super::launch::BoundBackend;
+#[cfg(not(feature = "store"))]
+use super::launch::StoreLink;
 use super::planwright::sound;
-#[cfg(feature = "store")]
-use super::requests::RequestWatch;
 use super::spec::EventObserver;
 #[cfg(feature = "store")]
-use super::spec::{RunSpec, RunStorage};
-#[cfg(feature = "store")]
-use super::stored_runs;
+use super::store_link::StoreLink;
 use super::{Error, Planwright};
-#[cfg(feature = "store")]
-use crate::stored::StoredRunError;
 
 /// A run in progress. It continues whether or not its events are read.
 ///
@@ -45,78 +33,7 @@ pub struct Run {
     pub(super) planwright: Planwright,
     pub(super) observers: Vec<EventObserver>,
     pub(super) journal: Option<Arc<dyn Journal>>,
-    /// The requests of other processes, for as long as the run lasts.
-    #[cfg(feature = "store")]
-    pub(super) requests: Option<RequestWatch>,
-    #[cfg(feature = "store")]
-    /// The store that records the durations of calls.
-    pub(super) learning: Option<Learning>,
-}
-
-/// The recorder of a run: the durations of calls that the store had before, the answers of the run's tools, and the store.
-#[cfg(feature = "store")]
-pub(super) struct Learning {
-    store: Store,
-    before: Durations,
-    answers: Arc<AnswerRecord>,
-    secrets: Vec<Arc<str>>,
-}
-
-#[cfg(feature = "store")]
-impl Learning {
-    /// Completes the options of a stored run from its store: the key that seals consent, and durations unless the caller has set some or
-    /// the run is
-    /// resumed.
-    pub(super) fn new(spec: &mut RunSpec) -> Result<Option<Self>, Error> {
-        let Some(store) = spec.storage.store().cloned() else {
-            return Ok(None);
-        };
-        // The header of a resumed process already has its durations, and a replay uses them.
-        let is_new = matches!(spec.storage, RunStorage::New { .. });
-        let options = &mut spec.options;
-        complete_options(options, &store, is_new)?;
-        Ok(Some(Self {
-            store,
-            before: options.durations.clone(),
-            answers: Arc::default(),
-            secrets: options.secrets.clone(),
-        }))
-    }
-
-    /// The engine of the run, which records the answers of its tools.
-    pub(super) fn engine(&self, bound: BoundBackend) -> Engine {
-        Engine::new(RecordingBackend {
-            bound,
-            record: Arc::clone(&self.answers),
-        })
-    }
-
-    /// Stores the durations and the answers of a run that has ended. They only affect the order of later runs and help to write further
-    /// plans, so
-    /// an error here does not fail the run.
-    fn save(self, durations: &Durations) {
-        if let Err(error) = self.store.save_durations(&self.before, durations) {
-            tracing::warn!(%error, "the durations of calls were not stored");
-        }
-        let now = stored_runs::now();
-        if let Err(error) = self.answers.save(&self.store, &self.secrets, now) {
-            tracing::warn!(%error, "the structure of answers was not stored");
-        }
-    }
-}
-
-/// Completes the options of a stored run: the key that consent is sealed with, and for a new run the durations, unless there are some.
-#[cfg(feature = "store")]
-pub(super) fn complete_options(
-    options: &mut RunOptions,
-    store: &Store,
-    is_new: bool,
-) -> Result<(), StoredRunError> {
-    options.seal_key = Some(store.seal_key()?);
-    if is_new && options.durations.is_empty() {
-        options.durations = store.durations()?;
-    }
-    Ok(())
+    pub(super) store: StoreLink,
 }
 
 impl Run {
@@ -180,10 +97,7 @@ impl Run {
 
     /// Continues with `extended`, which begins with the steps of the running plan.
     pub(super) fn extend_checked(&mut self, extended: CheckedPlan) -> Result<(), Error> {
-        #[cfg(feature = "store")]
-        if let Some(requests) = &self.requests {
-            requests.extend();
-        }
+        self.store.extend();
         self.handle
             .extend(extended.clone())
             .map_err(|_| Error::Ended)?;
@@ -229,16 +143,8 @@ impl Run {
         }
         while self.next_event().await.is_some() {}
         let summary = (&mut self.handle).await;
-        #[cfg(feature = "store")]
-        if let Some(learning) = self.learning.take()
-            && summary.journal_error.is_none()
-        {
-            let durations = summary.durations.clone();
-            // This waits for the store, so that a process that ends after its run has stored the durations.
-            let saved = tokio::task::spawn_blocking(move || learning.save(&durations));
-            if let Err(error) = saved.await {
-                tracing::warn!(%error, "what was learned from a run was not stored");
-            }
+        if summary.journal_error.is_none() {
+            self.store.learn(&summary.durations).await;
         }
         summary
     }

@@ -15,7 +15,7 @@ use planwright_store::Store;
 use super::launch::run_time;
 use super::spec::{RunSpec, RunStorage};
 #[cfg(feature = "store")]
-use super::{Error, run};
+use super::{Error, store_link};
 use super::{Planwright, Run};
 
 /// Starts the runs of [`planner::stream`](planwright_planner::stream::stream()) like all others: with the tools compared, the id claimed, and
@@ -63,7 +63,7 @@ impl StreamedRunLauncher {
     /// Those of the store.
     #[cfg(feature = "store")]
     pub fn stored_in(mut self, store: &Store) -> Result<Self, Error> {
-        run::complete_options(&mut self.options, store, true)?;
+        store_link::complete_options(&mut self.options, store, true)?;
         self.store = Some(store.clone());
         Ok(self)
     }

@@ -1,4 +1,4 @@
-//! The comparison of two stored runs: their plans, inputs, and the outcome of each step.
+//! Stored runs as documents have them: in lists, and compared with each other, by their plans, inputs, and the outcome of each step.
 
 use indexmap::IndexMap;
 use planwright_core::Value;
@@ -6,9 +6,9 @@ use planwright_core::check::CheckedPlan;
 use planwright_engine::run::{
     History, MASK, StepHistory, StepSummary, redacted_inputs, without_secrets,
 };
-use planwright_store::{RunInfo, Store};
+use planwright_store::{RunInfo, RunState, Store};
 
-use super::{StoredRun, StoredRunError, listing};
+use super::{StoredRun, StoredRunError};
 use crate::format::{
     DIFF_SCHEMA, DiffV1, ErrorV1, PlanDiffV1, RunListingV1, StepDiffV1, StepSideV1, changes,
 };
@@ -211,4 +211,29 @@ fn step(address: String, before: Option<StepState>, after: Option<StepState>) ->
 fn ratio(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     let (before, after) = (before?, after?);
     (0.0 < before).then(|| (after / before * 100.0).round() / 100.0)
+}
+
+/// Returns a run as documents list it.
+pub fn listing(info: &RunInfo) -> RunListingV1 {
+    let holder = info.holder.as_ref();
+    // The name of a holder without a lock file is unknown.
+    let known = holder.filter(|holder| holder.pid != 0);
+    RunListingV1 {
+        status: match (holder, info.state) {
+            (Some(_), _) => "running",
+            (None, RunState::Ended(status)) => status.as_str(),
+            (None, RunState::Open) => "interrupted",
+        },
+        imported: info.imported.is_some(),
+        pid: known.map(|holder| holder.pid),
+        host: known.map(|holder| holder.host.clone()),
+        plan: info.plan.clone(),
+        digest: info.digest.clone(),
+        dialect: info.dialect.clone(),
+        steps: info.steps,
+        // A step that was retried has ended more than once.
+        done: info.done.min(info.steps),
+        calls: info.calls,
+        ..RunListingV1::new(info.id.clone(), info.created, info.duration)
+    }
 }

@@ -1,4 +1,5 @@
-//! Decisions about the calls of a stored run: those that any process stored, and those that are pending.
+//! Decisions about the calls of a stored run: those that any process stored, and those that are pending; and the check of the arguments with
+//! which a person replaces those of a call.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -6,13 +7,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use futures::future::{BoxFuture, pending};
+use planwright_core::Value;
+use planwright_core::place::push_pointer_segment;
+use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
 use planwright_engine::Decision;
 use planwright_engine::RunId;
 use planwright_engine::approval::{ApprovalRequest, Approver, CallSubject};
 use planwright_engine::event::Address;
 use planwright_engine::journal::Entry;
-use planwright_engine::run::History;
+use planwright_engine::run::{History, contains_mask};
 use planwright_store::{NewDecision, Store, StoreError};
+use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
 use super::{Decider, StoredRun, StoredRunError};
@@ -370,4 +375,34 @@ pub fn open_questions(store: &Store, selector: &str) -> Result<Vec<OpenQuestion>
         Err(error) => return Err(error),
     };
     Ok(OpenQuestion::of(&run, &history))
+}
+
+/// A part of arguments that the tool does not take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArgumentViolation {
+    /// The part, as a JSON pointer; empty for all arguments together.
+    pub pointer: String,
+    /// The description, as one clause.
+    pub message: String,
+}
+
+/// The parts of `args` that a tool with the schema `input` does not take. The placeholder of a secret reveals nothing about the secret, so
+/// its value is not checked.
+pub fn argument_violations(input: &Schema, args: &Value) -> Vec<ArgumentViolation> {
+    let mut violations = input.validate(args);
+    violations.retain(|violation| {
+        let part = part_at(args, &violation.path).unwrap_or(args);
+        violation.kind != SchemaViolationKind::Wrong || !contains_mask(part)
+    });
+    let violations = violations.into_iter().map(|violation| {
+        let mut pointer = String::new();
+        for segment in &violation.path {
+            push_pointer_segment(&mut pointer, segment);
+        }
+        ArgumentViolation {
+            pointer,
+            message: violation.message,
+        }
+    });
+    violations.collect()
 }

@@ -1,9 +1,7 @@
 //! Stored runs: their starts, their results, their resumption.
 
-mod changed_args;
 mod comparison;
 pub(crate) mod decisions;
-mod listing;
 mod new_run;
 mod passphrase;
 mod plan_approval;
@@ -16,10 +14,10 @@ mod servers;
 #[cfg(feature = "planner")]
 mod streamed;
 
-pub use self::changed_args::{ArgumentViolation, argument_violations};
-pub use self::comparison::compare_runs;
-pub use self::decisions::{OpenQuestion, StoreApprover, open_questions};
-pub use listing::listing;
+pub use self::comparison::{compare_runs, listing};
+pub use self::decisions::{
+    ArgumentViolation, OpenQuestion, StoreApprover, argument_violations, open_questions,
+};
 pub use new_run::{NewStoredRun, process, tools_of};
 pub use passphrase::{ConfirmedPassphrase, Decider, Passphrase, PassphraseError};
 pub use plan_approval::{EarlierConsents, approve_plan, plan_consent};

@@ -4,6 +4,8 @@
 
 mod providers;
 mod spans;
+mod trace_context;
 
-pub use providers::{Telemetry, TelemetryError, TraceContext};
+pub use providers::{Telemetry, TelemetryError};
 pub use spans::RunSpans;
+pub use trace_context::TraceContext;

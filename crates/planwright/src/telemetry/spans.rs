@@ -10,15 +10,22 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
-use opentelemetry_sdk::trace::{SdkTracer, Span};
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, Span};
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 use planwright_engine::backend::{ErrorKind, ToolError};
 use planwright_engine::event::Address;
 use planwright_engine::{RunEvent, RunStatus, StampedEvent};
 
-use super::TraceContext;
-use super::providers::Sending;
+use super::trace_context::TraceContext;
+
+/// The collector's share of the telemetry: the spans, the histograms, and whether values are in the spans.
+#[derive(Debug)]
+pub(super) struct Sending {
+    pub(super) tracers: SdkTracerProvider,
+    pub(super) figures: Figures,
+    pub(super) capture_values: bool,
+}
 
 /// The spans of a run, built from its events.
 #[derive(Debug)]

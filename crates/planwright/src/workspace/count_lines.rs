@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, from_system, stopped};
-use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "count_lines",

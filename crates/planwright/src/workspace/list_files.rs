@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::Folder;
-use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 use super::walk::Glob;
 use super::walk::{Walk, WalkOptions};
 

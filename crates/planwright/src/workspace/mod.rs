@@ -6,6 +6,7 @@ mod list_files;
 mod read_file;
 mod search_text;
 mod server;
+mod tool;
 mod walk;
 mod write_file;
 

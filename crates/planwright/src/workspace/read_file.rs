@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, InnerPath, failure, from_system, not_text, stopped};
-use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",

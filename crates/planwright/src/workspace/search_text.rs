@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, failure, from_system, not_text};
-use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 use super::walk::Glob;
 use super::walk::{FoundFile, Walk, WalkOptions};
 

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::confine::{Folder, InnerPath, failure, from_system, not_a_file, stopped};
-use super::server::{ToolEffect, WorkspaceTool, arguments};
+use super::tool::{ToolEffect, WorkspaceTool, arguments};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",

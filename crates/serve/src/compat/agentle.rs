@@ -8,8 +8,8 @@ use planwright_core::{Object, Value};
 use planwright_engine::run::{SkipKind, StepStatus, StepSummary};
 use serde_json::json;
 
-use super::profile::ProfileOutcome;
-use super::profile::{
+use super::tools::ProfileOutcome;
+use super::tools::{
     CompatHandler, CompatTool, DescriptionContext, ProfileTools, STAGE_TOOL, SubmittedPlan,
 };
 use crate::signatures::signature;
@@ -71,7 +71,7 @@ impl ProfileTools for AgentleProfile {
     }
 
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest> {
-        super::profile::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
+        super::tools::plan_of_steps(arguments, "agentle", EXECUTE_TOOL_PLAN)
     }
 
     /// Returns the results of the selected steps, in the order of the selection; then the failures of other steps, which would be lost otherwise.

@@ -7,8 +7,8 @@ use planwright_engine::run::StepStatus;
 use planwright_mcp::gateway::{GatewayClient, HostCall};
 use serde_json::json;
 
-use super::profile::ProfileOutcome;
-use super::profile::{
+use super::tools::ProfileOutcome;
+use super::tools::{
     CompatHandler, CompatTool, DescriptionContext, MARK, ProfileTools, SubmittedPlan,
 };
 use crate::host::PlanHost;
@@ -78,7 +78,7 @@ impl ProfileTools for ConciergeProfile {
     }
 
     fn plan(&self, arguments: &Value) -> Result<SubmittedPlan, BadRequest> {
-        super::profile::plan_of_steps(arguments, "concierge", EXECUTE_PLAN)
+        super::tools::plan_of_steps(arguments, "concierge", EXECUTE_PLAN)
     }
 
     fn answer(&self, outcome: &mut ProfileOutcome<'_>) -> Value {

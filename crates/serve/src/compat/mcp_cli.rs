@@ -9,8 +9,8 @@ use planwright_engine::run::{StepStatus, StepSummary};
 use planwright_store::StoredPlan;
 use serde_json::json;
 
-use super::profile::ProfileOutcome;
-use super::profile::{
+use super::tools::ProfileOutcome;
+use super::tools::{
     CompatHandler, CompatTool, DescriptionContext, ProfileTools, STAGE_TOOL, SubmittedPlan,
 };
 use crate::response::answer;

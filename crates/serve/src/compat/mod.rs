@@ -5,6 +5,7 @@ mod agentle;
 mod concierge;
 mod mcp_cli;
 mod profile;
+mod tools;
 
 pub use profile::CompatProfile;
 pub(crate) use profile::{interrupted_response, marks_sharing, refusal_response, run_response};

@@ -7,7 +7,7 @@ use planwright_dialects::ReadOptions;
 use planwright_engine::Engine;
 use planwright_engine::backend::Simulated;
 
-use super::profile::{DescriptionContext, SubmittedPlan};
+use super::tools::{DescriptionContext, SubmittedPlan};
 use super::{CompatProfile, marks_sharing, refusal_response, run_response};
 use crate::tools::Condition;
 

@@ -24,12 +24,11 @@ use planwright::telemetry::Telemetry;
 use planwright_mcp::gateway::ClientId;
 use tower::Service;
 
-use super::connections::{Peer, UnadmittedConnection};
 use super::limits::{HttpLimits, InFlightPermit, InFlightRequests, KeyedRateLimiter, WrongTokens};
 use super::limits::{Refusal, Refused, network_of};
 use super::metrics::{ActiveRequest, Metrics};
 use super::origin::{self, HostNames};
-use super::page::PageRoutes;
+use super::unadmitted::{Peer, UnadmittedConnection};
 use crate::tokens::ServeError;
 use crate::tokens::{TokenCache, TokenOwner};
 
@@ -271,7 +270,7 @@ impl http_body::Body for GuardedBody {
 }
 
 /// Returns the routes: `/mcp` is the service, `/` and `/api` are the page, the others are about the server itself.
-pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>, page: Option<PageRoutes>) -> Router
+pub(super) fn routes<S>(service: S, gate: Arc<RequestGate>, page: Router) -> Router
 where
     S: Service<Request<Body>, Error = Infallible> + Clone + Send + Sync + 'static,
     S::Response: IntoResponse,
@@ -284,12 +283,11 @@ where
         .route("/metrics", get(metrics))
         .layer(from_fn_with_state(Arc::clone(&gate), admit_to_metrics))
         .with_state(Arc::clone(&gate));
-    // Web pages of other origins may call `/mcp`, but not the page of runs, which is outside of the CORS layer.
-    let page = page.map_or_else(Router::new, |page| page.limited_by(Arc::clone(&gate)));
     Router::new()
         .merge(served)
         .merge(shown)
         .layer(from_fn_with_state(gate, check_host_name))
+        // Web pages of other origins may call `/mcp`, but not the page of runs, which is outside of the CORS layer.
         .merge(page)
         // Health checks may use any address of the server; the response reveals nothing else.
         .route("/healthz", get(async || "ok\n"))

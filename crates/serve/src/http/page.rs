@@ -12,8 +12,8 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use planwright_mcp::gateway::ClientId;
 
-use super::connections::Peer;
 use super::gate::RequestGate;
+use super::unadmitted::Peer;
 
 /// Returns the client with the session of a request.
 pub type SessionClient = dyn Fn(&HeaderMap) -> Option<ClientId> + Send + Sync;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use planwright_core::{PlanDigest, Value};
 use planwright_engine::RunId;
 
-use super::entries::RunState;
+use super::batch::RunState;
 use crate::database::{QueryError, SqlRow, SqlSession, params};
 use crate::error::LeaseHolder;
 use crate::error::StoreError;

@@ -11,7 +11,7 @@ use planwright_engine::{History, RunId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::entries::{EntryBatch, RunTotals};
+use super::batch::{EntryBatch, RunTotals};
 use super::info::{self, NewRun};
 use super::requests::{self, CancelRequest};
 use super::server_processes::{self, ProcessFile, ServerProcess};

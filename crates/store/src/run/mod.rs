@@ -1,6 +1,7 @@
 //! Runs: their metadata, the lease that one process has on each, their journals, and how they are pruned.
 
-pub(crate) mod entries;
+pub(crate) mod batch;
+mod entries;
 mod info;
 mod interrupted;
 mod lease;

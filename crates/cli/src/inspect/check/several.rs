@@ -10,7 +10,6 @@ use planwright::loaded_plan::LoadedPlan;
 use planwright::terminal_text;
 use serde::Serialize;
 
-use super::single::document_format;
 use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
@@ -236,7 +235,7 @@ pub(super) async fn check(
                 plans: plans.collect(),
                 diagnostics: of_policy.iter().collect(),
             };
-            output::json(&all, document_format(arguments), printer)?;
+            output::json(&all, arguments.document_format(), printer)?;
         }
     }
     Ok(exit)

@@ -7,7 +7,7 @@ use planwright::core::check::Policy;
 use serde::Serialize;
 
 use super::{fix, several};
-use crate::args::{CheckArguments, Format, RunFormat};
+use crate::args::{CheckArguments, Format};
 use crate::error::{CommandError, Exit};
 use crate::run::plan_file;
 use crate::runs::store;
@@ -74,7 +74,7 @@ pub(crate) async fn check(
                 ok: sound.is_some(),
                 diagnostics: loaded.diagnostics.iter().collect(),
             },
-            document_format(arguments),
+            arguments.document_format(),
             printer,
         )?,
     }
@@ -82,13 +82,4 @@ pub(crate) async fn check(
         Some(_) => Exit::Success,
         None => Exit::Rejected,
     })
-}
-
-/// Returns the format of JSON: one line for each check with `--watch`, else one indented document.
-pub(super) fn document_format(arguments: &CheckArguments) -> RunFormat {
-    if arguments.watch {
-        RunFormat::Events
-    } else {
-        RunFormat::Json
-    }
 }

@@ -15,7 +15,7 @@ use super::step_lines::{MAX_BUFFERED_LINES, StepLines};
 use super::summary::summary_text;
 use crate::args::{Progress, RunFormat};
 use crate::runs::store;
-use crate::system::control_echo::HiddenControls;
+use crate::system::echo::HiddenControls;
 use crate::view::paragraph::{filled, fitted};
 use crate::view::printer::{DIM, Printer, styled};
 

@@ -2,6 +2,7 @@
 
 mod dates;
 mod model;
+pub(super) mod reference;
 mod serving;
 
 use planwright_core::{Annotations, Catalog, Hints, Schema, Tool, Value};

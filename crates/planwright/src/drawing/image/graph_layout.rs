@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::layers::Point;
 use super::placed::{PlacedGraph, StepBox};
 use super::run_parts::{PartKind, RunParts, whole_of};
-use crate::drawing::drawn_plan::{Drawing, EdgeLabels};
+use crate::drawing::drawn_plan::Drawing;
+use crate::drawing::flow_labels::EdgeLabels;
 use crate::drawing::graph::{ActionLabel, Graph, GraphStep};
 use crate::drawing::json::{EdgeV1, StepNodeV1, edge_between};
 

@@ -43,47 +43,50 @@ impl RunRecord<'_> {
     }
 }
 
-/// Writes the page of a plan, and of its `run` if there is one.
-pub(in crate::drawing) fn write(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
-    let graph = &drawing.main;
-    let name = (graph.title.as_deref().or(graph.name.as_deref())).unwrap_or("plan");
-    let title = match run {
-        Some(record) => format!("{name}, run {}: {}", record.run.id, record.run.status),
-        None => name.to_owned(),
-    };
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n<header>\n",
-        escaped(&title),
-        svg::STYLE
-    );
-    let _ = writeln!(page, "<h1>{}</h1>", escaped(name));
-    let _ = writeln!(
-        page,
-        "{}\n</header>\n<main>",
-        element("p", "facts", &facts(drawing, run))
-    );
-    section(
-        &mut page,
-        "Graph",
-        &scrolling("Graph", &svg::draw_inline(drawing, true)),
-    );
-    if let Some((body, size)) = run.and_then(|record| timeline::draw(&graph.steps, record)) {
-        let image = format!("{}{body}</svg>\n", svg::opening(size, "timeline"));
-        section(&mut page, "Timeline", &scrolling("Timeline", &image));
+impl Drawing {
+    /// An HTML file: the graph, and of a `run` its timeline, its steps with their values, and its output. It has no script, and loads
+    /// nothing.
+    pub fn html(&self, run: Option<&RunRecord<'_>>) -> String {
+        let graph = &self.main;
+        let name = (graph.title.as_deref().or(graph.name.as_deref())).unwrap_or("plan");
+        let title = match run {
+            Some(record) => format!("{name}, run {}: {}", record.run.id, record.run.status),
+            None => name.to_owned(),
+        };
+        let mut page = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n<header>\n",
+            escaped(&title),
+            svg::STYLE
+        );
+        let _ = writeln!(page, "<h1>{}</h1>", escaped(name));
+        let _ = writeln!(
+            page,
+            "{}\n</header>\n<main>",
+            element("p", "facts", &facts(self, run))
+        );
+        section(
+            &mut page,
+            "Graph",
+            &scrolling("Graph", &svg::draw_inline(self, true)),
+        );
+        if let Some((body, size)) = run.and_then(|record| timeline::draw(&graph.steps, record)) {
+            let image = format!("{}{body}</svg>\n", svg::opening(size, "timeline"));
+            section(&mut page, "Timeline", &scrolling("Timeline", &image));
+        }
+        let mut steps = String::new();
+        for (index, step) in graph.steps.iter().enumerate() {
+            write_step(&mut steps, index, step, run);
+        }
+        section(&mut page, "Steps", &steps);
+        if let Some(output) = run.and_then(|record| record.output) {
+            section(&mut page, "Output", &value(output));
+        }
+        page.push_str("</main>\n</body>\n</html>\n");
+        page
     }
-    let mut steps = String::new();
-    for (index, step) in graph.steps.iter().enumerate() {
-        write_step(&mut steps, index, step, run);
-    }
-    section(&mut page, "Steps", &steps);
-    if let Some(output) = run.and_then(|record| record.output) {
-        section(&mut page, "Output", &value(output));
-    }
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
 }
 
 fn section(page: &mut String, heading: &str, body: &str) {

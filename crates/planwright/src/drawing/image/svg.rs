@@ -18,34 +18,31 @@ pub(super) const STYLE: &str = include_str!("svg.css");
 /// The space around a graph, in pixels.
 const MARGIN: f64 = 12.0;
 
-/// Draws the plan, below it the plans that its steps run, and the timeline of a `run`. The image has its colours in it.
-pub(in crate::drawing) fn draw(drawing: &Drawing, run: Option<&RunRecord<'_>>) -> String {
-    let (mut body, mut size) = body(drawing, false);
-    if let Some((timeline, room)) =
-        run.and_then(|record| timeline::draw(&drawing.main.steps, record))
-    {
-        let top = number(size.height);
-        let _ = writeln!(
-            body,
-            "<g class=\"timeline\" transform=\"translate(0 {top})\">\n{timeline}</g>"
-        );
-        size.width = size.width.max(room.width);
-        size.height += room.height;
+impl Drawing {
+    /// An image of the graph, SVG, of the plans that its steps run, and of the timeline of a `run`, with colours for light and dark screens.
+    pub fn svg(&self, run: Option<&RunRecord<'_>>) -> String {
+        let (mut body, mut size) = body(self, false);
+        if let Some((timeline, room)) =
+            run.and_then(|record| timeline::draw(&self.main.steps, record))
+        {
+            let top = number(size.height);
+            let _ = writeln!(
+                body,
+                "<g class=\"timeline\" transform=\"translate(0 {top})\">\n{timeline}</g>"
+            );
+            size.width = size.width.max(room.width);
+            size.height += room.height;
+        }
+        let label = (self.main.title.as_deref().or(self.main.name.as_deref())).unwrap_or("plan");
+        format!(
+            "{}<title>{}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n",
+            opening(size, "graph"),
+            escaped(label)
+        )
     }
-    let label = (drawing
-        .main
-        .title
-        .as_deref()
-        .or(drawing.main.name.as_deref()))
-    .unwrap_or("plan");
-    format!(
-        "{}<title>{}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n",
-        opening(size, "graph"),
-        escaped(label)
-    )
 }
 
-/// Draws the plan as [`draw`] does, as a part of a page that has the colours. With `links`, the steps of the plan lead to the elements
+/// Draws the plan as [`svg`](Drawing::svg) does, as a part of a page that has the colours. With `links`, the steps of the plan lead to the elements
 /// `step-0`, `step-1`, … of the page.
 pub(super) fn draw_inline(drawing: &Drawing, links: bool) -> String {
     let (body, size) = body(drawing, links);

@@ -1,8 +1,53 @@
-//! The echo of control characters on the terminal.
+//! The echo of the terminal: of what a person types, and of control characters.
 
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::sync::{Mutex, PoisonError};
 
-/// True while they are hidden.
+#[cfg(unix)]
+use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
+
+/// The terminal whose echo is off, with its settings before.
+#[cfg(unix)]
+static SILENT: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+/// Turns the echo of `terminal` off. A terminal without settings shows what is typed.
+#[cfg(unix)]
+pub(super) fn hide(terminal: &File) {
+    let mut silent = SILENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if silent.is_some() {
+        return;
+    }
+    let (Ok(terminal), Ok(before)) = (terminal.try_clone(), tcgetattr(terminal)) else {
+        return;
+    };
+    let mut without_echo = before.clone();
+    without_echo.local_flags.remove(LocalFlags::ECHO);
+    if tcsetattr(&terminal, SetArg::TCSANOW, &without_echo).is_ok() {
+        *silent = Some((terminal, before));
+    }
+}
+
+/// Turns the echo on again.
+#[cfg(unix)]
+pub(super) fn restore() {
+    let mut silent = SILENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((terminal, before)) = silent.take() {
+        // A terminal that is gone needs no echo.
+        let _ = tcsetattr(&terminal, SetArg::TCSANOW, &before);
+    }
+}
+
+/// Changes nothing: there is no such terminal.
+#[cfg(not(unix))]
+pub(super) fn hide(_: &File) {}
+
+/// Changes nothing: there is no such terminal.
+#[cfg(not(unix))]
+pub(super) fn restore() {}
+
+/// True while control characters are hidden.
 static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
 
 /// A guard that hides control characters that a person types, such as `^C`. Their echo would move the cursor within lines that are redrawn.
@@ -21,7 +66,7 @@ impl HiddenControls {
 }
 
 /// Shows control characters again, if they are hidden, before the process ends.
-pub(crate) fn restore() {
+pub(crate) fn restore_controls() {
     if IS_HIDDEN.swap(false, Ordering::Relaxed) {
         show_controls(true);
     }
@@ -29,7 +74,7 @@ pub(crate) fn restore() {
 
 impl Drop for HiddenControls {
     fn drop(&mut self) {
-        restore();
+        restore_controls();
     }
 }
 
@@ -37,7 +82,6 @@ impl Drop for HiddenControls {
 #[cfg(unix)]
 fn show_controls(is_shown: bool) -> bool {
     use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-    use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 
     let terminal = std::io::stderr();
     let Ok(mut settings) = tcgetattr(&terminal) else {

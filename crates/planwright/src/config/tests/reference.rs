@@ -5,7 +5,7 @@ use planwright_testkit::reference_page::page;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::source::ConfigFile;
+use crate::config::source::ConfigFile;
 
 const HEAD: &str = "\
 # planwright.toml
@@ -33,6 +33,6 @@ fn generated_page_of_the_configuration() {
 }
 
 /// A number of bytes, or text with a unit.
-pub(super) fn size(_: &mut SchemaGenerator) -> Schema {
+pub(in crate::config) fn size(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["integer", "string"], "minimum": 0})
 }
