@@ -244,7 +244,7 @@ impl LoadedPlan {
         }
     }
 
-    /// Returns the data with which the plan can be loaded again; `None` if it was not read in a dialect.
+    /// Returns the data for loading the plan again; `None` if it was not read from a text in a dialect.
     pub fn to_stored(&self) -> Option<PlanTextV1> {
         let (own, library) = self.texts.split_first()?;
         Some(PlanTextV1 {
@@ -358,7 +358,7 @@ impl LoadedPlan {
         self
     }
 
-    /// The same plan with the plans that it runs by name, and those that these run, as `find` gives them.
+    /// The same plan with the plans that it runs by name, and those that these run, as returned by `find`.
     ///
     /// # Errors
     ///

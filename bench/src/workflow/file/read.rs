@@ -282,7 +282,7 @@ fn circle(tasks: &[Task]) -> Option<Vec<usize>> {
             }
         }
     }
-    // Whatever is left waits for something that is left: going on from one to the next must come round.
+    // Each remaining task waits for another remaining one, so following the dependencies finds a cycle.
     let mut at = (0..tasks.len()).find(|task| open[*task] > 0)?;
     let mut seen = Vec::new();
     let mut places = HashMap::new();

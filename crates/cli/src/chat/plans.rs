@@ -44,7 +44,7 @@ impl ChatPlans {
         Self { by_id, last_number }
     }
 
-    /// Adds a plan under an id that no other plan has or had, and returns the id.
+    /// Adds a plan under an id that was never used, and returns the id.
     pub(super) fn add(&mut self, plan: ChatPlan) -> String {
         loop {
             self.last_number += 1;

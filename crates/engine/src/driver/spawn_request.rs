@@ -109,6 +109,7 @@ impl SpawnRequest {
     /// The reason why it must not start.
     pub fn check(&self) -> Result<(), StartError> {
         let history = self.history.as_deref();
+        // Histories of older versions have no id. They are accepted, since the caller compares the plan.
         if let Some(of) = history.and_then(History::run)
             && *of != self.run
         {
@@ -117,6 +118,7 @@ impl SpawnRequest {
                 history: of.clone(),
             });
         }
+        // The journal compares the history with its own entries, which this request cannot see.
         match &self.journal {
             Some(journal) => Ok(journal.open(&self.run, history)?),
             None => Ok(()),
@@ -145,10 +147,12 @@ impl SpawnRequest {
         let Some(journal) = self.journal else {
             return (run, None);
         };
+        // A run without a journal skips the records altogether, so that nothing is computed for them.
         let run = run.journaled();
         let opened = Entry {
             at: run.now(),
             turn,
+            // The header of the caller may repeat arguments of the command line, such as a secret input.
             record: run.redacted(Record::Opened {
                 run: Some(id),
                 digest,

@@ -29,8 +29,7 @@ impl Session {
         self.timed_request(method, params, caller, None).await
     }
 
-    /// Sends a request like [`request`](Self::request), with a clock that progress restarts and requests of the server
-    /// pause.
+    /// Sends a request like [`request`](Self::request). Progress restarts `clock`, and requests of the server pause it.
     pub(crate) async fn timed_request(
         &self,
         method: &str,
@@ -173,7 +172,7 @@ struct InFlightRequest {
 
 #[derive(Debug)]
 pub(crate) enum RequestOwner {
-    /// No owner: no request of any client is in flight, or the related one is of no client.
+    /// No owner: no client has a request in flight, or no client has caused the related request.
     NoClient,
     /// The request of the owner has ended, or may have ended.
     Ended,

@@ -209,7 +209,7 @@ fn is_written(read: &Read, writers: &[&Step]) -> bool {
     })
 }
 
-/// Returns true if a write to `keys` may change what `path` reads: an index may be any key.
+/// Returns true if a write to `keys` may change what `path` reads: an index may stand for any key.
 fn overlaps(keys: &[Arc<str>], path: &[Segment]) -> bool {
     keys.iter().zip(path).all(|(key, segment)| match segment {
         Segment::Key(name) => name == key,
@@ -402,7 +402,7 @@ fn store_result(
     let result = match results.as_slice() {
         [] => return None,
         [(None, result)] => result.clone(),
-        // Each instance has a result of its own.
+        // Each instance has its own result.
         several => {
             let named = several
                 .iter()

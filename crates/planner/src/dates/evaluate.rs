@@ -58,7 +58,7 @@ pub(super) enum Period {
     Offset(i32, TimeUnit),
     /// A number of units, up to today if negative, else starting today.
     Rolling(i32, TimeUnit),
-    /// Whole calendar units from the first to the last, counted from the one with today.
+    /// Whole calendar units from the first to the last, counted from the current one.
     CalendarUnits(i32, i32, TimeUnit),
     /// The calendar unit with today, until today.
     ToDate(TimeUnit),
@@ -434,7 +434,7 @@ fn numeric_date((first, second): (i8, i8), year: i16) -> Result<Days, DateEvalua
     let day_first = Date::new(year, second, first).ok();
     let month_first = Date::new(year, first, second).ok();
     match (day_first, month_first) {
-        // Both orders are valid days, and a guess would be wrong half of the time.
+        // Both orders are valid days, and a guess would often be wrong.
         (Some(day_first), Some(month_first)) if day_first != month_first => {
             Err(DateEvaluationError::Ambiguous {
                 day_first,

@@ -269,7 +269,7 @@ fn bound<T, U>(source: &ConfigSource, value: &Spanned<T>, limit: U) -> Bound<U> 
     Bound::set_in(limit, source.place(value))
 }
 
-/// Replaces `known` by the lower one of two bounds.
+/// Replaces `known` by the lower of two bounds.
 pub(super) fn lower<T: Ord>(known: &mut Option<Bound<T>>, other: Option<Bound<T>>) {
     let Some(other) = other else {
         return;

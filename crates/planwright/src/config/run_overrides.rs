@@ -24,7 +24,7 @@ pub struct RunOverrides {
 }
 
 impl RunOverrides {
-    /// The options of a new run. The service adds what a store knows when the run is [launched](crate::Planwright::launch).
+    /// The options of a new run. The service adds data of the store when the run is [launched](crate::Planwright::launch).
     pub fn options(&self, config: &Config) -> RunOptions {
         RunOptions {
             guards: self.guards(config),

@@ -186,7 +186,7 @@ fn not_toml(file: &str, text: &str, span: &Range<usize>, message: &str) -> Confi
         file: file.to_owned(),
         line: line_of(text, span.start),
         message: format!("this is not TOML: {message}"),
-        help: "write `[table]` on a line of its own, and `key = value` below it, text in quotes"
+        help: "write `[table]` on its own line, and `key = value` below it, text in quotes"
             .to_owned(),
     }
 }
@@ -256,7 +256,7 @@ const REFERENCE: &str = "see the reference of planwright.toml for fields and val
 pub(super) struct ConfigFile {
     /// The tools that plans may call, and assumptions about them.
     pub(super) tools: ToolsTable,
-    /// The way in which decisions about calls are made.
+    /// Rules for decisions about calls.
     pub(super) approvals: ApprovalsTable,
     /// The rules of data flow.
     #[cfg_attr(test, schemars(with = "FlowTable"))]
@@ -276,8 +276,8 @@ pub(super) struct ConfigFile {
     /// The secrets that plans may pass to tools, by their names.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, SecretTable>"))]
     pub(super) secrets: BTreeMap<Spanned<String>, SecretTable>,
-    /// The stages of work through a gateway, by their names. The first one of the file is where a client begins. Where
-    /// your own file has stages, those of a project do not count.
+    /// The stages of work through a gateway, by their names. The first one of the file is where a client begins. If your own file
+    /// has stages, those of a project do not apply.
     #[cfg_attr(test, schemars(with = "BTreeMap<String, StageTable>"))]
     pub(super) stages: BTreeMap<Spanned<String>, StageTable>,
     /// The limits of `serve` for its clients, and its HTTP server.
@@ -292,7 +292,7 @@ pub(super) struct ConfigFile {
     pub(super) dates: DatesTable,
 }
 
-/// The way in which decisions about calls are made.
+/// Rules for decisions about calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -362,14 +362,14 @@ pub(crate) struct ToolsTable {
     /// file.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub(super) idempotent: Vec<Spanned<Pattern>>,
-    /// The policy for tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person accepts the
-    /// change, `warn` shows it, `off` pins nothing. Without it, `ask`, and `warn` for the servers of the user's own `mcp.json`. A project's
-    /// file can only make it stricter.
+    /// The policy for tools of MCP servers that changed since they were pinned: `ask` asks before each call until a person
+    /// accepts the change, `warn` shows it, `off` pins nothing. Default: `ask`, and `warn` for the servers of the user's own
+    /// `mcp.json`. A project's file can only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) pin: Option<Spanned<PinWord>>,
-    /// The policy for tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run` calls them.
-    /// Without it, they ask if a plan or `call_tool` of the gateway calls them, and run elsewhere. A project's file can only make it
-    /// stricter.
+    /// The policy for tools that state neither `readOnlyHint: true` nor `destructiveHint`: `ask` asks before each call, `run`
+    /// calls them. Default: they ask if a plan or `call_tool` of the gateway calls them, and run otherwise. A project's file can
+    /// only make it stricter.
     #[cfg_attr(test, schemars(with = "String"))]
     pub(super) unannotated: Option<Spanned<Unannotated>>,
     /// The parameters of other people's servers that take references in a plan that shares marked parameters only, as those of the

@@ -1,4 +1,4 @@
-//! The check of arguments with which a person replaces those of a call.
+//! The check of arguments that a person writes in place of a call's own.
 
 use planwright_core::Value;
 use planwright_core::place::push_pointer_segment;
@@ -6,7 +6,7 @@ use planwright_core::schema::{Schema, SchemaViolationKind, part_at};
 use planwright_engine::run::contains_mask;
 use serde::Serialize;
 
-/// A part of arguments that the tool does not take.
+/// A part of the arguments that the tool does not accept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArgumentViolation {
     /// The part, as a JSON pointer; empty for all arguments together.

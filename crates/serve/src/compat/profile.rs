@@ -20,7 +20,7 @@ use crate::response::format::ResponseBudget;
 use crate::tools::arguments::{BadRequest, GatewayArguments};
 use crate::tools::{Condition, MOVE_TO_STAGE};
 
-/// A system whose tools the gateway can show in the place of its own.
+/// A system whose tools the gateway can offer instead of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompatProfile {
     /// Concierge: `execute_plan`, and the tools for its stages.

@@ -42,6 +42,7 @@ impl EntryRow {
     /// Returns the checksum of the row as the entry `number` of the run with the key `run`: the first eight bytes of the SHA-256
     /// over all columns. It detects damage, not forgery: a program that writes into the store can write checksums as well.
     fn checksum(&self, run: i64, number: i64) -> i64 {
+        // The key and the number are included, so that a row that was moved to another place is detected as well.
         let mut hash = Sha256::new();
         for number in [run, number, self.at_ns, self.turn] {
             hash.update(number.to_le_bytes());
@@ -193,6 +194,7 @@ pub(crate) fn insert_batch(
     from: i64,
     batch: &EntryBatch,
 ) -> Result<(), QueryError> {
+    // The table `uses` keeps a value until the last run that refers to it is pruned.
     for blob in &batch.blobs {
         session.execute(
             "INSERT INTO uses (run, digest) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
@@ -236,6 +238,7 @@ pub(crate) fn has_batch(
 /// Returns the number of the next entry of a run, or `None` if the run is not in the store.
 pub(crate) fn next_entry(session: &dyn SqlSession, run: i64) -> Result<Option<i64>, QueryError> {
     session.row(
+        // The outer query returns no row for a run that was deleted meanwhile, instead of the number 0.
         "SELECT (SELECT coalesce(max(number) + 1, 0) FROM entries WHERE run = ?1) FROM runs WHERE key = ?1",
         params![run],
         |row| row.get(0),
@@ -249,6 +252,7 @@ pub(crate) fn update_run(
     totals: &RunTotals,
 ) -> Result<(), QueryError> {
     session
+        // The status is overwritten by `NULL` while the run is open: a resumed run must not look ended.
         .execute("UPDATE runs SET done = ?2, calls = ?3, duration_ns = ?4, status = ?5, steps = coalesce(?6, steps)
              WHERE key = ?1", params![
             run,
@@ -317,6 +321,7 @@ impl Iterator for JournalEntries {
     type Item = Result<Entry, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // An entry after an unreadable one must not look like its successor.
         if self.is_over {
             return None;
         }
@@ -357,6 +362,8 @@ impl JournalEntries {
 
     /// Reads the next entries, with their large values, from one snapshot. After an error, they can be read again.
     fn read_chunk(&mut self) -> Result<(), QueryError> {
+        // In chunks, so that a long journal neither fills the memory nor holds one read transaction open, which would keep the
+        // write-ahead log from shrinking.
         let (run, id, from, values) = (self.run, &self.id, self.next, &mut self.values);
         self.chunk = self.store.query(|session| {
             let rows = read_rows(session, run, id, from, ENTRIES_PER_READ)?;
@@ -388,6 +395,7 @@ fn decode(
             }
             Ok(Ok(entry))
         }
+        // A failure of the database does not mean that the entry is invalid: it can be read again.
         (Err(_), Some(failure)) => Err(failure),
         (Err(reason), None) => {
             let reason = format!("entry {number} is invalid: {reason}");
@@ -436,6 +444,7 @@ fn find_value(
     reference: BlobRef,
     failure: &mut Option<QueryError>,
 ) -> Result<Value, String> {
+    // Clearing everything is simple and rare; entries that share a value are mostly close to each other.
     if MAX_CACHED_VALUES <= values.len() {
         values.clear();
     }

@@ -357,7 +357,7 @@ pub(crate) fn parse_days(column: &Column<'_>) -> Option<DayReading> {
         let range = match value {
             Value::Number(number) if may_count => day_of_number(number.as_f64()),
             Value::Text(text) => match split_date(text) {
-                // One unambiguous value decides for the whole column; without one, none is guessed.
+                // One unambiguous value decides for the whole column; without one, no order is guessed.
                 Some(parts) => match day_month_order {
                     Some(day_month_order) => day_in_order(parts, day_month_order),
                     None => {

@@ -15,7 +15,7 @@ pub(super) const STYLE: &str = include_str!("svg.css");
 
 /// The space around a graph, in pixels.
 const MARGIN: f64 = 12.0;
-/// Draws the plan, and below it the plans that its steps run. The image has its colours in it.
+/// Draws the plan, and below it the plans that its steps run. The image contains its colours.
 pub(in crate::drawing) fn draw(drawing: &Drawing) -> String {
     let (body, size) = body(drawing, false);
     let label = (drawing

@@ -1,4 +1,4 @@
-//! The timeline of a run as an image: a row for each step, a bar for each call, and behind the bars the whole time of the step.
+//! The timeline of a run as an image: a row for each step, a bar for each call, and the whole time of the step as a background.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ const MIN_BAR: f64 = 1.5;
 /// The maximum number of marks of the time axis.
 const MAX_TICKS: u128 = 8;
 
-/// Draws the calls of a run that took `duration`, in rows for `steps`. Returns `None` if the run has not called anything.
+/// Draws the calls of a run that took `duration`, in rows for `steps`. Returns `None` if the run has made no calls.
 pub(super) fn draw(
     steps: &[GraphStep],
     summaries: &[StepSummary],
